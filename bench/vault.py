@@ -80,7 +80,7 @@ def _whole(place: Path) -> None:
     datas = _datas(place)
     notes = [len(data) for path, data in datas.items() if path.suffix == ".md"]
     size = sum(notes) // len(notes)
-    _said(f"all: {len(notes):,} notes of {size:,} bytes, {len(datas) - len(notes):,} drawings and bases", took)
+    _said(f"all: {len(notes):,} notes of {size:,} bytes, {len(datas) - len(notes):,} bases", took)
     for name in WAYS:
         beside = _least(one[name] for one in rounds)
         _said(f"the same bytes, {name}", beside)

@@ -30,7 +30,7 @@ from tests.standin.prompt import read_prompt
 _LINK = re.compile(r"\[\[([^\[\]|#\\]+)")
 _TAG = re.compile(r'^  - "?([^"\s]+)"?$', re.MULTILINE)
 _TERM = re.compile(r'(-?)(tag:#|path:)(?:"([^"]+)"|(\S+))')
-_IGNORED = ("attic/", "charts/", ".")
+_IGNORED = ("attic/", ".")
 _TOPICS = Path(__file__).parent / "quality" / "postgres"
 _TAGS = ("postgres", "operations", "sql", "security")
 _NIGHTS = (("2026-11-16", 7), ("2026-11-17", 7), ("2026-11-18", 7), ("2026-11-19", 6))

@@ -55,7 +55,6 @@ PICTURES = (
     Picture("home", "index.html"),
     Picture("report", "reports/*/*append-only-log*.html"),
     Picture("session", "sessions/*/*append-only-log*.html", part="#h-timeline"),
-    Picture("map", "sessions/*/*append-only-log*.html", (1280, 600), part="#h-map"),
     Picture("thirty-nights", "index.html", nights=True),
     Picture("side-by-side", "questions/*power-cut*.html", nights=True),
     Picture("phone", "reports/*/*append-only-log*.html", PHONE),

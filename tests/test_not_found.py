@@ -110,13 +110,6 @@ def test_home_night_session_and_topic_say_so_without_a_word_of_failure(night: Pa
     assert "(not found, " in note(night, "topics", "sea")
 
 
-def test_the_canvas_ends_in_its_note_without_green(night: Path) -> None:
-    (path,) = (night / "vault" / "canvas").glob("*kafka*")
-    end = next(node for node in json.loads(path.read_text())["nodes"] if node["id"] == "report")
-    assert "kafka" in end["file"]
-    assert end["color"] == "2"
-
-
 def _indexed(site: Path) -> str:
     """The site's search index as text; large parts of it are packed."""
     parts = "".join(path.read_text() for path in (site / "search").rglob("*") if path.is_file())

@@ -265,9 +265,7 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
     gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
     words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"
     united = [(words.format(*pair), True) for pair in sorted(report.united.items())]
-    again = "made again: vault/{}, which notes show; it was moved to vault/{}, which is now yours and no longer kept up to date"
-    drawn = [(again.format(*pair), True) for pair in sorted(report.drawings.items())]
-    return [*aside, *united, *drawn, *moved, *gone]
+    return [*aside, *united, *moved, *gone]
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:

@@ -18,7 +18,7 @@ from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, TOO_DEEP, Folde
 _MASS = 0.2  # share of the files: if more changed, checking all pages is cheaper than finding the affected ones
 _FEW = 50
 _ASIDE = frozenset({"attic"})
-_READ = frozenset({".md", ".canvas", ".base", *IMAGES})
+_READ = frozenset({".md", ".base", *IMAGES})
 
 _UNPUBLISHED = re.compile(rb"(?mi)^[\"']?publish[\"']?[ \t]*:[ \t]*[\"']?false[\"']?[ \t]*(?:#[^\n]*)?\r?$")
 

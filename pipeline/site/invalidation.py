@@ -65,13 +65,6 @@ def pages_showing(catalogue: Catalogue, changes: Mapping[str, Change]) -> set[st
         old, new = change.before, change.after
         pages |= (old.targets ^ new.targets) | catalogue.showers(path)
         if change.shows:
-            pages |= old.targets | new.targets | old.beside | new.beside | _linking(catalogue, path)
+            pages |= old.targets | new.targets | old.beside | new.beside | {face.path for face in catalogue.linkers(path)}
     shown = [change for change in changes.values() if change.shows]
     return pages | (catalogue.watchers({tag for change in shown for tag in change.tags}) if shown else set())
-
-
-def _linking(catalogue: Catalogue, path: str) -> set[str]:
-    """The notes that link to a file, and those that show a canvas which does."""
-    faces = catalogue.linkers(path)
-    canvases = [face.path for face in faces if face.kind == "canvas"]
-    return {face.path for face in faces}.union(*map(catalogue.showers, canvases))

@@ -20,7 +20,6 @@ from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.identity.identity import Identity
-from pipeline.vault.identity.moved_drawings import moved_drawings
 from pipeline.vault.identity.takeover import is_retired, relink, taken_over
 from pipeline.vault.log_changes import LogChanges, read_changes
 from pipeline.vault.note_generation import COPY, NoteGeneration
@@ -30,12 +29,13 @@ from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_pat
 from pipeline.vault.paths import Workers
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
 from pipeline.vault.rendering.render_pool import RenderPool
-from pipeline.vault.rendering.render_task import FIGURE, SessionUnreadable
+from pipeline.vault.rendering.render_task import SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
 _LOST = "its log is missing, so they are kept; restore it from a backup, or write it off: research verify --repair"
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 _NONE: frozenset[str] = frozenset()
+_ALL_KINDS = frozenset({*KINDS, COPY})  # what an earlier version made of another kind is removed
 SWEPT = "swept"  # the catalogue's entry for: no file is left that should have been removed
 
 
@@ -80,13 +80,10 @@ class Build:
             self._check_in_place()
             if self._record_decisions and self._identity.drafts and self._mode != "check":
                 self._record_decisions(self._identity.drafts)
-            missing = (path for path, look in self._drift.files.items() if look is None)
-            drawings = moved_drawings(self._tree, self._catalogue.files, missing)
             relinked = relink(self._tree, self._catalogue.files, links if self._mode != "check" else {})
             own = list(relinked)
             result = self._write(files, stale - {path for one in files for path in one.former}, generation)
             result.written += own
-            result.drawings = {path: drawings[path] for path in result.written if path in drawings}
             report = self._record(files, stale, generation, result)
             self._check_in_place()
             self._catalogue.commit()
@@ -113,7 +110,7 @@ class Build:
         kinds, drifted = self._changed_kinds(), self._drifted_kinds()
         self._identity = Identity(self._store, self._catalogue, self._tree, drifted=bool(self._drift.folders))
         moved = self._identity.due()
-        kinds = kinds | {*KINDS, FIGURE} if moved is None else kinds
+        kinds = kinds | {*KINDS} if moved is None else kinds
         drifted = {owner: drifted.get(owner, _NONE) | (moved or {}).get(owner, _NONE) for owner in {*drifted, *(moved or {})}}
         generation = NoteGeneration(self._store, self._catalogue, changes, assigned, self._renderer, self._pool, kinds, drifted)
         try:
@@ -161,7 +158,7 @@ class Build:
         generation.changes.problems += [f"the notes of {name}: {_LOST}" for name in sessions if self._is_lost(name)]
         stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
         for owner, rendered in generation.rendered_kinds.items():
-            stale.update(path for path, kind in known.of_owner(owner) if kind in rendered)
+            stale.update(path for path, kind in known.of_owner(owner) if kind in rendered or kind not in _ALL_KINDS)
         retired = self._identity.retired()
         stale = (stale | retired.keys()) - {placed.file.path for placed in files}
         notes = ((path, known.find(path)) for path in stale if path.endswith(".md"))
@@ -208,7 +205,6 @@ class Build:
             self._identity.moved,
             self._identity.hidden,
             result.united,
-            result.drawings,
         )
 
     def _count_untouched(self, files: Sequence[PlacedFile], result: WriteResult) -> int:

@@ -1,7 +1,7 @@
 """Which notes must be rendered again after a change of the log: one rule for each kind of note.
 
-Each rule lists what that kind of note shows of the rest of the vault. A session's notes are its own, its report's, its workers'
-and its drawings.
+Each rule lists what that kind of note shows of the rest of the vault. A session's notes are its own,
+its report's and its workers'.
 """
 
 from __future__ import annotations

@@ -17,16 +17,14 @@ from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
-from pipeline.vault import invalidation, paths
+from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.cache.database import PRUNED, pruned_pages
-from pipeline.vault.charts.numbers.number_charts import number_drawings
-from pipeline.vault.charts.numbers.number_series import series_of
 from pipeline.vault.imports.stage import ImportNotes
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.stage import MOST_NAMES_OF_TOPIC, MemoryNotes
 from pipeline.vault.memory.timeline import Told
-from pipeline.vault.mornings.question_note import MOST_REPORTS, question_note, questions_of
+from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import around_of, changes_of
@@ -38,7 +36,7 @@ from pipeline.vault.rendering import render_pool
 from pipeline.vault.rendering.base_file import fault_of
 from pipeline.vault.rendering.generated_file import GeneratedFile, of_plain
 from pipeline.vault.rendering.render_pool import RenderPool
-from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOrder, SessionUnreadable, SourceOrder, rendered
+from pipeline.vault.rendering.render_task import RenderResult, SessionOrder, SessionUnreadable, SourceOrder, rendered
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Brief, Card
 from pipeline.vault.source_diff import texts_of
@@ -79,8 +77,8 @@ _KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "home": frozenset({"home"}),
     "night": frozenset({"night"}),
     "topic": frozenset({"topic"}),
-    "question": frozenset({"question", FIGURE}),
-    "session": frozenset({"session", "report", "worker", FIGURE}),
+    "question": frozenset({"question"}),
+    "session": frozenset({"session", "report", "worker"}),
     "source": frozenset({"source"}),
     "entity": frozenset({"entity"}),
     "memory": frozenset({"memory"}),
@@ -289,16 +287,8 @@ class NoteGeneration:
     def _question_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("question", self._new_questions, lambda: self._questions):
             cards = [self._model.by_id[brief.id] for brief in self._questions[name]]
-            owner = f"question:{name}"
-            wanted = self.rendered_kinds[owner]
-            latest = cards[-MOST_REPORTS:]
-            answers = {cite.fact for card in latest if card.learnt and card.learnt.answer for cite in card.learnt.answer.cites}
-            numbers = series_of(self.catalogue.readings_in(card.id for card in latest), answers)
-            if "question" in wanted:
-                yield rendered(self.renderer, owner, question_note(self._model, name, cards, *self._said_of(name), numbers))
-            if FIGURE in wanted:
-                for drawing in number_drawings(paths.question_path(name), numbers):
-                    yield rendered(self.renderer, owner, drawing)
+            note = question_note(self._model, name, cards, *self._said_of(name))
+            yield rendered(self.renderer, f"question:{name}", note)
 
     def _talk_files(self) -> Iterator[GeneratedFile]:
         new = self._talks.talks if self._talks.is_changed else ()

@@ -15,7 +15,6 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import IterationPages, all_facts, all_pages, facts_on, shown_sources, standings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, ValidatedFact
-from pipeline.vault.charts.numbers.number_series import Series, series_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.session_card import Card, Reading, linked, readings_of
 
@@ -67,18 +66,6 @@ class LoadedSession:
     def readings(self) -> tuple[Reading, ...]:
         """What the session learnt from each page."""
         return readings_of(self.state, self.card.reported_at, self.standings, self.pages)
-
-    @cached_property
-    def answering(self) -> frozenset[str]:
-        """The ids of the facts that the answer cites: a written summary, or the first of the passages quoted in its place."""
-        summary = self.state.report.summary if self.state.report else ()
-        written = self.card.learnt is not None and self.card.learnt.answer is not None and self.card.learnt.answer.prose
-        return frozenset(name for sentence in (summary if written else summary[:1]) for name in sentence.facts)
-
-    @cached_property
-    def numbers(self) -> tuple[Series, ...]:
-        """What the sources of the answer give for several dates."""
-        return series_of(self.readings, self.answering)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -14,12 +13,11 @@ from pipeline.wiring.workspace_adapters import report_of, source_notes
 
 @dataclass(frozen=True, slots=True)
 class ExportedReport:
-    """A report's document, its day, its file name without suffix, and what reads the files of the vault that it shows."""
+    """A report's document, its day, and its file name without suffix."""
 
     document: Portable
     date: str
     stem: str
-    read: Callable[[str], bytes | None]
 
 
 def cited_sources_of(folder: Path, session: str = "") -> tuple[CitedSource, ...]:
@@ -47,13 +45,4 @@ def report_document(folder: Path, session: str) -> ExportedReport:
         sources,
         lambda url: paths.get(url, "").removeprefix("vault/").removesuffix(".md"),
     )
-    return ExportedReport(document, str(note.get("created", ""))[:10], PurePosixPath(path).stem, _reader(folder / "vault"))
-
-
-def _reader(vault: Path) -> Callable[[str], bytes | None]:
-    def read(path: str) -> bytes | None:
-        file = (vault / path).resolve()
-        inside = file.is_relative_to(vault.resolve())
-        return file.read_bytes() if inside and file.is_file() else None
-
-    return read
+    return ExportedReport(document, str(note.get("created", ""))[:10], PurePosixPath(path).stem)

@@ -10,8 +10,8 @@ from typing import Any
 from tests.browser.machine import run_tool
 from tests.vault.scanner import body_of, scan
 
-# Foam knows notes and images; tables and canvases of Obsidian are nothing to it, though they are there.
-UNKNOWN_TO_FOAM = (".base", ".canvas")
+# Foam knows notes and images; tables of Obsidian are nothing to it, though they are there.
+UNKNOWN_TO_FOAM = (".base",)
 # It takes the sign of a callout with a link behind it for a link of its own kind.
 CALLOUT_TITLE = r"(?m)^> \[!.*$"
 

@@ -90,9 +90,7 @@ VAULT = {
         session='"[[sessions/2026/w1|how]]"',
     ),
     "reports/2026/r2.md": note("Second report", "See [[r1]] and [[nowhere]].", "report", created="2026-11-21T02:00:00"),
-    "sessions/2026/w1.md": note(
-        "Session one", "![[canvas/w1.canvas]]\n\n![[sources/2026-11/s1#^q-1]]", "session", created="2026-11-20T02:00:00"
-    ),
+    "sessions/2026/w1.md": note("Session one", "![[sources/2026-11/s1#^q-1]]", "session", created="2026-11-20T02:00:00"),
     "sources/2026-11/s1.md": note(
         "A source",
         "> “Word for word.”\n\n^q-1\n\n[[reports/2026/r1|cited]]",
@@ -101,10 +99,6 @@ VAULT = {
         quotes="1",
     ),
     "sources/2026-11/s2.md": note("Another", "> “Quoted too.”\n\n^q-2", "source", tags='["research/source"]', quotes="3"),
-    "canvas/w1.canvas": """{"nodes": [
-        {"id": "a", "type": "file", "file": "sources/2026-11/s1.md", "x": 0, "y": 0, "width": 300, "height": 80},
-        {"id": "b", "type": "text", "text": "**Bold** words", "x": 400, "y": 0, "width": 300, "height": 80, "color": "4"}],
-        "edges": [{"id": "e", "fromNode": "a", "toNode": "b", "label": "leads"}]}""",
     "bases/sources.base": """
 filters: {and: ['file.hasTag("research/source")']}
 formulas: {source: file.asLink(title)}
@@ -118,7 +112,7 @@ views:
 
 
 def scratch_vault(folder: Path) -> Scratch:
-    """Return a scratch whose vault has one note of most kinds, with links, a table, a canvas and an image."""
+    """Return a scratch whose vault has one note of most kinds, with links, a table and an image."""
     made = Scratch(folder)
     made.write_all(VAULT)
     return made

@@ -71,15 +71,6 @@ def test_a_report_has_its_quotes_at_hand(scratch: Scratch) -> None:
     assert "Word for word." in beside.text()
 
 
-def test_a_canvas_is_a_drawing_with_links(scratch: Scratch) -> None:
-    scratch.build()
-    svg = scratch.page("sessions/2026/w1.html").css_first("figure.canvas svg")
-    assert svg is not None
-    assert svg.css_first('a[href="../../sources/2026-11/s1.html"]') is not None
-    assert "Bold words" in svg.text()
-    assert "leads" in svg.text()
-
-
 def test_many_notes_are_made_by_several_processes_and_look_the_same(
     scratch: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,17 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
         scratch.write(
             f"reports/2026/n{number}.md", f"{text}# {payload}\n\n## {payload}\n\n{payload}\n\n- {payload}\n\n> {payload}\n"
         )
-        nodes = [
-            {"id": payload, "type": "text", "text": payload, "x": 0, "y": 0, "width": 300, "height": 90, "color": payload},
-            {"id": "f", "type": "file", "file": payload, "x": 400, "y": 0, "width": 300, "height": 90},
-            {"id": "g", "type": "group", "label": payload, "x": 0, "y": 0, "width": 9, "height": 9},
-            {"id": "l", "type": "link", "url": payload, "x": 0, "y": 0, "width": 9, "height": 9},
-        ]
-        edges = [{"id": "e", "fromNode": payload, "toNode": "f", "label": payload, "fromSide": payload}]
-        scratch.write(f"canvas/c{number}.canvas", json.dumps({"nodes": nodes, "edges": edges}))
-        scratch.write(
-            f"my/embeds{number}.md", f"![[n{number}]]\n\n![[c{number}.canvas]]\n\n![[n{number}#{payload}]]\n\n[[n{number}]]\n"
-        )
+        scratch.write(f"my/embeds{number}.md", f"![[n{number}]]\n\n![[n{number}#{payload}]]\n\n[[n{number}]]\n")
     for number, name in enumerate(("<img src=x onerror=alert(1)>", "a\"b'c&d", "java script:x", "#%3Cscript%3E ?x")):
         scratch.write(f"my/{name}.md", f"# Name {number}\n\n[[Home]]")
     scratch.build(url="https://example.org/")

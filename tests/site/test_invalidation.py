@@ -144,25 +144,12 @@ def test_another_program_renders_each_page_again_without_being_asked(scratch: Sc
     assert scratch.build().written == ()
 
 
-def test_a_canvas_shows_a_note_that_came_after_it_and_changed_since(scratch: Scratch) -> None:
-    scratch.write("x.canvas", _CANVAS)
-    scratch.build()
-    scratch.write("a.md", note("T1", "x", "report"))
-    scratch.write("b.md", "![[x.canvas]]")
-    scratch.build()
-    assert "T1" in scratch.html("b.html")
-    scratch.write("a.md", note("T2", "x", "report"))
-    scratch.build()
-    assert "T2" in scratch.html("b.html")
-
-
 _TABLE = """```base
 filters: {and: ['file.hasTag("tag/one")']}
 views: [{type: table, order: [file.name, note.created]}]
 ```"""
-_TEXTS = ["x", "[[a]] and [[b|B]]", "![[c]]", "# Other\n\n#tag/one", "> “q”\n\n^q-1", "[[a#^q-1|¹]]", "![[x.canvas]]", _TABLE]
-_NAMES = ["a.md", "b.md", "sub/c.md", "sub/a.md", "Home.md", "x.canvas"]
-_CANVAS = '{"nodes": [{"id": "1", "type": "file", "file": "a.md", "x": 0, "y": 0, "width": 9, "height": 9}]}'
+_TEXTS = ["x", "[[a]] and [[b|B]]", "![[c]]", "# Other\n\n#tag/one", "> “q”\n\n^q-1", "[[a#^q-1|¹]]", _TABLE]
+_NAMES = ["a.md", "b.md", "sub/c.md", "sub/a.md", "Home.md"]
 _STEPS = st.lists(
     st.tuples(st.sampled_from(_NAMES), st.sampled_from([*_TEXTS, None]), st.sampled_from(["report", "source", ""])),
     min_size=1,
@@ -182,12 +169,7 @@ def test_whatever_changed_before_the_site_is_the_same_as_made_from_nothing(
             if text is None:
                 (scratch.folder / "vault" / name).unlink(missing_ok=True)
             else:
-                scratch.write(
-                    name,
-                    _CANVAS
-                    if name.endswith(".canvas")
-                    else note(f"T{dice.randrange(3)}", text, kind, created=f"2026-01-0{1 + dice.randrange(3)}"),
-                )
+                scratch.write(name, note(f"T{dice.randrange(3)}", text, kind, created=f"2026-01-0{1 + dice.randrange(3)}"))
         scratch.build()
     assert scratch.files() == cold(scratch, scratch.folder / "other")
 

@@ -48,7 +48,6 @@ class Life:
             pages=(SHELF[number % 5], SHELF[(number + 1) % 5], SHELF[(number + 2) % 5]),
             tags=(f"topic {number % 3}", "all"),
         )
-        # An answer with a number, so that questions get and lose charts.
         story.facts = (fact(story.pages[0], f"The fee is {number} EUR per night."), *story.facts[1:])
         self.stories.append(story)
         self.stages[story.id] = iter(STAGES)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace, a_store, night
-from tests.vault.formats import Canvas, FileNode, base_of
-from tests.vault.links import embeds, leading_nowhere, same_names, targets
+from tests.vault.formats import base_of
+from tests.vault.links import leading_nowhere, same_names, targets
 from tests.vault.scanner import body_of, fenced, scan
 
 
@@ -44,20 +44,6 @@ def test_every_link_leads_somewhere_whatever_the_texts_are(text: str, tmp_path: 
     assert leading_nowhere(files) == []
     blocks = (block for name, said in files.items() if name.endswith(".md") for block in fenced(body_of(said))[0])
     assert all(base_of(content).views for head, content in blocks if head == "```base")
-
-
-def test_every_canvas_and_the_notes_on_it_exist(files: dict[str, str]) -> None:
-    canvases = {name: Canvas.model_validate_json(text) for name, text in files.items() if name.endswith(".canvas")}
-    sessions = {name.rpartition("/")[2].removesuffix(".md") for name in files if name.startswith("sessions/")}
-    assert {name.removeprefix("canvas/").removesuffix(".canvas") for name in canvases} == sessions
-    assert {node.file for canvas in canvases.values() for node in canvas.nodes if isinstance(node, FileNode)} <= files.keys()
-
-
-def test_every_session_shows_its_canvas_and_its_charts(files: dict[str, str]) -> None:
-    for name, text in files.items():
-        if name.startswith("sessions/"):
-            stem = name.rpartition("/")[2].removesuffix(".md")
-            assert {f"canvas/{stem}.canvas", f"charts/{stem}-timeline.svg", f"charts/{stem}-cost.svg"} <= embeds(text)
 
 
 def test_no_two_notes_have_one_name(files: dict[str, str]) -> None:

@@ -45,10 +45,10 @@ def test_the_style_sheet_asks_for_nothing_from_outside() -> None:
 
 def test_a_fresh_vault_uses_the_style_sheet_and_all_that_its_notes_need() -> None:
     assert f".obsidian/snippets/{_setting('appearance.json')['enabledCssSnippets'][0]}.css" == SNIPPET
-    needed = {"graph", "backlink", "canvas", "bases", "properties", "bookmarks", "outline", "page-preview", "file-recovery"}
+    needed = {"graph", "backlink", "bases", "properties", "bookmarks", "outline", "page-preview", "file-recovery"}
     assert needed <= {name for name, on in _setting("core-plugins.json").items() if on}
     assert _setting("bookmarks.json")["items"][0]["path"] == "Home.md"
-    assert _setting("app.json")["userIgnoreFilters"] == ["attic/", "charts/"]
+    assert _setting("app.json")["userIgnoreFilters"] == ["attic/"]
 
 
 def test_a_fresh_vault_holds_no_state_of_a_session() -> None:

@@ -32,7 +32,7 @@ def _is_safe(path: str) -> bool:
         plain
         and one
         and len(stem) <= paths.MAX_STEM
-        and len(f"{stem}-timeline.svg".encode()) <= 220
+        and len(f"{stem}.md".encode()) <= 220
         and re.fullmatch(r"[a-z]+/\d{4}(-\d\d)?", folder) is not None
     )
 

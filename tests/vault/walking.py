@@ -186,7 +186,7 @@ class Walker:
             note.rename(target)
             old, new = (path.relative_to(self.vault).as_posix().removesuffix(".md") for path in (note, target))
             for file in self.vault.rglob("*"):
-                if file.suffix in {".md", ".canvas"} and file.is_file() and "attic" not in file.parts:
+                if file.suffix == ".md" and file.is_file() and "attic" not in file.parts:
                     text = read(file)
                     if old in text:
                         text = re.sub(rf"\[\[{re.escape(old)}(?=[#|\\\]])", lambda _found: f"[[{new}", text)

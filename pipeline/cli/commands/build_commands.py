@@ -45,7 +45,6 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
         "unchanged": report.unchanged,
         "set_aside": report.set_aside,
         "moved": dict(report.moved),
-        "drawings": dict(report.drawings),
         "hidden": report.hidden,
         "problems": [str(problem) for problem in report.problems],
     }

@@ -25,7 +25,7 @@ from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free
 
 QUEUE_NOTE = "my/Queue.md"
-GENERATED = ("reports", "sessions", "workers", "sources", "nights", "topics", "bases", "canvas", "charts", "attic")
+GENERATED = ("reports", "sessions", "workers", "sources", "nights", "topics", "bases", "attic")
 _MOST_BYTES = 1_048_576
 _TASK = re.compile(r"(?P<lead>[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])\](?P<rest>[ \t].*?)(?P<end>[ \t]*\r?)")
 _OURS = re.compile(r"[ \t]*→ \[\[(?P<target>[^\[\]|\n]+)\|[^\[\]\n]*\]\]")

@@ -6,8 +6,9 @@ goes from the cause to what it brought about, except ``cites`` (sentence to fact
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, get_args
 
 from pipeline.domain.findings import all_facts, chosen_pages, page_of, standings
@@ -233,3 +234,9 @@ def _limits(state: SessionState, graph: Graph) -> None:
             name = f"decision:fallback:{search_id(query)}:{side.origin}"
             graph.add(Node(name, "decision", f"The search went on without {side.origin}", one_line(side.reason, _LABEL)))
             graph.join(Edge(name, search_id(query), "led to"))
+
+
+def as_json(graph: Graph) -> str:
+    """Return nodes and edges as JSON."""
+    found = {"nodes": [asdict(node) for node in graph.nodes.values()], "edges": [asdict(edge) for edge in graph.edges.values()]}
+    return json.dumps(found, ensure_ascii=False, indent=1)

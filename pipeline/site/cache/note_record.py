@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline.site.cache.plain_properties import split_plain
 from pipeline.site.markdown.inline_syntax import wikilink
 from pipeline.site.markdown.note_draft import Around, Aside, Draft, Embed, Table
-from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of, suffix_of
+from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of
 from pipeline.text.normalise import digest_of, one_line
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Face(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """A file as read. Of a canvas or a base only ``face`` and ``links`` say anything.
+    """A file as read. Of a base only ``face`` says anything.
 
     ``links`` and ``names`` as in ``Draft``; ``cites`` are (number, source's path, block, anchor); ``toc`` (level, title, anchor);
     ``slots`` are what it shows of other files: (path, place, words), or ``base`` and a table's text. Its tables may show any note
@@ -85,23 +84,6 @@ def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[R
     draft = reader.read(body, Draft(path, root_of(page), places, at_hand=kind in QUOTING))
     properties = _shown(given, draft)
     return _record(path, kind, given, properties, draft, digest_of(data)), draft
-
-
-def read_canvas(path: str, data: bytes, places: Places) -> Record:
-    """Read of a canvas to which notes it leads, and which names lead nowhere yet."""
-    draft = Draft(path, "", places)
-    for name in canvas_files(data):
-        draft.find(name)
-    return Record(Face(path, suffix_of(path)[1:], stem_of(path)), digest_of(data), links=draft.links, names=draft.names)
-
-
-def canvas_files(data: bytes) -> list[str]:
-    """Return the files that a canvas shows, none for one that cannot be read."""
-    try:
-        nodes = json.loads(data)["nodes"]
-        return [str(node["file"]) for node in nodes if node.get("type") == "file" and "file" in node]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return []
 
 
 def _split(text: str) -> tuple[dict[str, Any], str]:

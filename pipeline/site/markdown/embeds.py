@@ -1,25 +1,20 @@
-"""``EmbedRenderer``: embedded files as HTML: a canvas as a drawing, a base as a table, a note or a part of it as text."""
+"""``EmbedRenderer``: embedded files as HTML: a base as a table, a note or a part of it as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from typing import Any
 
 from markupsafe import Markup
 
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face, body_of, values_of
 from pipeline.site.labels import PLURALS, shown_number
-from pipeline.site.markdown import bases, canvas_svg, table_order_update
+from pipeline.site.markdown import bases, table_order_update
 from pipeline.site.markdown.html_render_rules import TABLE, href_of
 from pipeline.site.markdown.note_draft import Draft
 from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.paths import BROWSE, Places, list_page, page_of, root_of, stem_of
-from pipeline.text.normalise import one_line
-
-# The page's style shows the drawing whole, or at its full size while this is open.
-_ZOOM = '<details class="zoom"><summary>Full size</summary></details>'
 
 
 class EmbedRenderer:
@@ -36,10 +31,8 @@ class EmbedRenderer:
         root = root_of(page_of(face.path))
         if slot[0] == "base":
             return self._table(face, slot[1], "", root)
-        path, place, words = slot
+        path, place, _words = slot
         data = self._read(path) or b""
-        if path.endswith(".canvas"):
-            return self._canvas(data, words or stem_of(path), root)
         if path.endswith(".base"):
             return self._table(face, data.decode("utf-8", "replace"), place, root)
         return self._note(path, data, place, root)
@@ -53,24 +46,6 @@ class EmbedRenderer:
             f'<p class="embed-title"><a class="internal" href="{escape(href)}">{escape(shown.title if shown else path)}</a></p>'
         )
         return _safe(f'<div class="embed note">\n{title}\n<div class="embed-body">\n{body}</div>\n</div>\n')
-
-    def _canvas(self, data: bytes, title: str, root: str) -> Markup:
-        svg = canvas_svg.drawn(data, title, lambda node: self._words(node, root))
-        return _safe(f'<figure class="embed canvas">{_ZOOM}\n{svg}</figure>\n' if svg else "")
-
-    def _words(self, node: Mapping[str, Any], root: str) -> canvas_svg.Words:
-        kind = node.get("type")
-        if kind == "file":
-            path = self._places.find(str(node.get("file", "")))
-            face = self._catalogue.face(path) if path else None
-            if face is None:
-                return canvas_svg.Words(stem_of(str(node.get("file", ""))), ())
-            return canvas_svg.Words(face.title, (face.description,), href_of(root, path))
-        if kind == "text":
-            draft = self._reader.read(str(node.get("text", "")), Draft("", root, self._places, nested=True))
-            title, *lines = [text for text in (draft.heading_text, *draft.text) if text] or [""]
-            return canvas_svg.Words(title, tuple(lines))
-        return canvas_svg.Words(one_line(str(node.get("label") or node.get("url") or "")), ())
 
     def _table(self, face: Face, text: str, name: str, root: str) -> Markup:
         try:

@@ -34,7 +34,8 @@ _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
 _OUTSIDE_BARE = _OUTSIDE.replace("external", "external bare", 1)  # its words are its address: paper needs no other
 # A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
 TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
-_SHOWN_INSIDE = {".md", ".canvas", ".base"}
+DIAGRAM = "mermaid"  # a fence that only Obsidian draws; the list below it says the same
+_SHOWN_INSIDE = {".md", ".base"}
 Env = MutableMapping[str, Any]
 Rule = Callable[[Sequence[Token], int, Any, Env], str]
 
@@ -180,9 +181,7 @@ def _figure(draft: Draft, path: str, words: str, alone: bool) -> str:
     alt = stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
     sizes = {"width": size[1], "height": size[2] or ""} if size else {}
     image = opening("img", src=draft.root + encoded(file_of(path)), alt=alt, loading="lazy", **sizes)
-    kind = "chart" if path.startswith("charts/") else "image"
-    stop = ' tabindex="0"' if kind == "chart" else ""  # it scrolls by itself on a narrow page
-    return f'<figure class="embed {kind}"{stop}>{image}</figure>\n' if alone else image
+    return f'<figure class="embed image">{image}</figure>\n' if alone else image
 
 
 def _tag(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
@@ -222,6 +221,8 @@ def _fence(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str
     token = tokens[number]
     if token.info.strip() == "base" and not draft.nested:
         return draft.slot(Table(token.content))
+    if token.info.strip() == DIAGRAM:
+        return ""
     return f"{opening('pre', **_id(token))}<code>{escape(token.content)}</code></pre>\n"
 
 

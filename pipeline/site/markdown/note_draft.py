@@ -1,6 +1,6 @@
 """``Draft``: the HTML of a note while it is read, and the data that other pages need of it.
 
-Content from other files (quotes of a citation, an embedded note, a canvas) is filled in later: the HTML has a placeholder of NUL
+Content from other files (quotes of a citation, an embedded note) is filled in later: the HTML has a placeholder of NUL
 and a number, which no note can contain, and ``slots`` lists what belongs there.
 """
 

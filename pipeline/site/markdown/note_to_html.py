@@ -111,7 +111,7 @@ def _describe(tokens: Sequence[Token], draft: Draft) -> None:
             draft.text.append(words := plain(token))
             draft.first = draft.first or (words if token.level == 1 else "")
             summary += [words] if summarised and words else []
-        elif token.type in {"fence", "code_block"}:
+        elif token.type in {"fence", "code_block"} and token.info.strip() != html_render_rules.DIAGRAM:
             draft.text.append(token.content)
         elif token.type == "callout_title_close":
             kind = token.meta["kind"]

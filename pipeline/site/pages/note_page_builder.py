@@ -14,28 +14,12 @@ from pipeline.site.cache.note_record import EARLIER, KINDS, OTHER, Face, values_
 from pipeline.site.labels import PLURALS, label, shown_number
 from pipeline.site.markdown.html_render_rules import href_of
 from pipeline.site.markdown.note_draft import Aside, Draft
-from pipeline.site.pages.link_graph import local_graph
 from pipeline.site.pages.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
 from pipeline.site.paths import Places, block_anchor, encoded, fragment, list_page, page_of, root_of, tag_list
 from pipeline.text.normalise import one_line
 
 _PAGES = {*KINDS, OTHER}
 _IN_A_ROW = {"night", "report", EARLIER, "session"}
-_AROUND = (
-    "report",
-    "question",
-    EARLIER,
-    "session",
-    "topic",
-    "entity",
-    "talk",
-    "import",
-    "night",
-    "source",
-    "worker",
-    OTHER,
-    "home",
-)  # nearest first
 _MARKUP = re.compile("<[^>]*>")
 _ASIDE = 240  # characters of a quote beside the text
 _BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
@@ -85,7 +69,6 @@ class Composer:
             breadcrumbs=breadcrumbs(face.kind, root),
             previous=link(older, root) if older else None,
             next=link(newer, root) if newer else None,
-            graph=local_graph(face.title, face.kind, _around(targets, linkers, root)),
         )
 
     def canonical(self, path: str) -> str:
@@ -210,9 +193,3 @@ def tag_page(tag: str) -> str:
     if first == "research" and kind in PLURALS and kind != "home":
         return list_page(PLURALS[kind].lower())
     return list_page(tag_list(tag))
-
-
-def _around(targets: Sequence[Face], linkers: Sequence[Face], root: str) -> list[Link]:
-    faces = {face.path: face for face in (*targets, *linkers)}
-    ordered = sorted(faces.values(), key=lambda face: _AROUND.index(face.kind))
-    return [link(face, root) for face in ordered]

@@ -108,7 +108,7 @@ class NotePage(SitePage):
     """The page of one note.
 
     ``source`` is the note's path in the vault. ``heading`` is its first heading, which ``body`` no longer holds. ``created`` is
-    ISO 8601 or "". ``status`` is "" where a note has none. ``graph`` is an SVG figure, "" for a note that no other note touches.
+    ISO 8601 or "". ``status`` is "" where a note has none.
     ``previous`` is the older neighbour of its kind, ``next`` the newer one.
     """
 
@@ -125,7 +125,6 @@ class NotePage(SitePage):
     backlinks: tuple[Group, ...]
     previous: Link | None
     next: Link | None
-    graph: Markup
 
 
 @dataclass(frozen=True, slots=True)

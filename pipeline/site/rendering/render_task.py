@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
-from pipeline.site.cache.note_record import Face, Record, read_canvas, read_note
+from pipeline.site.cache.note_record import Face, Record, read_note
 from pipeline.site.files import Staged, read
 from pipeline.site.markdown.embeds import EmbedRenderer, watched
 from pipeline.site.markdown.note_draft import Draft
@@ -76,8 +76,6 @@ class PageRenderer:
         data = read(self._job.vault, path)
         if data is None:
             return None
-        if suffix == ".canvas":
-            return read_canvas(path, data, self._places), ""
         if suffix != ".md":
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
         record, draft = read_note(path, data, self._places, self._reader)

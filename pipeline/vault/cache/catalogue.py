@@ -209,12 +209,6 @@ class Catalogue(CatalogueFile):
         rows = self._base.execute("SELECT value FROM readings WHERE url = ? ORDER BY at, session", (url,))
         return tuple(value for (value,) in rows)
 
-    def readings_in(self, sessions: Iterable[str]) -> tuple[Reading, ...]:
-        """Return the readings of several sessions, in order of time."""
-        select = "SELECT at, session, url, value FROM readings WHERE session = ?"
-        rows = sorted(row for session in sessions for row in self._base.execute(select, (session,)))
-        return readings_from(row[3] for row in rows)
-
     def reading_summaries(self, url: str) -> list[ReadingSummary]:
         """Return a source's readings in short, unordered."""
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -18,9 +17,6 @@ _ON_A_MAC = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/A
 PANDOC = "pandoc"
 # Commonmark with what `portable` writes; raw HTML is text.
 _FROM = "commonmark+footnotes+pipe_tables+strikeout+hard_line_breaks-raw_html"
-# Word shows no SVG alone; pandoc puts a picture beside it with this program.
-_DRAWER = "rsvg-convert"
-_DRAWING = re.compile(r"!\[([^\]]*)\]\(data:image/svg\+xml;base64,[^)]*\)")
 _TIMEOUT_S = 120
 
 
@@ -51,8 +47,6 @@ def _switches(folder: str) -> Sequence[str]:
 def office(document: Portable, form: str, date: str) -> bytes:
     """Return the document as ``docx`` or ``epub``, made by pandoc; ``date`` is its day.
 
-    A DOCX file says in the place of a drawing what is missing for it, where it is missing.
-
     Raises:
         UsageError: pandoc is not installed.
         SystemRefused: it fails, or takes more than two minutes.
@@ -65,13 +59,8 @@ def office(document: Portable, form: str, date: str) -> bytes:
         out = Path(folder) / f"document.{form}"
         about = ["--metadata", f"title={document.title}", "--metadata", f"date={date}", "--metadata", "lang=en"]
         notes = "".join(f"\n[^{number}]: {text}\n" for number, text in enumerate(document.notes, start=1))
-        body = document.body if form != "docx" or shutil.which(_DRAWER) else _DRAWING.sub(_left_out, document.body)
-        _run([program, "--from", _FROM, "--to", form, *about, "--output", str(out)], f"{body}\n{notes}")
+        _run([program, "--from", _FROM, "--to", form, *about, "--output", str(out)], f"{document.body}\n{notes}")
         return _made(out, "pandoc wrote no file")
-
-
-def _left_out(drawing: re.Match[str]) -> str:
-    return f"*Drawing left out, because {_DRAWER} is not installed: {drawing[1]}*"
 
 
 def _run(command: Sequence[str], text: str) -> None:

@@ -1,10 +1,9 @@
-"""``page``: a document as one HTML file with nothing beside it: no script, nothing to load, images and styles inside."""
+"""``page``: a document as one HTML file with nothing beside it: no script, nothing to load, styles inside."""
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,6 @@ from markupsafe import Markup, escape
 from pipeline.vault.export.portable import Portable
 
 _REFERENCE = re.compile(r"\[\^(\d+)\]")
-_IMAGE = re.compile(r"(!\[[^\]]*\]\()<([^>]*)>\)")
-_ELSEWHERE = re.compile(r"!\[([^\]]*)\]\((?!data:)[^)]*\)")
-Read = Callable[[str], bytes | None]
-
-
-def with_images(document: Portable, read: Read) -> Portable:
-    """Return the document with the vault's images inside, and without images from elsewhere, which would have to be loaded.
-
-    ``read`` returns the bytes of a file below the vault's folder, or None.
-    """
-
-    def inside(found: re.Match[str]) -> str:
-        data = read(found[2])
-        return f"{found[1]}data:image/svg+xml;base64,{b64encode(data).decode()})" if data else ""
-
-    body = _ELSEWHERE.sub(r"\1", _IMAGE.sub(inside, document.body))
-    return Portable(document.title, body, document.notes)
 
 
 def page(document: Portable) -> str:
@@ -48,7 +30,7 @@ def page(document: Portable) -> str:
 
 
 def _reader() -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
     reader.validateLink = _is_safe  # type: ignore[method-assign]
     reader.add_render_rule("text", _text)
     return reader
@@ -69,4 +51,4 @@ def _text(_renderer: Any, tokens: Sequence[Token], place: int, _options: Any, en
 
 
 def _is_safe(url: str) -> bool:
-    return bool(re.match(r"(?:https?:|mailto:|#|data:image/svg\+xml;base64,)", url, re.IGNORECASE))
+    return bool(re.match(r"(?:https?:|mailto:|#)", url, re.IGNORECASE))

@@ -1,8 +1,8 @@
 """``portable``: a report's note as Markdown that any program reads: CommonMark with tables and footnotes.
 
 What only Obsidian or the vault knows is replaced: a citation becomes a footnote with its quote, a link to a source's note a link
-to the source, any other wikilink its words, a callout a quote with a title, an embedded drawing an image. What belongs to the
-vault alone is left out: the reader's own notes, comments, the list of contents, lines for the queue, other embeds.
+to the source, any other wikilink its words, a callout a quote with a title. What belongs to the vault alone is left out: the
+reader's own notes, comments, the list of contents, lines for the queue, embeds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FOR_THE_QUEUE = "example"
 class Portable:
     """A document: its title, its Markdown without the title, and the texts of its footnotes, from number 1 on.
 
-    The Markdown refers to footnotes as ``[^1]``. Its images have addresses below the vault's folder.
+    The Markdown refers to footnotes as ``[^1]``.
     """
 
     title: str
@@ -82,7 +82,7 @@ class _Links:
     def _replaced(self, link: re.Match[str]) -> str:
         embedded, path, place, words = link[1], link[2], link[3] or "", link[4] or link[2]
         if embedded:
-            return f"![{words}](<{path}>)" if path.endswith(".svg") else ""
+            return ""
         block = place.removeprefix("^")
         if block in self._quotes and _NUMBER.fullmatch(unicodedata.normalize("NFKD", words)):
             return self._footnote(block)

@@ -82,7 +82,7 @@ class Identity:
     def _linking(self, names: set[str]) -> Iterator[tuple[str, str]]:
         for path, owner, kind in self._catalogue.files.all():
             try:
-                data = self._tree.read(path) if path.endswith((".md", ".canvas")) else None
+                data = self._tree.read(path) if path.endswith(".md") else None
             except Obstacle:
                 continue
             if data and not targets_in(data).isdisjoint(names):

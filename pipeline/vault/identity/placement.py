@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.known_notes import KnownNote
-from pipeline.vault.identity import plain_files
 from pipeline.vault.identity.decisions import Decisions
-from pipeline.vault.identity.relinking import relinked, relinked_node
+from pipeline.vault.identity.relinking import relinked
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.rendering.generated_file import GeneratedFile, composed
 
-_TARGET = re.compile(rb'\[\[([^\[\]|#\\\n]+)|"file":"([^"\n]+)\.md"')
+_TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
 # Signs in a path that a wikilink cannot hold.
 _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _HIDDEN = ""
@@ -73,7 +72,7 @@ class Placement:
         if not self.links or targets_in(fresh.data).isdisjoint(self.links):
             return fresh
         if fresh.properties is None:
-            return replace(fresh, data=self._relinked_canvas(fresh.data)) if fresh.path.endswith(".canvas") else fresh
+            return fresh
         properties = {name: self._relinked_property(value) for name, value in fresh.properties.items()}
         return composed(replace(fresh, properties=properties), relinked(fresh.note.body, self.links.get, inert))
 
@@ -82,11 +81,7 @@ class Placement:
             return tuple(relinked(entry, self.links.get) for entry in value)
         return relinked(value, self.links.get) if isinstance(value, str) else value
 
-    def _relinked_canvas(self, data: bytes) -> bytes:
-        bare = plain_files.bare_of(".canvas", data).decode()
-        return plain_files.signed(".canvas", "\n".join(relinked_node(line, self.links.get) for line in bare.split("\n")).encode())
-
 
 def targets_in(data: bytes) -> set[str]:
     """Return the paths, without suffix, that a file links to."""
-    return {(found[1] or found[2]).decode("utf-8", "replace") for found in _TARGET.finditer(data)}
+    return {found[1].decode("utf-8", "replace") for found in _TARGET.finditer(data)}

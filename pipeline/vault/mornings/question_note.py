@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.vault import paths
-from pipeline.vault.charts.numbers.number_charts import NumberChart, number_views
-from pipeline.vault.charts.numbers.number_series import Series
 from pipeline.vault.memory.timeline import Told
 from pipeline.vault.mornings.entries import Entry, entry_of, news_words, standing_words
 from pipeline.vault.mornings.history import SessionRow, Sums, rows_of, sums_of
@@ -36,8 +34,7 @@ class QuestionView:
     ``statements`` are the first few in which the two differ, ``more_statements`` counts the others. ``sessions`` are all of them,
     those without a report too, the newest first; ``sums`` what they took together. ``differing`` names what differs between the
     last two reports: ``answer``, ``standing``, ``sources``, ``disagreement`` and ``open``. ``episodes`` is what a model said of
-    each session, ``asked`` leads to what was asked since. ``numbers`` are those that the sources give
-    for several dates.
+    each session, ``asked`` leads to what was asked since.
     """
 
     title: str
@@ -55,7 +52,6 @@ class QuestionView:
     sums: Sums
     episodes: tuple[Told, ...] = ()
     asked: tuple[Link, ...] = ()
-    numbers: tuple[NumberChart, ...] = ()
 
 
 def questions_of(briefs: Iterable[Brief]) -> dict[str, tuple[Brief, ...]]:
@@ -73,16 +69,13 @@ def question_note(
     cards: Sequence[Card],
     asked: tuple[Link, ...] = (),
     episodes: tuple[Told, ...] = (),
-    numbers: Sequence[Series] = (),
 ) -> Note:
     """Return the note of a query; ``cards`` are those of its reports, two at least, in order of their sessions' start.
 
-    ``asked`` leads to the talks about them, and to what those had researched. ``episodes`` are a model's sentences on them,
-    ``numbers`` what their sources give for several dates.
+    ``asked`` leads to the talks about them, and to what those had researched. ``episodes`` are a model's sentences on them.
     """
     *_, before, latest = cards
-    charts = number_views(model.sources, paths.question_path(query_id), numbers)
-    view = replace(_view(model, cards, before, latest), asked=asked, episodes=episodes, numbers=charts)
+    view = replace(_view(model, cards, before, latest), asked=asked, episodes=episodes)
     own = {
         "reports": len(cards),
         "sessions": view.sums.sessions,

@@ -11,7 +11,6 @@ from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import Sentence
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
-from pipeline.vault.charts.numbers.number_charts import NumberChart, number_views
 from pipeline.vault.mornings.entries import history_link, passing_words
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
@@ -47,7 +46,6 @@ from pipeline.vault.vault_model import LoadedSession, VaultModel
 _LEFT_OUT = re.compile(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""")
 # The headings that the template writes for the parts that every report has.
 DISAGREEMENTS = "Sources disagree"
-NUMBERS = "Numbers over time"
 UNKNOWNS = "What was not found"
 LIMITS = "What limits this report"
 REFERENCES = "References"
@@ -99,7 +97,6 @@ class ReportView:
     summary: tuple[Said, ...]
     contents: tuple[Link | str, ...]
     sections: tuple[Part, ...]
-    numbers: tuple[NumberChart, ...]
     disagreements: tuple[Disagreement, ...]
     unknowns: tuple[Open, ...]
     to_ask: tuple[Inert, ...]
@@ -181,7 +178,6 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
     disagreements = citer.disagreements(report.contradictions)
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
-    numbers = number_views(model.sources, loaded.card.report_path, loaded.numbers)
     counts, cost = counts_of(state), cost_of(state)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(
@@ -192,9 +188,8 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         not_found=_not_found(loaded, citer),
         missing=_missing(loaded, report),
         summary=citer.passages(shown_summary(report)) if is_passages else tuple(map(citer.sentence, report.summary)),
-        contents=_contents(titles, shown, bool(disagreements), bool(numbers), bool(unknowns), bool(limits)),
+        contents=_contents(titles, shown, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
-        numbers=numbers,
         disagreements=disagreements,
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
@@ -266,9 +261,9 @@ def _missing(loaded: LoadedSession, report: Report) -> str:
 
 def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:
     """The headings in order: links if Obsidian can find the heading by its words, else plain text."""
-    disagree, numbers, unknown, limited = further
+    disagree, unknown, limited = further
     titles = [*([DISAGREEMENTS] if disagree else []), *sections]
-    titles += [*([NUMBERS] if numbers else []), *([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
+    titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
     return tuple(_heading_link(title, shown) for title in titles)
 
 

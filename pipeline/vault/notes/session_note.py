@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
@@ -9,10 +10,9 @@ from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.findings import contradictions, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
-from pipeline.vault.charts.canvas import canvas_link
-from pipeline.vault.charts.cost_table import CostRow, cost_rows
-from pipeline.vault.charts.session_charts import chart_path, timeline_link
+from pipeline.text.normalise import one_line
 from pipeline.vault.notes.activity import Stretch, models, timeline
+from pipeline.vault.notes.cost_table import CostRow, cost_rows
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
     Citer,
@@ -165,6 +165,7 @@ class SessionView:
     earlier: Link | None
     later: Link | None
     mode: str
+    diagram: tuple[Inert, ...]
     perspectives: tuple[PlannedView, ...]
     workers: tuple[WorkerRow, ...]
     folded: tuple[WorkerView, ...]
@@ -175,9 +176,6 @@ class SessionView:
     gaps: tuple[Open, ...]
     to_ask: tuple[Inert, ...]
     topics: tuple[Link, ...]
-    canvas: Link
-    timeline: Link
-    sums: Link
     reasoner: str
     models: tuple[str, ...]
     search: tuple[str, ...]
@@ -242,6 +240,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         earlier=_earlier(model, loaded),
         later=best_link(after) if after else None,
         mode=state.config.mode,
+        diagram=tuple(_diagram(state)),
         perspectives=tuple(_planned(loaded, node) for node in search_nodes(state)),
         workers=tuple(_row(loaded, worker) for worker in workers_in_order(state)),
         folded=tuple(worker_view(model, loaded, worker) for worker in workers_in_order(state) if worker.id in loaded.folded),
@@ -252,9 +251,6 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         topics=topic_links(state.tags),
-        canvas=canvas_link(loaded),
-        timeline=timeline_link(loaded),
-        sums=Link(chart_path(loaded.card.session_path, "cost"), "Totals of this session over time"),
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
@@ -282,6 +278,19 @@ def _joined(state: SessionState, event: BranchMerged) -> Joined:
     kept, other, *_ = (*event.machines, "", "")
     differences = (Difference(_step_words(state, one.step), one.kept, one.other) for one in event.conflicts)
     return Joined(kept or "one", other or "another", len(event.adopted), len(event.same), len(event.left), tuple(differences))
+
+
+def _diagram(state: SessionState) -> Iterator[Inert]:
+    """The plan as the lines of a Mermaid flow chart; of its words only letters, digits and harmless signs are left."""
+    if not state.nodes:
+        return
+    names = {name: f"n{number}" for number, name in enumerate(state.nodes)}
+    yield Inert("flowchart LR")
+    for node in state.nodes.values():
+        words = perspective_name(state.perspectives[node.perspective]) if node.perspective else node.description
+        shown = "".join(sign if sign.isalnum() or sign in " .,?!'()-" else " " for sign in one_line(words, 80))
+        yield Inert(f'    {names[node.id]}["{shown}"]')
+        yield from (Inert(f"    {names[before]} --> {names[node.id]}") for before in node.depends_on if before in names)
 
 
 def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:

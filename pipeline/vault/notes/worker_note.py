@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from pipeline.domain.state import Failure, SessionState, Worker
 from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
-from pipeline.vault.charts.canvas import canvas_link
-from pipeline.vault.charts.session_charts import timeline_link
 from pipeline.vault.notes.note_parts import (
     address_words,
     linked,
@@ -119,8 +117,6 @@ class WorkerView:
     by_source: tuple[FromSource, ...]
     rejected: tuple[Rejected, ...]
     gaps: tuple[str, ...]
-    timeline: Link
-    canvas: Link
     started_at: str
 
 
@@ -167,8 +163,6 @@ def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Wor
         by_source=tuple(_by_source(model, loaded, worker, facts)),
         rejected=tuple(_rejected(model, loaded, worker)),
         gaps=next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),
-        timeline=timeline_link(loaded),
-        canvas=canvas_link(loaded),
         started_at=worker.started_at,
     )
 

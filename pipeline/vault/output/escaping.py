@@ -88,11 +88,6 @@ class Link:
         return Inert(f"[[{self.target}|{label(self.label)}]]")
 
     @property
-    def embed(self) -> Inert:
-        """The target, shown in place; the words of a drawing are its alternative text."""
-        return Inert(f"![[{self.target}|{label(self.label)}]]" if self.path.endswith(".svg") else f"![[{self.target}]]")
-
-    @property
     def cell(self) -> Inert:
         """The link for a table, where a bare bar would end the cell."""
         return Inert(f"[[{self.target}\\|{label(self.label)}]]")

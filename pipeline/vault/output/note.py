@@ -66,7 +66,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A generated file without user blocks: a canvas, a base, a chart, a style sheet. ``path`` has its suffix.
+    """A generated file without user blocks: a base or a style sheet. ``path`` has its suffix.
 
     ``yields``: a build does not overwrite it after a person edited it.
     """

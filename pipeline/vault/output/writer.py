@@ -37,8 +37,7 @@ class BuildReport:
     and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams;
     ``sessions`` are those that were read, by id. ``moved`` are the notes that a person moved since the last build, the new path
     by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
-    build put together with it: the note's path by theirs. ``drawings`` were made again because a person moved them: where they
-    are now, by their path.
+    build put together with it: the note's path by theirs.
     """
 
     written: tuple[str, ...] = ()
@@ -52,7 +51,6 @@ class BuildReport:
     moved: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     united: Mapping[str, str] = field(default_factory=dict)
-    drawings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -70,7 +68,6 @@ class WriteResult:
     refused: list[GeneratedFile] = field(default_factory=list)
     left: dict[str, Look | None] = field(default_factory=dict)
     united: dict[str, str] = field(default_factory=dict)
-    drawings: dict[str, str] = field(default_factory=dict)
 
 
 class VaultWriter:

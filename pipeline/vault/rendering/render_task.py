@@ -1,4 +1,4 @@
-"""``render_order``: renders all files of one session (its notes and drawings), or the note of one source.
+"""``render_order``: renders the notes of one session, or the note of one source.
 
 The result depends only on the order, on the paths and links in ``model``, and on the templates, so any process may render it.
 """
@@ -7,28 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from pipeline.domain.state import workers_in_order
 from pipeline.errors import LogError
 from pipeline.vault import load
 from pipeline.vault.cache.catalogue import StoredReading, readings_from, stored_readings
-from pipeline.vault.charts.canvas import canvas_of
-from pipeline.vault.charts.numbers.number_charts import number_drawings
-from pipeline.vault.charts.session_charts import charts_of
 from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
 from pipeline.vault.notes.source_note import Around, Changed, source_note
 from pipeline.vault.notes.worker_note import worker_note
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.output.note import Note, Plain
+from pipeline.vault.output.note import Note
 from pipeline.vault.rendering import generated_file
 from pipeline.vault.rendering.generated_file import GeneratedFile
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import LoadedSession, Source, VaultModel
-
-FIGURE = "figure"
 
 
 class SessionUnreadable(Exception):
@@ -41,7 +35,7 @@ class SessionUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """A session, its events as JSON, and the kinds of its files to render. ``learn``: its card and readings are wanted too.
+    """A session, its events as JSON, and the kinds of its notes to render. ``learn``: its card and readings are wanted too.
 
     ``asked`` leads to the talks about it, ``names`` to the entities in what it found.
     """
@@ -100,25 +94,23 @@ def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> Rend
         raise SessionUnreadable(order.name, error) from error
     loaded = replace(loaded, asked=order.asked, names=order.names)
     owner = f"session:{order.name}"
-    files = tuple(rendered(renderer, owner, content) for content in _contents(model, loaded, order.wanted))
+    files = tuple(rendered(renderer, owner, note) for note in _notes(model, loaded, order.wanted))
     if not order.learn:
         return RenderResult(files)
     return RenderResult(files, loaded.card, stored_readings(loaded.readings))
 
 
-def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> GeneratedFile:
-    """Return a note or another file, ready to be written.
+def rendered(renderer: Renderer, owner: str, note: Note) -> GeneratedFile:
+    """Return a note, ready to be written.
 
     Raises:
         TemplateInvalid: the note's template is missing or faulty.
     """
-    if isinstance(content, Plain):
-        return generated_file.of_plain(owner, FIGURE, content)
-    return generated_file.of_note(owner, content, renderer.render(content))
+    return generated_file.of_note(owner, note, renderer.render(note))
 
 
-def _contents(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) -> Iterator[Note | Plain]:
-    """The files of one session that are of the ``wanted`` kinds: its own, its report's, its workers', its drawings."""
+def _notes(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) -> Iterator[Note]:
+    """The notes of one session that are of the ``wanted`` kinds: its own, its report's, its workers'."""
     report = loaded.state.report
     if "session" in wanted:
         yield session_note(model, loaded)
@@ -129,6 +121,3 @@ def _contents(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) 
     if "worker" in wanted:
         own = (worker for worker in workers_in_order(loaded.state) if worker.id not in loaded.folded)
         yield from (worker_note(model, loaded, worker) for worker in own)
-    if FIGURE in wanted:
-        yield from chain([canvas_of(loaded)], charts_of(loaded))
-        yield from number_drawings(loaded.card.report_path, loaded.numbers)

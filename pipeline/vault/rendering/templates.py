@@ -68,10 +68,6 @@ def _cell(value: Link | str) -> Inert:
     return value.cell if isinstance(value, Link) else escaping.inert(value)
 
 
-def _embed(value: Link) -> Inert:
-    return value.embed
-
-
 def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
     return Inert(separator.join(str(_printed(value)) for value in values))
 
@@ -90,7 +86,6 @@ def _user_block(name: str) -> Inert:
 
 FILTERS = {
     "cell": _cell,
-    "embed": _embed,
     "passage": _passage,
     "quote": _quote,
     "within": page_markdown.within,

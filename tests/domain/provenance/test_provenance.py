@@ -6,15 +6,11 @@ import asyncio
 import json
 from functools import cache
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.provenance.formats import as_canvas, as_graphml, as_json, as_text
-from pipeline.domain.provenance.graph import KINDS, Edge, Graph, Node, graph_of
+from pipeline.domain.provenance.graph import as_json, graph_of
 from pipeline.domain.provenance.report_nodes import sentences_of_report
 from pipeline.domain.provenance.why import why
 from pipeline.domain.session import ResearchSession, state_at, state_of
@@ -147,27 +143,7 @@ def test_words_that_are_in_no_sentence_explain_nothing() -> None:
     assert why(state, graph_of(state), "zebras of the Serengeti") is None
 
 
-def test_the_formats_hold_the_same_nodes_and_edges() -> None:
-    graph = graph_of(simulated(1)[0])
-    canvas, value, tree = json.loads(as_canvas(graph)), json.loads(as_json(graph)), ET.fromstring(as_graphml(graph))  # noqa: S314
-    names = list(graph.nodes)
-    assert [node["id"] for node in canvas["nodes"]] == [node["id"] for node in value["nodes"]] == names
-    found = tree.findall(".//{http://graphml.graphdrawing.org/xmlns}node")
-    assert [node.get("id") for node in found] == names
-    assert len(canvas["edges"]) == len(value["edges"]) == len(graph.edges)
-    assert all(name in as_text(graph) for name in names)
-
-
 def test_a_graph_limited_to_some_kinds_has_only_them() -> None:
     graph = graph_of(simulated(1)[0]).limited_to(["fact", "page"])
     assert {node.kind for node in graph.nodes.values()} == {"fact", "page"}
     assert {edge.type for edge in graph.edges.values()} <= {"quotes", "supports"}
-
-
-@given(st.lists(st.text(max_size=40), min_size=1, max_size=6), st.text(max_size=40))
-def test_any_text_of_a_page_makes_a_canvas_and_xml_that_can_be_read(labels: list[str], note: str) -> None:
-    graph = Graph()
-    graph.add(*(Node(f"fact:{place}", KINDS[5], label, note) for place, label in enumerate(labels)))
-    graph.join(*(Edge(f"fact:{place}", "fact:0", "supports") for place in range(len(labels))))
-    assert len(json.loads(as_canvas(graph))["nodes"]) == len(labels)
-    ET.fromstring(as_graphml(graph).encode("utf-8", "surrogatepass").decode("utf-8", "replace"))  # noqa: S314

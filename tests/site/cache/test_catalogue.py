@@ -53,13 +53,10 @@ def _followed(folder: Path, asked: set[str]) -> Scratch:
     for number in range(60):
         links = f"[[n{(number + 1) % 60}]] ![[n{(number + 2) % 60}#^q]] #topic/{number % 7}\n\nQuoted\n\n^q"
         scratch.write(f"s/n{number}.md", note(f"N {number}", links, "session", created=f"2026-01-{1 + number % 25:02d}"))
-    scratch.write("Home.md", note("Home", "![[all.base]]\n\n![[c.canvas]]"))
+    scratch.write("Home.md", note("Home", "![[all.base]]"))
     scratch.write(
         "all.base",
         "filters: {and: ['file.hasTag(\"topic/3\")']}\nviews: [{type: table, name: All, order: [file.name], limit: 5}]",
-    )
-    scratch.write(
-        "c.canvas", '{"nodes": [{"id": "1", "type": "file", "file": "s/n1.md", "x": 0, "y": 0, "width": 9, "height": 9}]}'
     )
     scratch.build()
     with pytest.MonkeyPatch.context() as monkeypatch:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.site.scratch import read
 
-OTHERS = ("Home.md", "sources/2026-11/a.md", "reports/2026/b.md", "img/Chart One.png", "charts/c.svg", "canvas/x.canvas")
+OTHERS = ("Home.md", "sources/2026-11/a.md", "reports/2026/b.md", "img/Chart One.png")
 
 
 def html_of(text: str, *, at_hand: bool = False) -> str:
@@ -70,7 +70,6 @@ def test_a_paragraph_is_followed_by_a_place_for_the_quotes_that_it_is_the_first_
         ("![[Chart One.png]]", '<figure class="embed image"><img src="../img/Chart%20One.png" alt="Chart One" loading="lazy">'),
         ("![[Chart One.png|A rise]]", 'alt="A rise"'),
         ("a ![[Chart One.png|300x200]] b", 'width="300" height="200"> b</p>'),
-        ("![[charts/c.svg]]", '<figure class="embed chart"'),
         ("![A rise](../img/Chart%20One.png)", '<img src="../img/Chart%20One.png" alt="A rise"'),
     ],
 )  # fmt: skip

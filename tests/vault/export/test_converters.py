@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import shutil
 import zipfile
-from base64 import b64encode
 from pathlib import Path
 
 import pypdfium2
@@ -28,19 +27,6 @@ def test_word_gets_real_footnotes_and_tables() -> None:
         body = made.read("word/document.xml").decode()
         assert "<w:tbl>" in body
         assert "Über 日本" in body
-
-
-@needs_pandoc
-@pytest.mark.parametrize("has_drawer", [True, False])
-def test_word_gets_no_drawing_that_it_cannot_show(monkeypatch: pytest.MonkeyPatch, *, has_drawer: bool) -> None:
-    which = shutil.which
-    monkeypatch.setattr(shutil, "which", lambda name: (has_drawer or None) if name == "rsvg-convert" else which(name))
-    picture = b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>').decode()
-    document = Portable("T", f"![Level over time](data:image/svg+xml;base64,{picture})", ())
-    with zipfile.ZipFile(io.BytesIO(converters.office(document, "docx", "2026-11-21"))) as made:
-        assert any(name.startswith("word/media/") for name in made.namelist()) == has_drawer
-        left_out = "Drawing left out, because rsvg-convert is not installed: Level over time"
-        assert (left_out in made.read("word/document.xml").decode()) != has_drawer
 
 
 @needs_pandoc

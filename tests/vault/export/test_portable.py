@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
-from pipeline.vault.export.page import page, with_images
+from pipeline.vault.export.page import page
 from pipeline.vault.export.portable import Portable, portable
 from pipeline.vault.paths import block_id
 
@@ -62,8 +61,7 @@ def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
         ("1. [[sources/2026-11/s|A page]]: a.example", "1. A page, [a.example/p](https://a.example/p): a.example"),
         ("3 sources · [[sessions/s|how]] · [[topics/t|logs]]", "3 sources · logs"),
         ("**Contents:** [[#A part|A part]] · [[#B|B]] · plain", ""),
-        ("![[charts/c.svg|A chart]]", "![A chart](<charts/c.svg>)"),
-        ("![[canvas/c.canvas]]\n\nx", "x"),
+        ("![[my/a.png|A picture]]\n\nx", "x"),
         ("a %% hidden %% b", "a  b"),
         ("x\n\n## Notes\n\n%% begin notes %%\nmine\n%% end notes %%", "x"),
         ("```\n[[kept]] %% as it is %%\n```", "```\n[[kept]] %% as it is %%\n```"),
@@ -77,7 +75,7 @@ def test_what_only_the_vault_knows_is_replaced_or_left_out(body: str, made: str)
 
 def test_a_page_loads_nothing_and_leads_from_citation_to_quote_and_back() -> None:
     made = document(f"Said.{CITED} <script>alert(1)</script> ![x](https://a.example/x.png) [^7]")
-    html = page(with_images(made, lambda _path: None))
+    html = page(made)
     assert '<sup><a href="#note-1" id="from-1" aria-label="Footnote 1">1</a></sup>' in html
     assert '<li id="note-1">' in html
     assert 'href="#from-1"' in html
@@ -86,18 +84,11 @@ def test_a_page_loads_nothing_and_leads_from_citation_to_quote_and_back() -> Non
     assert "[^7]" in html
 
 
-def test_images_of_the_vault_are_inside() -> None:
-    made = with_images(document("![[charts/c.svg|A chart]]\n\n![[charts/gone.svg|x]]"), {"charts/c.svg": b"<svg/>"}.get)
-    inside = base64.b64encode(b"<svg/>").decode()
-    assert f'<img src="data:image/svg+xml;base64,{inside}" alt="A chart"' in page(made)
-    assert "gone" not in made.body
-
-
 @settings(deadline=None)
 @given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
 def test_whatever_a_note_says_becomes_a_document_without_links_into_the_vault(body: str) -> None:
     made = document(f"{body}\n\n{CITED}")
-    html = page(with_images(made, lambda _path: None))
+    html = page(made)
     assert "<a" not in html or 'href="#' in html
     assert not re.search(r"<(?!/?(?:[a-z][a-z0-9]*)[ >/]|!doctype)", html)
     assert 'src="' not in html

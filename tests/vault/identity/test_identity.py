@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.command_parts import decision_lines
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
 from pipeline.text.normalise import slug
@@ -69,46 +68,12 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert place.build().written == ()
 
 
-@pytest.mark.parametrize("name", ["my/kept{}", "charts/renamed{}"])
-@pytest.mark.parametrize("suffix", [".svg", ".canvas"])
-def test_a_drawing_that_a_person_moved_is_made_again_and_the_build_says_where_it_is(
-    place: Workplace, suffix: str, name: str
-) -> None:
-    old = next(path for path in sorted(place.vault.rglob(f"*{suffix}")))
-    drawn = old.read_bytes()
-    new = move(place, old, name.format(suffix))
-    report = place.build()
-    assert report.drawings == {old.relative_to(place.vault).as_posix(): new.relative_to(place.vault).as_posix()}
-    assert [line for line, _always in decision_lines(report) if line.startswith("made again: vault/")] != []
-    assert old.read_bytes() == new.read_bytes() == drawn
-    assert place.build().drawings == {}
-
-
-def test_a_drawing_that_a_person_deleted_is_made_again_without_a_word(place: Workplace) -> None:
-    next(place.vault.rglob("*.svg")).unlink()
-    (place.vault / "other.svg").write_text("<svg/>")
-    report = place.build()
-    assert len(report.written) == 1
-    assert report.drawings == {}
-
-
 def test_a_moved_note_is_kept_up_to_date_where_it_is(place: Workplace) -> None:
     moved = move(place, place.note("reports/"), "Good/one.md")
     place.build()
     change(place.templates / "report.md.j2", "## References", "## Literature")
     assert "Good/one.md" in place.build().written
     assert "## Literature" in moved.read_text()
-
-
-def test_links_in_a_canvas_follow_a_moved_note_and_drop_a_hidden_one(place: Workplace) -> None:
-    worker, report = place.note("workers/"), place.note("reports/")
-    move(place, worker, "mine/worker.md")
-    report.unlink()
-    place.build()
-    canvases = "".join(path.read_text() for path in (place.vault / "canvas").iterdir())
-    assert '"file":"mine/worker.md"' in canvases
-    assert worker.stem not in canvases
-    assert f"reports/2026/{report.name}" not in canvases
 
 
 def test_a_new_session_links_to_a_moved_source_where_it_is(place: Workplace) -> None:

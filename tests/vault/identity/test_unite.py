@@ -100,28 +100,3 @@ def test_lines_that_git_took_from_a_removed_note_of_the_same_kind_are_no_edit(tm
     assert note.read_text() == body
     note.write_text(body.replace(mine, conflicted("".join(theirs).replace("“", "“Verily, ", 1), mine), 1))
     assert len(place.build().set_aside) == 1
-
-
-@pytest.mark.parametrize("is_hidden_here", [True, False])
-def test_a_canvas_of_which_one_side_links_to_a_note_that_is_hidden_on_the_other_is_not_set_aside(
-    tmp_path: Path, is_hidden_here: bool
-) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    place.build()
-    worker = place.note("workers/")
-    link = f'"file":"{worker.relative_to(place.vault).as_posix()}"'
-    canvas = next(file for file in (place.vault / "canvas").glob("*.canvas") if link in file.read_text())
-    linked = canvas.read_text()
-    worker.unlink()
-    place.build()
-    hidden = canvas.read_text()
-    whole, rest = (hidden, linked) if is_hidden_here else (linked, hidden)
-    pairs = [(one, other) for one, other in zip(whole.splitlines(True), rest.splitlines(True), strict=True) if one != other]
-    for one, other in pairs[:-1]:  # the last is the signature, of which git took one side's
-        whole = whole.replace(one, conflicted(other, one))
-    canvas.write_text(whole)
-    report = place.build()
-    assert report.set_aside == report.problems == ()
-    assert canvas.read_text() == hidden
-    canvas.write_text(whole.replace('"text":"Hidden"', '"text":"Hidden, but why?"', 1))
-    assert len(place.build().set_aside) == 2

@@ -139,26 +139,26 @@ def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace)
 
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.vault.cache.database._BUSY_S", 0.01)
-    canvas = next((place.vault / "canvas").iterdir())
-    canvas.unlink()
+    base = place.vault / "bases" / "reports.base"
+    base.unlink()
     other = sqlite3.connect(place.state / FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(ResearchError, match="locked"):
         place.build()
-    assert not canvas.exists()
+    assert not base.exists()
     other.rollback()
-    assert place.build().written == (canvas.relative_to(place.vault).as_posix(),)
+    assert place.build().written == ("bases/reports.base",)
 
 
-def test_a_base_that_was_edited_is_its_readers_and_a_canvas_is_set_aside(place: Workplace) -> None:
+def test_a_base_that_was_edited_is_its_readers_and_a_style_sheet_is_set_aside(place: Workplace) -> None:
     base = place.vault / "bases" / "reports.base"
     base.write_text("mine: true\n")
-    canvas = next((place.vault / "canvas").iterdir())
-    canvas.write_text("{}")
+    style = place.vault / ".obsidian" / "snippets" / "research.css"
+    style.write_text("{}")
     for _ in range(2):
         report = place.build()
         assert base.read_text() == "mine: true\n"
-    assert canvas.read_text() != "{}"
+    assert style.read_text() != "{}"
     assert [path.read_text() for path in (place.vault / "attic").iterdir()] == ["{}"]
     assert report.written == report.set_aside == report.problems == ()
 

@@ -116,27 +116,17 @@ def _short(fact: Fact) -> str:
 @click.argument("session", type=SessionName())
 @_AT
 @click.option("--kinds", metavar="KIND,…", help="Only nodes of these kinds, separated by commas: fact,page,sentence.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "canvas", "graphml"]),
-    default="text",
-    show_default=True,
-    help="canvas is for Obsidian, graphml for programs that draw graphs.",
-)
 @click.pass_obj
-def graph(console: Console, session: str, version: int | None, kinds: str | None, form: str) -> None:
-    """Print all that led to SESSION's report as a graph: searches, pages, facts, sentences, decisions and their links."""
-    from pipeline.domain.provenance.formats import FORMATS, as_json
-    from pipeline.domain.provenance.graph import KINDS, graph_of
+def graph(console: Console, session: str, version: int | None, kinds: str | None) -> None:
+    """Print all that led to SESSION's report as JSON: searches, pages, facts, sentences, decisions, and what led to what."""
+    from pipeline.domain.provenance.graph import KINDS, as_json, graph_of
     from pipeline.errors import UsageError
 
     wanted = [name.strip() for name in (kinds or "").split(",") if name.strip()]
     if unknown := sorted(set(wanted) - set(KINDS)):
         raise UsageError(f"unknown kinds: {', '.join(unknown)}", hint=f"the kinds are {', '.join(KINDS)}")
     whole = graph_of(_state(console, session, version))
-    shown = whole.limited_to(wanted) if wanted else whole
-    put(as_json(shown) if console.as_json and form == "text" else FORMATS[form](shown))
+    put(as_json(whole.limited_to(wanted) if wanted else whole))
 
 
 __all__ = ["graph", "why"]

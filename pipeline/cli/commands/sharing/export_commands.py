@@ -43,7 +43,7 @@ def export(console: Console, session: str, form: str | None, out: str | None) ->
         raise click.UsageError(f"{form} is no text; give --out a file")
     bring_vault_up_to_date(console)
     note = export_adapters.report_document(console.folder, name)
-    data = report_file(note.document, form, note.date, note.read)
+    data = report_file(note.document, form, note.date)
     if out == _STDOUT and not console.as_json:
         put(data.decode().rstrip("\n"))
         return

@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import Spent
 from pipeline.domain.values import Cost
-from pipeline.vault.charts.cost_table import LOST, cost_rows
+from pipeline.vault.notes.cost_table import LOST, cost_rows
 
 
 def cost(sent: int, usd: float, **more: Any) -> Cost:

@@ -1,1 +1,0 @@
-"""A session's drawings: charts as SVG, the plan as a canvas."""
