@@ -20,7 +20,7 @@ ROWS: tuple[set[str], ...] = (
     {"engine"},
     {"batch"},
     {"wiring"},
-    {"ops", "evaluate"},
+    {"ops"},
     {"cli"},
 )
 ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}

@@ -14,7 +14,6 @@ from pipeline.cli.commands.answers.ask_command import ask
 from pipeline.cli.commands.answers.why_commands import graph, why
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
-from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.imports.import_command import import_
 from pipeline.cli.commands.log_command import log, verify
@@ -70,7 +69,6 @@ COMMANDS = (
     consolidate,
     digest,
     doctor,
-    evaluate,
     export,
     forget,
     graph,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.queries.model import ModelChoice, Settings
@@ -61,7 +60,7 @@ class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
     ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed. ``sessions`` is how
-    many may be expected. ``vectors`` is the cache of the embeddings, in place of the workspace's own.
+    many may be expected.
     """
 
     workspace: Workspace
@@ -69,7 +68,6 @@ class AdapterFactory:
     keys: Keys
     extractor: Extractor | None = None
     sessions: int = 1
-    vectors: Path | None = None
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -78,7 +76,7 @@ class AdapterFactory:
         self._settings: Settings = settings
         self._redaction = Redaction(secrets_of(settings, self.keys))
         self._http = http_of(settings, self.keys)
-        vectors = self.vectors or vectors_file(self.workspace.folder)
+        vectors = vectors_file(self.workspace.folder)
         self._documents = documents_of(self.workspace, semantic_index(settings, self.keys, self._http, vectors))
         self._closers.append(self._http.aclose)
         self._searches = Searches(settings, self.keys, self._http, self._documents)

@@ -77,16 +77,14 @@ def _gone_from(workspace: Workspace) -> Callable[[str], bool]:
 
 @asynccontextmanager
 async def talk_context(
-    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], vectors: Path | None = None
+    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
 ) -> AsyncIterator[TalkContext]:
     """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk has left.
-
-    ``vectors`` is the cache of the embeddings, in place of the workspace's own.
 
     Raises:
         UsageError: the talk's model, or that of the embeddings, is not set up (any more).
     """
-    searched = _pages_of(workspace, store, keys, state, vectors or vectors_file(workspace.folder))
+    searched = _pages_of(workspace, store, keys, state, vectors_file(workspace.folder))
     async with searched as pages, _context_with(pages, workspace, store, keys, state, sessions) as context:
         yield context
 

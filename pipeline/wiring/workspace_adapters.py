@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,23 +177,6 @@ def documents_in(workspace: Workspace) -> Documents:
     except (CorpusUnusable, OSError):
         return found
     return found
-
-
-def corpus_texts(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Yield path and text, in the page format, of every document in a folder, sorted; what cannot be read is passed over.
-
-    Raises:
-        CorpusUnusable: the folder is missing or cannot be listed.
-    """
-    from pipeline.adapters.search.local.document_folder import FoundFile, path_of, scan
-    from pipeline.adapters.search.local.read_document import parse
-    from pipeline.errors import ReadFailed
-
-    for name in sorted(path_of(file.url) for file in scan(corpus) if isinstance(file, FoundFile)):
-        try:
-            yield name, parse((corpus / name).read_bytes(), Path(name)).text
-        except (ReadFailed, OSError):
-            continue
 
 
 def prompts_of(folder: Path) -> Path:

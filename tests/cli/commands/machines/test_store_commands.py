@@ -19,7 +19,6 @@ from pipeline.wiring.store_adapters import lock_of
 from tests.adapters.store.samples import files_in
 from tests.cli.commands.machines.test_merge_command import laptop, server, stopped_at, whole
 from tests.commanding import everything, said, workspace_in
-from tests.evaluate.folders import folder_in
 from tests.postgres_server import PASSWORD, PostgresServer
 
 __all__ = ["laptop", "server", "whole"]
@@ -283,16 +282,6 @@ def test_the_files_are_used_again_when_the_environment_says_so(in_database: Path
     assert (in_database / "events" / "sessions").is_dir()
     monkeypatch.setenv("RESEARCH_STORE", "mysql://x")
     assert "RESEARCH_STORE: this is no address of a store" in said(in_database, "list").err
-
-
-def test_an_evaluation_never_writes_into_the_database(
-    tmp_path: Path, postgres_store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RESEARCH_STORE", postgres_store_url)
-    answer = said(tmp_path, "evaluate", str(folder_in(tmp_path / "set")), "--mode", "fast", "--only", "depth")
-    assert answer.code == 0, answer.err
-    with psycopg.connect(postgres_store_url) as connection:
-        assert connection.execute("SELECT count(*) FROM streams").fetchone() == (0,)
 
 
 def test_without_the_client_library_one_message_says_how_to_install_it(

@@ -1,1 +1,0 @@
-"""Evaluation of the program on questions with known answers over a folder of documents, scored from the events alone."""

@@ -1,1 +1,0 @@
-"""Question sets with known answers: reading, checking, and conversion from public formats."""

@@ -1,1 +1,0 @@
-"""Scoring of one question's session: answers, documents, refusals, contradictions, trust, readability and cost."""
