@@ -1,0 +1,1 @@
+"""Evaluation of the program on questions with known answers over a folder of documents."""
