@@ -24,8 +24,8 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.adapters.web.extraction.extract import page_text
-from pipeline.adapters.web.extraction.extraction_client import Extractor
+from pipeline.documents.extract import page_text
+from pipeline.documents.extractor import Extractor
 from pipeline.errors import ReadFailed
 
 FOLDERS = ("/usr/share/doc/python3.11/html", "/usr/share/doc/postgresql-doc-15/html", "/usr/share/doc/nodejs/api")

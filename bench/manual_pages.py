@@ -16,8 +16,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from pipeline.adapters.documents.page_writer import Document
-from pipeline.adapters.search.local.read_document import parse
+from pipeline.documents.page_writer import Document
+from pipeline.documents.read_document import parse
 from pipeline.errors import ReadFailed
 
 _WORD = re.compile(r"\w+")

@@ -24,8 +24,8 @@ ROWS: tuple[set[str], ...] = (
     {"cli"},
 )
 ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
-# Of the adapters none knows another; these two rooms serve several of them: the way out, and the reading of formats.
-SHARED_ADAPTERS = {"http", "documents"}
+# Of the adapters none knows another; one room serves several of them: the way out.
+SHARED_ADAPTERS = {"http"}
 
 
 def name_of(path: Path) -> str:
@@ -98,7 +98,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    by_themselves = {"pipeline.adapters.web.extraction.extraction_process", "pipeline.system.worker_pool"}
+    by_themselves = {"pipeline.documents.worker", "pipeline.system.worker_pool"}
     beside = {"pipeline.ops.console_output"}
     found = {name for name in TREES if mentions(name) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside

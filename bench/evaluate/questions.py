@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from bench.evaluate.baseline import plain_text
-from pipeline.adapters.search.local.read_document import parse
+from pipeline.documents.read_document import parse
 from pipeline.errors import ReadFailed, UsageError
 from pipeline.text.normalise import normalised
 

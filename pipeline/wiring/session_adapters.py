@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.config.queries.model import ModelChoice, Settings
 from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, reasoner_for, secrets_of
 from pipeline.config.settings import Keys, Workspace
+from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.domain.events.batch_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pipeline.adapters.reasoners.openai.pricing import Prices
     from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
     from pipeline.adapters.search.local.local_search import IndexReport
-    from pipeline.adapters.web.extraction.extraction_client import Extractor
     from pipeline.adapters.web.page_cache import PageCache
     from pipeline.adapters.web.page_fetcher import WebFetch
 
@@ -59,8 +59,8 @@ class Fetches:
 class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
-    ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed. ``sessions`` is how
-    many may be expected.
+    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``sessions``
+    is how many may be expected.
     """
 
     workspace: Workspace
@@ -77,8 +77,10 @@ class AdapterFactory:
         self._redaction = Redaction(secrets_of(settings, self.keys))
         self._http = http_of(settings, self.keys)
         vectors = vectors_file(self.workspace.folder)
-        self._documents = documents_of(self.workspace, semantic_index(settings, self.keys, self._http, vectors))
-        self._closers.append(self._http.aclose)
+        self._extractor = self.extractor or Extractor()
+        meaning = semantic_index(settings, self.keys, self._http, vectors)
+        self._documents = documents_of(self.workspace, meaning, self._extractor)
+        self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents)
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
@@ -251,8 +253,7 @@ class AdapterFactory:
         if self._web is None:
             http = _pages_http(self._settings)
             self._closers.append(http.aclose)
-            self._web = _web_fetch(http, self._settings, self._kept_pages(), self.extractor)
-            self._closers.append(self._web.aclose)
+            self._web = _web_fetch(http, self._settings, self._kept_pages(), self._extractor)
         return self._web
 
     def _kept_pages(self) -> PageCache:
@@ -275,9 +276,8 @@ def _pages_http(settings: Settings) -> HttpClient:
     return HttpClient(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=AddressGuard(settings.page_hosts))
 
 
-def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor | None) -> WebFetch:
-    from pipeline.adapters.web.extraction.extraction_client import Extractor
+def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor) -> WebFetch:
     from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
 
     limits = ReadingLimits(at_once=settings.limits.concurrency)
-    return WebFetch(http, extractor or Extractor(), contact=settings.contact, cache=kept, limits=limits)
+    return WebFetch(http, extractor, contact=settings.contact, cache=kept, limits=limits)

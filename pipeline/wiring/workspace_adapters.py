@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
+    from pipeline.documents.extractor import Extractor
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.site.build import SiteReport
@@ -85,11 +86,11 @@ def last_run(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None) -> LocalFolder:
+def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None, extractor: Extractor | None = None) -> LocalFolder:
     """Return the search over the workspace's own documents."""
     from pipeline.adapters.search.local.local_search import LocalFolder
 
-    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite", meaning)
+    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite", meaning, extractor)
 
 
 def http_of(settings: Settings, keys: Keys) -> HttpClient:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.adapters.documents.page_writer import Document
-from pipeline.adapters.web.extraction.extraction_client import Extractor
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
 from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Query
 from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import Keys, Workspace, config_for, load_workspace
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page_writer import Document
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 from html import escape
 from urllib.parse import unquote
 
-from tests.adapters.documents.pdfs import pdf
+from tests.documents.pdfs import pdf
 from tests.standin import papers, wikipedia, world
 from tests.standin.options import State
 from tests.standin.poison import POISONED, poisoned_document, poisoned_html, poisoned_pdf

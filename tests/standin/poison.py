@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 
-from tests.adapters.documents.pdfs import pdf
+from tests.documents.pdfs import pdf
 from tests.standin import world
 from tests.standin.world import Document
 

@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from pipeline import __version__
-from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Reply, Verdict
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.clock import loop_time
-from pipeline.adapters.web.extraction.extraction_client import Extractor
-from pipeline.adapters.web.extraction.usage_notices import notices_in_headers
 from pipeline.adapters.web.host_politeness import HostPoliteness
 from pipeline.adapters.web.page_address import canonical, host_of, redirect_target
 from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
 from pipeline.adapters.web.robots_cache import RobotsCache
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page_writer import Document
+from pipeline.documents.usage_notices import notices_in_headers
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.ports import Page
 
@@ -52,7 +52,7 @@ class ReadingLimits:
 class WebFetch:
     """Reads pages. ``contact`` is added to the user agent, for the sites' owners; ``cache`` keeps pages between nights.
 
-    Belongs to one event loop; call ``aclose`` when done.
+    Belongs to one event loop. The owner of the HTTP client and of the extractor closes them.
     """
 
     def __init__(
@@ -87,10 +87,6 @@ class WebFetch:
             return await self._read(canonical(url))
         except (ServiceUnavailable, ServiceFailed) as error:
             raise ReadFailed(error.message, hint=error.hint) from error
-
-    async def aclose(self) -> None:
-        """End the extraction process. The owner of the HTTP client closes that."""
-        await self._extractor.aclose()
 
     async def _read(self, url: str) -> Page:
         began = self._clock()

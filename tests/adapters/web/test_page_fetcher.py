@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.http.address_guard import AddressGuard
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.web.extraction.extract import page_text
-from pipeline.adapters.web.extraction.extraction_client import Extractor
 from pipeline.adapters.web.page_cache import PageCache
 from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
+from pipeline.documents.extract import page_text
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page_writer import Document
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from tests.adapters.http.clocks import Clock
@@ -87,7 +87,6 @@ def against(
             try:
                 await scenario(reading)
             finally:
-                await reading.fetch.aclose()
                 await reading.http.aclose()
             return server
 

@@ -11,8 +11,8 @@ import pytest
 from pipeline.adapters.http.address_guard import AddressGuard
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.web.extraction.extraction_client import Extractor
 from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
+from pipeline.documents.extractor import Extractor
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from tests.adapters.http.clocks import Clock
@@ -46,7 +46,8 @@ def reading(scenario: Callable[[Standin, Read, Clock], Awaitable[None]]) -> None
             policy = Policy(attempts=2, call_deadline_s=100)
             http = HttpClient(policy, guard=AddressGuard(allowed=server.addresses), clock=clock, wall=clock, sleep=clock.sleep)
             limits = ReadingLimits(max_bytes=3_000_000, exchange_s=0.5)
-            fetch = WebFetch(http, Extractor(), limits=limits, clock=clock, sleep=clock.sleep)
+            extractor = Extractor()
+            fetch = WebFetch(http, extractor, limits=limits, clock=clock, sleep=clock.sleep)
 
             async def read(path: str) -> Page | str:
                 try:
@@ -57,8 +58,8 @@ def reading(scenario: Callable[[Standin, Read, Clock], Awaitable[None]]) -> None
             try:
                 await scenario(server, read, clock)
             finally:
-                await fetch.aclose()
                 await http.aclose()
+                extractor.close()
 
     asyncio.run(run())
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.search.local.document_folder import FoundFile, SkippedFile, contents, path_of, printable
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.passage_index import Index, IndexedFile, with_passages
-from pipeline.adapters.search.local.read_document import parse
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page_writer import Document
 from pipeline.errors import ReadFailed
 from pipeline.text.normalise import digest_of
 
@@ -32,7 +32,7 @@ class IndexReport:
     problems: tuple[SkippedFile, ...]
 
 
-def refresh_index(index: Index, folder: Corpus) -> IndexReport:
+def refresh_index(index: Index, folder: Corpus, extractor: Extractor) -> IndexReport:
     """Bring ``index`` up to date with ``folder``.
 
     Raises:
@@ -43,7 +43,7 @@ def refresh_index(index: Index, folder: Corpus) -> IndexReport:
     found, skipped = _scan(folder)
     removed = sorted(known.keys() - {file.url for file in found})
     new = [file for file in found if not _is_known(file, known.get(file.url))]
-    changed = _index_files(index, folder, new, known)
+    changed = _index_files(index, folder, extractor, new, known)
     index.replace([], removed)
     if changed + len(removed) > _OPTIMISE_AFTER:
         index.optimise()
@@ -65,13 +65,13 @@ def _is_known(file: FoundFile, known: IndexedFile | None) -> bool:
     return known is not None and (known.size, known.changed) == (file.size, file.changed)
 
 
-def _index_files(index: Index, folder: Corpus, new: list[FoundFile], known: dict[str, IndexedFile]) -> int:
+def _index_files(index: Index, folder: Corpus, extractor: Extractor, new: list[FoundFile], known: dict[str, IndexedFile]) -> int:
     """Index the files ``new``; return how many of them have new content."""
     batch: list[IndexedFile] = []
     same: list[IndexedFile] = []
     size = changed = 0
     for file in new:
-        entry = _index_entry(folder, file, known.get(file.url))
+        entry = _index_entry(folder, extractor, file, known.get(file.url))
         (batch if entry.rows or entry.reason else same).append(entry)
         changed += bool(entry.rows)
         size += file.size
@@ -83,7 +83,7 @@ def _index_files(index: Index, folder: Corpus, new: list[FoundFile], known: dict
     return changed
 
 
-def _index_entry(folder: Corpus, file: FoundFile, known: IndexedFile | None) -> IndexedFile:
+def _index_entry(folder: Corpus, extractor: Extractor, file: FoundFile, known: IndexedFile | None) -> IndexedFile:
     """Return the file's new entry, without reason and passages if its bytes are those already indexed."""
     path = folder.path_at(file.url)
     try:
@@ -94,7 +94,7 @@ def _index_entry(folder: Corpus, file: FoundFile, known: IndexedFile | None) -> 
     if known is not None and known.digest == digest and not known.reason:
         return IndexedFile(file.url, file.size, file.changed, digest)
     try:
-        document = parse(data, path)
+        document = extractor.file(data, path)
     except ReadFailed as error:
         return IndexedFile(file.url, file.size, file.changed, digest, error.message)
     return _searched(file, digest, document)

@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, Progress, SemanticIndex
 from pipeline.adapters.search.local.document_folder import SkippedFile, contents
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.index_query import QueryResult, query_index
 from pipeline.adapters.search.local.index_refresh import IndexReport, refresh_index
 from pipeline.adapters.search.local.passage_index import Index, is_damage, remove_index
-from pipeline.adapters.search.local.read_document import parse
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page_writer import Document
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
 
@@ -35,13 +35,20 @@ T = TypeVar("T")
 class LocalFolder:
     """Folders of documents, by the ports ``Search`` and ``Fetch``. ``cache`` is the index file, created if missing.
 
-    With ``meaning``, passages are ranked by meaning too, and the two rankings are fused.
+    With ``meaning``, passages are ranked by meaning too, and the two rankings are fused. ``extractor`` reads the files.
     """
 
     name = "local"
 
-    def __init__(self, folders: Path | Sequence[Path], cache: Path, meaning: SemanticIndex | None = None) -> None:
+    def __init__(
+        self,
+        folders: Path | Sequence[Path],
+        cache: Path,
+        meaning: SemanticIndex | None = None,
+        extractor: Extractor | None = None,
+    ) -> None:
         self._folder = Corpus(folders)
+        self._extractor = extractor or Extractor()
         self._cache = cache
         self._lock = threading.Lock()
         self._index: Index | None = None
@@ -129,7 +136,7 @@ class LocalFolder:
         path = self._folder.locate(url)
         address = url.partition("#")[0]
         try:
-            document = parse(contents(path), path)
+            document = self._extractor.file(contents(path), path)
         except ReadFailed as error:
             raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
         return _page(address, document)
@@ -137,7 +144,7 @@ class LocalFolder:
     def _refresh(self) -> IndexReport:
         self._scope = None
         with self._refresh_lock():
-            self._report = self._with_rebuild(lambda index: refresh_index(index, self._folder))
+            self._report = self._with_rebuild(lambda index: refresh_index(index, self._folder, self._extractor))
         if not self._report.files:
             raise _no_documents(self._folder, self._report.problems)
         return self._report
@@ -151,7 +158,7 @@ class LocalFolder:
                 raise
         self._close_index()
         remove_index(self._cache)
-        refresh_index(self._open_index(), self._folder)
+        refresh_index(self._open_index(), self._folder, self._extractor)
         return action(self._open_index())
 
     def _open_index(self) -> Index:

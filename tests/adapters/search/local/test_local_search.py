@@ -1,26 +1,29 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import random
 import sqlite3
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
 from pipeline.adapters.search.embeddings.vector_cache import VectorCache
 from pipeline.adapters.search.local import index_refresh
 from pipeline.adapters.search.local.document_folder import contents
 from pipeline.adapters.search.local.local_search import LocalFolder
-from pipeline.adapters.search.local.read_document import parse
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page_writer import Document
+from pipeline.documents.read_document import parse
 from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Fetch, Page, Search
 from pipeline.text.page_format import blocks
-from tests.adapters.documents.pdfs import pdf
+from tests.documents.pdfs import pdf
 from tests.embedding_server import Stage, serving
 
 WORDS = "Filler words that say nothing of note stand here so that a section is long enough to be one of its own. " * 4
@@ -141,12 +144,12 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]:
         opened.append(path.name)
         return contents(path)
 
-    def noting_parse(data: bytes, path: Path) -> Document:
+    def noting_file(self: Extractor, data: bytes, path: Path) -> Document:
         parsed.append(path.name)
         return parse(data, path)
 
     monkeypatch.setattr(index_refresh, "contents", noting_contents)
-    monkeypatch.setattr(index_refresh, "parse", noting_parse)
+    monkeypatch.setattr(Extractor, "file", noting_file)
     return opened, parsed
 
 
@@ -365,3 +368,31 @@ def test_the_vectors_of_all_passages_can_be_asked_for_ahead_and_a_changed_file_c
         assert asyncio.run(steps(by_meaning(docs, stage), stage)) == [2, 0, 1]
         assert [text for text in stage.texts if "basin" in text.lower()] == []
     assert asyncio.run(embed(corpus(docs))) == []
+
+
+def flate_bomb() -> bytes:
+    """A PDF of less than a kilobyte whose only page unpacks, in three turns, to gigabytes of letters."""
+    letters = b"BT /F 9 Tf " + b"(aaaaaaaa) Tj " * 700 + b"ET "
+    data = zlib.compress(letters * 4_000, 9)
+    for _ in range(2):
+        data = zlib.compress(data, 9)
+    stream = b"<</Length %d/Filter[/FlateDecode/FlateDecode/FlateDecode]>>stream\n%s\nendstream" % (len(data), data)
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>"
+    objects = (b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>", page, stream, font)
+    body = b"".join(b"%d 0 obj%s endobj\n" % (n, one) for n, one in enumerate(objects, 1))
+    return b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R>>"
+
+
+def test_a_file_that_would_take_gigabytes_is_skipped_by_name_and_the_others_are_searched(docs: Path) -> None:
+    (docs / "bomb.pdf").write_bytes(flate_bomb())
+    (docs / "zeros.txt.gz").write_bytes(gzip.compress(gzip.compress(b"\0" * 9_999_999)) + gzip.compress(b"a b " * 5_000_000))
+    (docs / "deep.html").write_text("<div>" * 900_000)
+    (docs / "good.md").write_text("The level of the lake is 42 metres.")
+    folder = corpus(docs)
+    assert urls(folder, "level of the lake") == ["corpus:good.md"]
+    assert dict(folder.problems) == {
+        "bomb.pdf": "reading it takes too much computing time or memory",
+        "deep.html": "its elements are nested more than 1000 levels deep",
+        "zeros.txt.gz": "its content is larger than the limit of 10 MB",
+    }

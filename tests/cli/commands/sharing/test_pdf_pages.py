@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.documents.pdfs import pdf
 from tests.commanding import said
+from tests.documents.pdfs import pdf
 
 SHEETS = (
     [(20, 740, "The harbour of Elmsund"), (11, 700, "This booklet is about the harbour of Elmsund and its history.")],

@@ -1,1 +1,0 @@
-"""Text extraction from web pages, in a separate process with limits on time and memory."""

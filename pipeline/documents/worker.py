@@ -1,0 +1,65 @@
+"""The extraction process: reads documents from stdin one by one, each under its own limits; ``extractor`` starts it.
+
+A request is a line of JSON (size, and the path of a file or the content type and address of a page) followed by that many
+bytes; an answer is one line of JSON. The process's environment holds no keys, and it neither writes files nor opens connections.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO
+
+from pipeline.documents.extract import page_text
+from pipeline.documents.page_writer import Document
+from pipeline.documents.read_document import parse
+from pipeline.errors import ReadFailed
+
+
+def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
+    """Answer requests until stdin ends; ``cpu_s`` are seconds of CPU time for each page."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    _limit(resource.RLIMIT_AS, memory_bytes)
+    while line := requests.readline():
+        request = json.loads(line)
+        data = requests.read(request["size"])
+        _allow_cpu(cpu_s)
+        answers.write(json.dumps(_answer(data, request)).encode("ascii") + b"\n")
+        answers.flush()
+
+
+def _answer(data: bytes, request: dict[str, str]) -> dict[str, object]:
+    """Return the answer; ``spent`` in it means that this process should be replaced."""
+    try:
+        return {"document": asdict(_document(data, request))}
+    except ReadFailed as error:
+        return {"failed": error.message}
+    except MemoryError:
+        return {"failed": "reading it takes too much memory", "spent": True}
+    except Exception as error:  # noqa: BLE001 - a bug in a parser costs one page, never the night
+        return {"failed": f"reading it failed ({type(error).__name__})", "spent": True}
+
+
+def _document(data: bytes, request: dict[str, str]) -> Document:
+    if "path" in request:
+        return parse(data, Path(request["path"]))
+    return page_text(data, request["content_type"], request["url"])
+
+
+def _limit(what: int, value: int) -> None:
+    resource.setrlimit(what, (value, value))
+
+
+def _allow_cpu(seconds: int) -> None:
+    """Let this process use ``seconds`` more of CPU time; after that the kernel ends it."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds + 1, hard))
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer, cpu_s=int(sys.argv[1]), memory_bytes=int(sys.argv[2]))
