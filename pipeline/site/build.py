@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,11 +60,13 @@ def build_site(
     url: str = "",
     everything: bool = False,
     steps: Mapping[str, Step] | None = None,
+    hidden: Collection[str] = (),
 ) -> SiteReport:
     """Bring the site up to date with the vault; return what was written and removed.
 
     ``url`` is the site's public address, "" if it is not known. ``everything``: build as if for the first time; the bytes are the
-    same. ``steps`` has, by path, what the vault's build just did in each folder. Files that no build wrote are not changed or
+    same. ``steps`` has, by path, what the vault's build just did in each folder; ``hidden`` are
+    the ids of the notes that the vault leaves out. Files that no build wrote are not changed or
     removed, unless a page has the same name.
 
     Raises:
@@ -75,29 +77,31 @@ def build_site(
     cache = folders.state / CACHE
     with _build_lock(folders.state):
         try:
-            return _build(folders, title, address, steps or {}, everything)
+            return _build(folders, title, address, steps or {}, everything, hidden)
         except sqlite3.OperationalError as error:
             hint = "free some space or allow writing there; you may also delete the file, then all pages are built again"
             raise SystemRefused(f"{cache} cannot be written: {error}", hint=hint) from error
         except sqlite3.DatabaseError:
             cache.unlink(missing_ok=True)  # it is damaged; it is only a cache
-            return _build(folders, title, address, steps or {}, everything)
+            return _build(folders, title, address, steps or {}, everything, hidden)
 
 
-def _build(folders: Folders, title: str, url: str, steps: Mapping[str, Step], everything: bool) -> SiteReport:
+def _build(
+    folders: Folders, title: str, url: str, steps: Mapping[str, Step], everything: bool, hidden: Collection[str]
+) -> SiteReport:
     catalogue = Catalogue(folders.state / CACHE, writes=True)
     try:
         inputs, program = _inputs_digest(folders.templates, title, url), program_id("site")
         everything = everything or program != catalogue.recall(_PROGRAM)  # an upgrade may show the same note in another way
         built = BuiltFiles(catalogue, folders.site, everything=everything)
-        scan = ChangeScan(catalogue, folders.vault, steps, everything=everything)
+        scan = ChangeScan(catalogue, folders.vault, steps, everything=everything, hidden=hidden)
         same_inputs = inputs and inputs == catalogue.recall(SETTLED) and not everything
         if same_inputs and built.is_sound and scan.is_empty:
-            return SiteReport(catalogue.note_count())
+            return SiteReport(catalogue.note_count(), notices=scan.notices)
         from pipeline.site.build_stages import Build  # imports everything that renders pages
         from pipeline.site.rendering.render_task import Job
 
-        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled)
+        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled, scan.private)
         report = SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
         catalogue.remember(_PROGRAM, program)
         return report

@@ -5,8 +5,6 @@ A run with nothing to do does not import this module.
 
 from __future__ import annotations
 
-from functools import partial
-
 from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import SETTLED, Catalogue, CataloguedPlaces
@@ -19,6 +17,7 @@ from pipeline.site.pages.list_pages import navigation
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.sitemap import SiteMaps
 from pipeline.site.paths import HOME, has_product, is_image, is_shortened, page_of, product_of
+from pipeline.site.public import PublicVault
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_pool import RenderPool
 from pipeline.site.rendering.render_task import Job, Task, key_of
@@ -39,6 +38,7 @@ class Build:
     def __init__(self, job: Job, catalogue: Catalogue, built: BuiltFiles, scan: ChangeScan, inputs: str) -> None:
         self._job, self._catalogue, self._built, self._scan = job, catalogue, built, scan
         self._inputs = inputs
+        self._public = PublicVault(job.vault, job.private)
         self._layout = Layout(job.templates, job.compiled)
         self._digests = {name: self._layout.digest(name) for name in _TEMPLATES}
         self._changed_files = {page.path: page.source for page in self._built.changed_files()}
@@ -84,7 +84,7 @@ class Build:
             self._catalogue.orders.forget()
         else:
             table_order_update.follow(self._catalogue, scope.changes)
-        table_order_update.keep(self._catalogue, watching & scope.pages, partial(files.read, self._job.vault))
+        table_order_update.keep(self._catalogue, watching & scope.pages, self._public.read)
 
     def _mark_in_doubt(self, scope: ScanResult) -> None:
         """Record which files may be wrong until all are in place; after an interruption the next build repairs them."""
@@ -116,7 +116,7 @@ class Build:
         list_paths = set(auxiliary.list_paths())
         auxiliary.render_lists(scope.changes, every=scope.every_list)
         notes = self._catalogue.note_count()
-        others |= list_paths | auxiliary.render_single_pages(self._job.vault)
+        others |= list_paths | auxiliary.render_single_pages(self._public)
         others |= Index(self._catalogue, staged, self._built, pending).write(notes)
         return auxiliary, others | SiteMaps(site, self._catalogue, staged, self._built, pending).write(notes, list_paths)
 
@@ -142,7 +142,7 @@ class Build:
             self._catalogue.remember("lists", "made")
             self._catalogue.remember(SETTLED, "" if problems else self._inputs)
             pending.done()
-        return self._catalogue.note_count(), tuple(sorted(written)), removed, problems, tuple(auxiliary.notices)
+        return self._catalogue.note_count(), tuple(sorted(written)), removed, problems, (*self._scan.notices, *auxiliary.notices)
 
     def _stale_files(self, others: set[str]) -> set[str]:
         """The files to remove: those whose source is gone, and those without a source that this build does not have."""

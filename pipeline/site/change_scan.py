@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
 
+from pipeline.site import public
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Record
 from pipeline.site.files import read
@@ -20,8 +21,7 @@ _FEW = 50
 _ASIDE = frozenset({"attic"})
 _READ = frozenset({".md", ".base", *IMAGES})
 
-_UNPUBLISHED = re.compile(rb"(?mi)^[\"']?publish[\"']?[ \t]*:[ \t]*[\"']?false[\"']?[ \t]*(?:#[^\n]*)?\r?$")
-
+_MARKS, _PRIVATE = "unpublished", "private"  # the catalogue's entries for which notes say that they are private, and which are
 Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
 
 
@@ -47,41 +47,67 @@ class ChangeScan:
     """The vault compared with the catalogue. ``steps`` has what the vault's build just did in its folders, if it ran.
 
     ``changed`` are the files that are new or were written since they were read, ``gone`` those that were removed; ``unreadable``
-    says which files and folders cannot be read and are left out.
+    says which files and folders cannot be read and are left out. ``private`` are the notes that are not public; ``hidden`` are
+    the ids of those that the vault leaves out. If what is private changed, every note is read again.
     """
 
-    def __init__(self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool) -> None:
+    def __init__(
+        self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool, hidden: Collection[str] = ()
+    ) -> None:
         self._catalogue, self._vault, self._everything = catalogue, vault, everything
+        began = bool(catalogue.notes.marks())
+        before = catalogue.recall(_PRIVATE)
+        self._compare_all(steps)
+        self.private = self._private(hidden)
+        if not self._everything and self._private_now != (before or "[]"):
+            self._everything = True
+            self._compare_all({})
+        self._leave_out_private()
+        self._relinked = self._with_moved_links() if began else set()
+        self.to_read = sorted(self._relinked | self.changed.keys())
+
+    def _compare_all(self, steps: Mapping[str, Step]) -> None:
+        """Find which files differ from what the catalogue knows."""
         self.unreadable: list[str] = []
         self._marks: dict[str, str] = {}
         self.changed: dict[str, Look] = {}
         self.gone: set[str] = set()
         self._fresh: set[str] = set()
-        known = catalogue.notes.marks()
-        began = bool(known)
-        if everything:
+        known = self._catalogue.notes.marks()
+        if self._everything:
             known, steps = dict.fromkeys(known, ""), {}
         followed = {folder for folder, step in steps.items() if is_seen(folder) and known.get(folder, EMPTY) == step.before}
         for folder in followed:
             self._follow(folder, steps[folder])
-        found = dict(all_folders(vault, followed, aside=_ASIDE))
+        found = dict(all_folders(self._vault, followed, aside=_ASIDE))
         for folder in (known.keys() | found.keys()) - followed:
-            self._compare(folder, found.get(folder) or NO_FOLDER, known.get(folder, EMPTY), everything)
-        self._leave_out_unpublished()
-        self._relinked = self._with_moved_links() if began else set()
-        self.to_read = sorted(self._relinked | self.changed.keys())
+            self._compare(folder, found.get(folder) or NO_FOLDER, known.get(folder, EMPTY))
 
     @property
     def is_empty(self) -> bool:
         """Tell whether the vault is as the catalogue knows it, folders included."""
         return not (self.to_read or self.gone or self._marks)
 
-    def _leave_out_unpublished(self) -> None:
-        """Take the notes that their reader does not publish for files that are not there."""
-        unpublished = {path for path in self.changed if path.endswith(".md") and _is_unpublished(read(self._vault, path) or b"")}
-        self.gone |= {path for path in unpublished if self._catalogue.digest_and_look(path)}
-        self._fresh -= unpublished
-        self.changed = {path: look for path, look in self.changed.items() if path not in unpublished}
+    def _private(self, hidden: Collection[str]) -> frozenset[str]:
+        """The notes that are not public now; what they say themselves is known of all that did not change."""
+        known = {} if self._everything else json.loads(self._catalogue.recall(_MARKS) or "{}")
+        marks: dict[str, str] = {path: value for path, value in known.items() if isfile(self._vault / path)}  # noqa: PTH113
+        for path in filter(lambda path: path.endswith(".md"), self.changed):
+            marks.pop(path, None)
+            if (value := public.marks_of(read(self._vault, path) or b"")) is not None:
+                marks[path] = value
+        paths = {*self._catalogue.paths(), *json.loads(self._catalogue.recall(_PRIVATE) or "[]"), *self.changed} - self.gone
+        notes = (path for path in sorted(paths) if path.endswith(".md"))
+        private = public.private_notes(self._vault, notes, marks.keys(), hidden)
+        self.notices = public.unknown(marks)
+        self._marks_now, self._private_now = json.dumps(marks), json.dumps(sorted(private))
+        return private
+
+    def _leave_out_private(self) -> None:
+        """Take the notes that are not public for files that are not there."""
+        self.gone |= {path for path in self.private if self._catalogue.digest_and_look(path)}
+        self._fresh -= self.private
+        self.changed = {path: look for path, look in self.changed.items() if path not in self.private}
 
     def _follow(self, folder: str, step: Step) -> None:
         """Apply the steps of the vault's build to a folder that was as the catalogue knows it."""
@@ -96,7 +122,7 @@ class ChangeScan:
         if step.after != step.before:
             self._marks[folder] = step.after
 
-    def _compare(self, folder: str, found: Folder, mark: str, everything: bool) -> None:
+    def _compare(self, folder: str, found: Folder, mark: str) -> None:
         if found is NO_FOLDER and isdir(self._vault / folder):  # noqa: PTH112 - as below
             self.unreadable.append(f"{folder}: the folder cannot be read")
         elif found is TOO_DEEP:
@@ -104,7 +130,7 @@ class ChangeScan:
         elif found.mark == mark:
             return
         now, known = dict(_wanted(folder, found)), self._catalogue.notes.looks_in(folder)
-        self.changed |= {path: look for path, look in now.items() if everything or known.get(path) != look}
+        self.changed |= {path: look for path, look in now.items() if self._everything or known.get(path) != look}
         self.gone |= known.keys() - now.keys()
         self._fresh |= now.keys() - known.keys()
         self._marks[folder] = found.mark
@@ -118,6 +144,8 @@ class ChangeScan:
     def read_changes(self, read: Read) -> ScanResult:
         """Read the changed files into the catalogue; return what has to be rendered again."""
         catalogue = self._catalogue
+        catalogue.remember(_MARKS, self._marks_now)
+        catalogue.remember(_PRIVATE, self._private_now)
         if self._everything or len(self.to_read) > max(_FEW, _MASS * (catalogue.count() + len(self._fresh) - len(self.gone))):
             return self._read_everything(read)
         before = {path: file_state(catalogue, path) for path in (*self.to_read, *self.gone)}
@@ -174,12 +202,6 @@ class ChangeScan:
         """Size and time of a file before it was read; those in the catalogue if only its links changed."""
         known = None if path in self.changed else self._catalogue.digest_and_look(path)
         return known[1] if known else self.changed[path]
-
-
-def _is_unpublished(data: bytes) -> bool:
-    """Tell whether a note's properties say ``publish: false``, as Obsidian's own publishing service has it."""
-    end = data.find(b"\n---", 3) if data.removeprefix(b"\xef\xbb\xbf").startswith(b"---") else -1
-    return end > 0 and _UNPUBLISHED.search(data, 0, end + 1) is not None
 
 
 def _wanted(folder: str, found: Folder) -> Iterator[tuple[str, Look]]:

@@ -347,7 +347,22 @@ def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mappi
     folders = Folders(
         folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local", compiled_templates()
     )
-    return build_site(folders, url=url, everything=everything, steps=steps)
+    return build_site(folders, url=url, everything=everything, steps=steps, hidden=_hidden_notes(folder))
+
+
+def _hidden_notes(folder: Path) -> set[str]:
+    """The ids of the notes that a person hid, and of the sources that only hidden reports cite."""
+    hidden = {note.id for note in notes_of(folder) if not note.path}
+    sessions = {name.removeprefix("report:") for name in hidden if name.startswith("report:")}
+    if sessions:
+        from pipeline.vault.cache.catalogue import readings_from
+        from pipeline.vault.cache.database import source_readings
+        from pipeline.vault.rendering.generated_file import note_id
+
+        rows = dict.fromkeys(row for session in sorted(sessions) for row in source_readings(folder / "events" / "local", session))
+        shown = {row[0] for row in rows for one in readings_from([row[1]]) if one.cited and one.session not in sessions}
+        hidden |= {note_id(f"source:{url}", "source") for url, _ in rows if url not in shown}
+    return hidden
 
 
 def server_of(folder: Path, port: int) -> Server:

@@ -18,6 +18,7 @@ from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.pagination import NoteList, all_lists, moves_of
 from pipeline.site.paths import HOME, file_of, is_shortened, product_of, suffix_of
+from pipeline.site.public import PublicVault
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_task import key_of
 from pipeline.system.folder_fingerprint import NO_FOLDER, Look, all_folders, is_seen
@@ -56,7 +57,7 @@ class AuxiliaryPages:
         key = key_of(self._layout.digest(template), self._site, page)
         self._put(path, key, lambda: self._layout.render(template, self._site, page))
 
-    def render_single_pages(self, vault: Path) -> set[str]:
+    def render_single_pages(self, vault: PublicVault) -> set[str]:
         """Write the pages for tags, search and missing pages, and the feed; return their site paths."""
         self._put_page("tags", list_pages.tags_page(self._site, self._catalogue), list_pages.TAGS)
         self._put_page("search", list_pages.search_page(self._site), "search.html")
@@ -69,9 +70,9 @@ class AuxiliaryPages:
         self._put_data(feeds.FEED, feeds.feed(self._site, feeds.newest_first(items)))
         return {list_pages.TAGS, "search.html", "404.html", feeds.FEED, *front}
 
-    def _night_html(self, vault: Path, face: Face) -> str:
+    def _night_html(self, vault: PublicVault, face: Face) -> str:
         """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""
-        text = body_of(read(vault, face.path) or b"").partition("\n## Runs\n")[0]
+        text = body_of(vault.read(face.path) or b"").partition("\n## Runs\n")[0]
         draft = Reader().read(text, Draft(face.path, self._site.url, CataloguedPlaces(self._catalogue)))
         return "".join(part for part in draft.parts() if isinstance(part, str)).strip()
 

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face, Record, read_note
-from pipeline.site.files import Staged, read
+from pipeline.site.files import Staged
 from pipeline.site.markdown.embeds import EmbedRenderer, watched
 from pipeline.site.markdown.note_draft import Draft
 from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.pages.note_page_builder import Composer, filled
 from pipeline.site.pages.page_values import Site
 from pipeline.site.paths import IMAGES, Places, suffix_of
+from pipeline.site.public import PublicVault
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.search_index.terms import content_of
 from pipeline.text.normalise import digest_of
@@ -28,13 +29,14 @@ _KEPT_BYTES = 60_000_000  # of HTML, in all renderers together
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The folders and the catalogue file of a build; ``compiled`` as in ``TemplateFolder``."""
+    """The folders and the catalogue file of a build; ``compiled`` as in ``TemplateFolder``, ``private`` as in ``PublicVault``."""
 
     vault: Path
     templates: Path
     site: Path
     catalogue: Path
     compiled: Path | None = None
+    private: frozenset[str] = frozenset()
 
 
 class Task(NamedTuple):
@@ -58,6 +60,7 @@ class PageRenderer:
 
     def __init__(self, job: Job, places: Places, renderers: int = 1) -> None:
         self._job = job
+        self._vault = PublicVault(job.vault, job.private)
         self._places = places
         self._reader = Reader()
         self._layout = Layout(job.templates, job.compiled)
@@ -73,14 +76,14 @@ class PageRenderer:
         suffix = suffix_of(path)
         if suffix in IMAGES:
             return Record(Face(path, "image", path), ""), ""
-        data = read(self._job.vault, path)
+        data = self._vault.read(path)
         if data is None:
             return None
         if suffix != ".md":
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
         record, draft = read_note(path, data, self._places, self._reader)
         terms = content_of(record.face.title, record.tags, record.text).packed()
-        tags = frozenset(tag for slot in record.slots for tag in watched(slot, self._bytes))
+        tags = frozenset(tag for slot in record.slots for tag in watched(slot, self._vault.read))
         self._keep(path, record.digest, draft)
         return replace(record, text="", watched=tags), terms
 
@@ -90,9 +93,6 @@ class PageRenderer:
         if self._room > 0:
             self._drafts[path] = digest, draft
 
-    def _bytes(self, path: str) -> bytes | None:
-        return read(self._job.vault, path)
-
     def render(self, site: Site, tasks: Sequence[Task]) -> list[RenderResult]:
         """Render pages, and write those whose key changed under a temporary name.
 
@@ -101,7 +101,7 @@ class PageRenderer:
             SystemRefused: the disk cannot be written.
         """
         catalogue = Catalogue(self._job.catalogue)
-        inside = EmbedRenderer(self._bytes, self._reader, self._places, catalogue)
+        inside = EmbedRenderer(self._vault.read, self._reader, self._places, catalogue)
         composer = Composer(site, catalogue, self._places, inside)
         try:
             return list(self._pages(composer, catalogue, tasks))
@@ -126,7 +126,7 @@ class PageRenderer:
         known, draft = self._drafts.pop(path, ("", None))
         if draft and known == digest:
             return draft
-        return read_note(path, read(self._job.vault, path) or b"", self._places, self._reader)[1]
+        return read_note(path, self._vault.read(path) or b"", self._places, self._reader)[1]
 
 
 def key_of(*parts: object) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.known_notes import KnownNote
 from pipeline.vault.identity.decisions import Decisions
@@ -22,17 +23,20 @@ _TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
 # Signs in a path that a wikilink cannot hold.
 _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _HIDDEN = ""
+_OF_SESSION = ("report", "session", "worker")
 
 
 @dataclass
 class Placement:
     """Where each note is to be, by ``decisions``; ``links`` has the links to change: by the log's path, the path to link to.
 
-    Both paths are without suffix; "" stands for a note that is hidden, or that no link can lead to.
+    Both paths are without suffix; "" stands for a note that is hidden, or that no link can lead to. ``left_out``
+    are the log's paths of hidden reports and their sessions: other notes say nothing of these.
     """
 
     decisions: Decisions
     links: dict[str, str] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._owners: dict[str, str] = {}
@@ -55,6 +59,9 @@ class Placement:
     def enter(self, note: str, canonical: str) -> str:
         """Return the path of a note, and have links to it changed if it is not ``canonical``."""
         path = self.place(note, canonical)
+        kind, _, name = note.partition(":")
+        if kind in ("report", "session") and f"report:{name}" in self.decisions.hidden:
+            self.left_out.add(canonical.removesuffix(".md"))
         if path != canonical:
             self.links[canonical.removesuffix(".md")] = "" if _UNLINKABLE.search(path) else path.removesuffix(".md")
         return path
@@ -69,6 +76,8 @@ class Placement:
         """Return a rendered file with its path and its links; call it when all notes were entered."""
         if fresh.id and (path := self.place(fresh.id, fresh.path)) != fresh.path:
             fresh = replace(fresh, path=path)
+        if self.left_out and fresh.kind not in _OF_SESSION and not targets_in(fresh.data).isdisjoint(self.left_out):
+            fresh = composed(fresh, without_blocks(fresh.note.body, self.left_out.__contains__))
         if not self.links or targets_in(fresh.data).isdisjoint(self.links):
             return fresh
         if fresh.properties is None:

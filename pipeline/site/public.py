@@ -1,0 +1,107 @@
+"""What of a vault is public. It is decided once, before anything is read or rendered; everything else is given ``PublicVault``.
+
+A note says ``publish: false``, as Obsidian's own publishing service has it. Any value but ``true`` keeps it private. If a report
+or a session is private, then both are, with its workers, and the sources that no public note cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pipeline.site.files import read
+from pipeline.site.paths import key_of, name_of, whole
+from pipeline.text.linked_blocks import targets_of, without_blocks
+
+_OF_SESSION = ("report", "session", "worker")  # notes with such an id stand or fall together
+_GENERATED = (*_OF_SESSION, "source", "home", "night", "topic")
+_NO = frozenset({"false", "no", "off", "nein", "0", "n"})
+
+
+@dataclass(frozen=True)
+class PublicVault:
+    """The files of a vault without those that are ``private``, and without what other notes say of these."""
+
+    vault: Path
+    private: frozenset[str] = field(default_factory=frozenset)
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a file, None if it is private, is gone or may not be read."""
+        data = None if path in self.private else read(self.vault, path)
+        if data is None or not self.private or not path.endswith(".md"):
+            return data
+        text = data.decode("utf-8", "surrogateescape")
+        head, body = _parted(text)
+        kept = (line for line in head.split("\n") if not any(self._hides(target, path) for target in targets_of(line)))
+        own = _property(head, "id").partition(":")[0] not in _GENERATED
+        shown = "\n".join(kept) + without_blocks(body, lambda target: self._hides(target, path), own=own)
+        return data if shown == text else shown.encode("utf-8", "surrogateescape")
+
+    def _hides(self, target: str, path: str) -> bool:
+        key = key_of(target)
+        return bool(key) and (key in self._keys or key_of(whole(target, path)) in self._keys)
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        keys = {key_of(path) for path in self.private}
+        return frozenset(keys | {name_of(key) for key in keys})
+
+
+def marks_of(data: bytes) -> str | None:
+    """Return what a note's property ``publish`` says if it keeps the note private, else None."""
+    head = _parted(data.decode("utf-8", "replace"))[0]
+    value = _property(head, "publish", missing="true")
+    return None if value == "true" else value
+
+
+def unknown(marks: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a notice for each note with a value that is neither yes nor no."""
+    return tuple(
+        f"{path} is not published: its property `publish` is {value or 'empty'!r}, and only `true` publishes"
+        for path, value in sorted(marks.items())
+        if value not in _NO
+    )
+
+
+def private_notes(vault: Path, paths: Iterable[str], marks: Collection[str], hidden: Collection[str]) -> frozenset[str]:
+    """Return the notes that are not public. ``marks`` are those that say so themselves, ``hidden`` the ids of those that a
+    person hid: a hidden report is private, while other notes are also hidden to have fewer of them."""
+    if not marks and not hidden:
+        return frozenset()
+    texts = {path: data.decode("utf-8", "replace") for path in paths if (data := read(vault, path)) is not None}
+    ids = {path: _property(_parted(text)[0], "id") for path, text in texts.items()}
+    marked = (note for path, note in ids.items() if path in marks and note.startswith(("report:", "session:")))
+    sessions = set(map(_session, (*marked, *(note for note in hidden if note.startswith("report:")))))
+    private = {path for path, note in ids.items() if path in marks or note in hidden or _session(note) in sessions}
+    sources = {key_of(path): path for path, note in ids.items() if note.startswith("source:")}
+    cited: dict[bool, set[str]] = {True: set(), False: set()}
+    for path, note in ids.items():
+        if note.startswith("report:") or path in private:
+            cited[path in private].update(sources.keys() & set(map(key_of, targets_of(texts[path]))))
+    return frozenset(private | {sources[key] for key in cited[True] - cited[False]})
+
+
+def _session(note: str) -> str:
+    """The session whose report, note or worker's note has this id; "" for another note."""
+    kind, _, name = note.partition(":")
+    return name.partition("/")[0] if kind in ("report", "session") else name.rpartition("/")[0] if kind == "worker" else ""
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """A note's properties with their lines of hyphens, "" for none, and the rest."""
+    start = 1 if text.startswith("\ufeff") else 0
+    end = text.find("\n---", start + 3) if text.startswith("---", start) else -1
+    end = text.find("\n", end + 1) if end > 0 else -1
+    return (text[:end], text[end:]) if end > 0 else ("", text)
+
+
+def _property(head: str, name: str, missing: str = "") -> str:
+    """The value of a property as it is written on its line, without quotes and comment, in small letters where it is no id."""
+    for line in head.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip("\"' \t\ufeff").lower() == name:
+            bare = value.partition(" #")[0].strip().strip("\"'").strip()
+            return bare if name == "id" else bare.lower()
+    return missing

@@ -1,0 +1,106 @@
+"""``without_blocks``: a note's Markdown without what leads to notes that are left out.
+
+An entry of a list goes with all that is below it, a heading with its section, a row of a table alone, a callout as a whole. So
+what one note says of another goes together with the link to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+UNNAMED = "a note that is not published"
+Hides = Callable[[str], bool]
+_MARKERS = ("- ", "* ", "+ ")
+
+
+def targets_of(text: str) -> Iterator[str]:
+    """Yield what the wikilinks and Markdown links of a text lead to, without heading, words and suffix."""
+    for part in text.split("[[")[1:]:
+        inside = part.partition("]]")[0]
+        yield inside.partition("|")[0].partition("#")[0].rstrip("\\").removesuffix(".md")
+    for part in text.split("](")[1:]:
+        yield part.partition(")")[0].strip("<>").partition("#")[0].removesuffix(".md")
+
+
+def without_blocks(text: str, hides: Hides, *, own: bool = False) -> str:
+    """Return a Markdown text without the blocks that lead to a note that ``hides`` knows, by a link's target.
+
+    ``own``: a person wrote it, so that a paragraph stays; only the link in it becomes ``UNNAMED``.
+    """
+    lines = text.split("\n")
+    dropped: set[int] = set()
+    for place, line in enumerate(lines):
+        if place in dropped or not any(map(hides, targets_of(line))):
+            continue
+        span = _span(lines, place, own)
+        if span:
+            dropped.update(span)
+        else:
+            lines[place] = _unnamed(line, hides)
+    return "\n".join(line for place, line in enumerate(lines) if place not in dropped)
+
+
+def _span(lines: Sequence[str], place: int, own: bool) -> range:
+    """The lines of the block around a line; none if a person's paragraph stays."""
+    mark, rest = _parted(lines[place])
+    if rest.startswith("#"):
+        level = len(rest) - len(rest.lstrip("#"))
+        return range(place, _until(lines, place, lambda line: line.startswith("%% ") or 0 < _level(line) <= level))
+    if rest.lstrip().startswith("|"):
+        return range(place, place + 1)
+    start = place
+    while start >= 0 and (not lines[start].strip() or _parted(lines[start])[1].startswith((" ", "\t"))):
+        start -= 1
+    if start >= 0 and _is_item(_parted(lines[start])[1]) and _parted(lines[start])[0] == mark:
+        end = _until(lines, start, lambda line: _ends_item(line, mark))
+        return range(start, end)
+    inside = (lambda line: line.startswith(">")) if mark else lambda line: bool(line.strip())
+    first = place
+    while first > 0 and inside(lines[first - 1]):
+        first -= 1
+    last = _until(lines, place, lambda line: not inside(line))
+    named = last + 1 < len(lines) and not lines[last] and lines[last + 1].startswith("^")
+    return range(first, last + 2 if named else last) if mark or not own else range(0)
+
+
+def _parted(line: str) -> tuple[str, str]:
+    """The marks of the quotes that a line is in, and the rest of it."""
+    rest = line.lstrip("> ") if line.startswith(">") else line
+    mark = line[: len(line) - len(rest)]
+    indent = mark[mark.rfind(">") + 2 :] if mark else ""
+    return mark.replace(" ", ""), indent + rest
+
+
+def _level(line: str) -> int:
+    bare = line.lstrip("#")
+    return len(line) - len(bare) if bare.startswith(" ") else 0
+
+
+def _is_item(rest: str) -> bool:
+    number, dot, _ = rest.partition(". ")
+    return rest.startswith(_MARKERS) or bool(dot and number.isdecimal())
+
+
+def _ends_item(line: str, mark: str) -> bool:
+    found, rest = _parted(line)
+    return found != mark or bool(rest.strip() and not rest.startswith((" ", "\t")))
+
+
+def _until(lines: Sequence[str], place: int, ends: Callable[[str], bool]) -> int:
+    return next((number for number in range(place + 1, len(lines)) if ends(lines[number])), len(lines))
+
+
+def _unnamed(line: str, hides: Hides) -> str:
+    """A line in which each link to a note that is left out is plain words."""
+    first, *parts = line.split("[[")
+    for part in parts:
+        inside, _, after = part.partition("]]")
+        first += f"{UNNAMED}{after}" if hides(next(targets_of(f"[[{inside}]]"))) else f"[[{part}"
+    head, *rest = first.split("](")
+    for part in rest:
+        inside, _, after = part.partition(")")
+        if hides(next(targets_of(f"]({inside})"))):
+            head = f"{head.rpartition('[')[0]}{UNNAMED}{after}"
+        else:
+            head += f"]({part}"
+    return head

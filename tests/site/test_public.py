@@ -1,0 +1,123 @@
+"""What is not published is nowhere on the site: neither its page nor what other pages say of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import zlib
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from pipeline.text.linked_blocks import without_blocks
+from tests.commanding import said, workspace_in
+
+QUESTION = "How many quokkas does the zephyrine ferry carry?"
+RARE = ("zephyrine", "quokka", "forty-seven")
+SPELLINGS = ("false", "no", "off", "nein", '"false"', "'no'", "0", "False", "later", "")
+OTHER = "How deep is the harbour at low tide?"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    queries = f"  - {{query: '{QUESTION}', id: ferry, tags: [sea]}}\n  - {{query: '{OTHER}', id: harbour, tags: [sea]}}\n"
+    folder = workspace_in(tmp_path_factory.mktemp("public"), queries)
+    text = "The zephyrine ferry carries forty-seven quokkas on each crossing. No more quokkas may board the zephyrine ferry."
+    (folder / "corpus" / "ferry.md").write_text(f"# The zephyrine ferry\n\n{text}\n")
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+@pytest.fixture
+def folder(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "ws", symlinks=True))
+
+
+def note(folder: Path, room: str) -> Path:
+    return next(path for path in (folder / "vault" / room).rglob("*.md") if "quokka" in path.name)
+
+
+def naming(folder: Path) -> list[str]:
+    """The files of the site with one of the rare words, in packed parts of the search index too."""
+    found = []
+    for path in sorted(path for path in (folder / "site").rglob("*") if path.is_file()):
+        text = path.read_bytes().decode("utf-8", "replace")
+        text += "".join(zlib.decompress(b64decode(part)).decode() for part in re.findall(r'"(e[JN][\w+/=]+)"', text))
+        if any(word in f"{path.name} {text}".lower() for word in RARE):
+            found.append(path.relative_to(folder / "site").as_posix())
+    return found
+
+
+def mark(path: Path, value: str) -> None:
+    path.write_text(path.read_text().replace("---\n", f"---\npublish: {value}\n", 1))
+
+
+@pytest.mark.parametrize("value", SPELLINGS)
+def test_no_file_of_the_site_says_what_a_report_that_is_not_published_asks_and_answers(folder: Path, value: str) -> None:
+    assert len(naming(folder)) > 8
+    mark(note(folder, "reports"), value)
+    told = said(folder, "build")
+    assert told.code == 0
+    assert naming(folder) == []
+    assert ("is not published: its property" in told.out + told.err) == (value in ("later", ""))
+    assert list((folder / "site" / "reports").rglob("*harbour*.html"))
+
+
+@pytest.mark.parametrize("room", ["sessions", "reports"])
+def test_an_incremental_build_and_one_from_nothing_leave_out_the_same_and_bring_it_back(folder: Path, room: str) -> None:
+    before = files(folder)
+    marked = note(folder, room)
+    text = marked.read_text()
+    mark(marked, "no")
+    said(folder, "build")
+    assert naming(folder) == []
+    now = files(folder)
+    assert said(folder, "build", "--all").code == 0
+    assert files(folder) == now
+    marked.write_text(text)
+    said(folder, "build")
+    assert files(folder) == before
+
+
+def test_what_is_hidden_is_nowhere_on_the_site(folder: Path) -> None:
+    assert said(folder, "hide", "ferry").code == 0
+    assert naming(folder) == []
+    assert said(folder, "unhide", "--all").code == 0
+    assert naming(folder) != []
+
+
+def test_a_persons_own_note_keeps_its_words_without_the_link(folder: Path) -> None:
+    report = note(folder, "reports")
+    (folder / "vault" / "my" / "mine.md").write_text(f"Mine: see [[{report.stem}|the quokkas]] and more.\n")
+    mark(report, "false")
+    said(folder, "build")
+    page = (folder / "site" / "my" / "mine.html").read_text()
+    assert "Mine: see a note that is not published and more." in page
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    site = folder / "site"
+    return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("- **[[x|q]]**\n    a\n    - b\n- c", "- c"),
+        ("> - [[x]]\n>     more\n> - c", "> - c"),
+        ("## A\n\n### [[x]]\n\ntext\n\n#### deeper\n\n### C\n\nc", "## A\n\n### C\n\nc"),
+        ("| [[x\\|q]] | 1 |\n| c | 2 |", "| c | 2 |"),
+        ("> [!question] [[x]]\n> why\n\nc", "\nc"),
+        ("> text\n> “quoted” [[x]]\n\n^q-1\n\nc", "\nc"),
+        ("one\ntwo [[x]]\n\nc", "\nc"),
+        ("[[c]] and `x`", "[[c]] and `x`"),
+    ],
+)
+def test_what_one_note_says_of_another_goes_with_the_link(text: str, left: str) -> None:
+    assert without_blocks(text, lambda target: target == "x") == left
+
+
+def test_a_persons_paragraph_stays_with_plain_words() -> None:
+    own = without_blocks("See [[x|q]], [q](x.md) and [[c]].", lambda target: target == "x", own=True)
+    assert own == "See a note that is not published, a note that is not published and [[c]]."
