@@ -56,7 +56,6 @@ PICTURES = (
     Picture("report", "reports/*/*append-only-log*.html"),
     Picture("session", "sessions/*/*append-only-log*.html", part="#h-timeline"),
     Picture("thirty-nights", "index.html", nights=True),
-    Picture("side-by-side", "questions/*power-cut*.html", nights=True),
     Picture("phone", "reports/*/*append-only-log*.html", PHONE),
 )
 

@@ -19,9 +19,6 @@ from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.reasoner_questions.memory_questions import (
     EpisodeQuestion,
     EpisodeSentences,
-    NamesQuestion,
-    ProposedName,
-    ProposedNames,
 )
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.state import SessionState
@@ -258,9 +255,6 @@ class FakeReasoner:
 
     def _episode(self, question: EpisodeQuestion) -> EpisodeSentences:
         return EpisodeSentences(sentences=tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2]))
-
-    def _names(self, _question: NamesQuestion) -> ProposedNames:
-        return ProposedNames(names=(ProposedName(name="pump", kind="term"),))
 
 
 def batches(store: EventStore) -> list[str]:

@@ -28,7 +28,7 @@ from pipeline.domain.events import batch_events as n
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of, seconds_between, working_seconds
-from pipeline.domain.values import Cost, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import INTERRUPTED, ending_at, reserved_for_writing
@@ -291,8 +291,9 @@ class Batch:
             return self._adopted(decision, ResearchSession.open(self.store, decision.session))
         if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
             return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
-        recalled = self.recall(decision.query, timestamp(self.context.now()))
-        return await new_session(self.store, decision, self.config_of(decision.query), self.context, recalled)
+        config = self.config_of(decision.query)
+        recalled = self.recall(decision.query, timestamp(self.context.now())) if config.reasoner != EXTRACTIVE else None
+        return await new_session(self.store, decision, config, self.context, recalled)
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pipeline.batch.talks.scopes import TalkScope
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.domain.talk.state import TalkState
-    from pipeline.vault.talks.asked_lines import AskedLine
+    from pipeline.vault.notes.asked_lines import AskedLine
 
 _log = logging.getLogger("pipeline.cli.note_questions")
 
@@ -43,7 +43,7 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> in
             env.console.say(f"a question in {note} was not answered: {error.message}", always=True, fg="yellow")
             _log.error("a question in %s was not answered: %s", note, error, extra=PRINTED)
     if done:
-        env.console.say(f"{done} asked in notes, answered in talks/", dim=True)
+        env.console.say(f"{done} asked in notes, answered in their reports", dim=True)
     return done
 
 

@@ -27,7 +27,7 @@ from pipeline.vault.cache.database import (
     remove_damaged,
     templates_fingerprint,
 )
-from pipeline.vault.cache.stream_mark import IMPORTS, MEMORY, TALKS, stream_mark
+from pipeline.vault.cache.stream_mark import IMPORTS, TALKS, stream_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
@@ -93,11 +93,10 @@ def _build(
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
-        same_memory = stream_mark(store, "memory") == file.recall(MEMORY)
-        same_memory &= stream_mark(store, "talk") == file.recall(TALKS)
-        same_memory &= stream_mark(store, "import") == file.recall(IMPORTS)
-        same_memory &= file.recall(PRUNED) == pruned_pages(store)
-        if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
+        same = stream_mark(store, "talk") == file.recall(TALKS)
+        same &= stream_mark(store, "import") == file.recall(IMPORTS)
+        same &= file.recall(PRUNED) == pruned_pages(store)
+        if mode == "new" and same and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue

@@ -161,7 +161,8 @@ class Build:
             stale.update(path for path, kind in known.of_owner(owner) if kind in rendered or kind not in _ALL_KINDS)
         retired = self._identity.retired()
         stale = (stale | retired.keys()) - {placed.file.path for placed in files}
-        notes = ((path, known.find(path)) for path in stale if path.endswith(".md"))
+        united = {path for placed in files for path in placed.doubles}  # another place of a note that is still made
+        notes = ((path, known.find(path)) for path in stale - united if path.endswith(".md"))
         self._orphans = retired | {
             path: note.kind for path, note in notes if note and (is_retired(note.kind) or note.owner not in gone)
         }

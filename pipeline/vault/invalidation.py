@@ -125,15 +125,6 @@ def _changed(changes: LogChanges, now: VaultModel) -> set[str]:
     return {name for name in changes.affected if changes.cards_before.get(name) != now.by_id.get(name)}
 
 
-def questions(changes: LogChanges, assigned: PathAssignment, now: VaultModel, catalogue: Catalogue) -> set[str]:
-    """Return the ids of the queries whose notes must be rendered again or removed; ``now`` has complete cards.
-
-    A question's note shows: the cards of its reports, and links to the sources that their answers cite.
-    """
-    changed = _changed(changes, now) | catalogue.readers_of(assigned.moved)
-    return {card.query_id for model in (assigned.before, now) for name in changed if (card := model.by_id.get(name))}
-
-
 def topics(changes: LogChanges, assigned: PathAssignment, now: VaultModel, catalogue: Catalogue) -> set[str]:
     """Return the slugs of the topics whose notes must be rendered again or removed; ``now`` has complete cards.
 

@@ -6,7 +6,6 @@ Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -16,20 +15,16 @@ from pipeline.domain.events.records import Record
 from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
-from pipeline.text.normalise import digest_of
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.cache.database import PRUNED, pruned_pages
 from pipeline.vault.imports.stage import ImportNotes
 from pipeline.vault.log_changes import LogChanges
-from pipeline.vault.memory.stage import MOST_NAMES_OF_TOPIC, MemoryNotes
-from pipeline.vault.memory.timeline import Told
-from pipeline.vault.mornings.question_note import question_note, questions_of
+from pipeline.vault.notes.asked_since import AskedSince, asked_rows
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import around_of, changes_of
 from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
-from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
 from pipeline.vault.rendering import render_pool
@@ -40,12 +35,10 @@ from pipeline.vault.rendering.render_task import RenderResult, SessionOrder, Ses
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Brief, Card
 from pipeline.vault.source_diff import texts_of
-from pipeline.vault.talks.stage import TalkNotes
 from pipeline.vault.vault_model import Night, Source, VaultModel
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
-_QUESTIONS = "questions"  # the catalogue's entry for what the last build showed of memory and talks in notes of questions
 _CORRECT = "correct it, then run `research build`; no file was changed"
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 
@@ -77,12 +70,8 @@ _KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "home": frozenset({"home"}),
     "night": frozenset({"night"}),
     "topic": frozenset({"topic"}),
-    "question": frozenset({"question"}),
     "session": frozenset({"session", "report", "worker"}),
     "source": frozenset({"source"}),
-    "entity": frozenset({"entity"}),
-    "memory": frozenset({"memory"}),
-    "talk": frozenset({"talk"}),
     "import": frozenset({"import"}),
     "templates": frozenset({COPY}),
 }
@@ -119,9 +108,6 @@ class NoteGeneration:
         yield from self._source_files()
         yield from self._night_files()
         yield from self._topic_files()
-        yield from self._question_files()
-        yield from self._memory_files()
-        yield from self._talk_files()
         yield from self._import_files()
         yield from self._home_file()
         yield from self._copied_files()
@@ -130,10 +116,9 @@ class NoteGeneration:
         """Return all owners; call it after ``files``."""
         now = self._model
         rooms = {"session": now.by_id, "source": now.sources, "night": self._nights}
-        rooms |= {"topic": self._topics, "question": self._questions, "entity": self._memory.entities, "talk": self._talks.talks}
-        rooms["import"] = self._imports.known
+        rooms |= {"topic": self._topics, "import": self._imports.known}
         owners = {f"{room}:{name}" for room, names in rooms.items() for name in names}
-        return {*owners, "home:", "templates:", *(["memory:"] if self._memory.has_note else [])}
+        return {*owners, "home:", "templates:"}
 
     def gone_owners(self) -> set[str]:
         """Return the owners that the last build knew and that no longer exist; call it after ``files``."""
@@ -142,17 +127,7 @@ class NoteGeneration:
         before = self.assigned.before.nights if self.changes.batches_changed else ()
         nights = {f"night:{night.date}" for night in before if night.date not in self._nights}
         topics = {f"topic:{topic}" for topic in self._new_topics if topic not in self._topics}
-        questions = {f"question:{name}" for name in self._new_questions if name not in self._questions}
-        return (
-            sessions
-            | sources
-            | nights
-            | topics
-            | questions
-            | self._memory.gone()
-            | self._talks.gone(self.catalogue.files.owners())
-            | self._imports.gone(self.catalogue.files.owners())
-        )
+        return sessions | sources | nights | topics | self._imports.gone(self.catalogue.files.owners())
 
     @cached_property
     def _model(self) -> VaultModel:
@@ -173,52 +148,22 @@ class NoteGeneration:
 
     @cached_property
     def _new_topics(self) -> set[str]:
-        of_memory = set(self._topics) if self._memory.is_changed or self._talks.is_changed else set()
-        return of_memory | invalidation.topics(self.changes, self.assigned, self._model, self.catalogue)
+        asked = {owner.removeprefix("topic:") for owner in self._asked.changed if owner.startswith("topic:")}
+        return (asked & self._topics.keys()) | invalidation.topics(self.changes, self.assigned, self._model, self.catalogue)
 
     @cached_property
-    def _talks(self) -> TalkNotes:
+    def _asked(self) -> AskedSince:
         relinked = bool(self.changes.affected or self.assigned.moved or self.changes.first_build)
-        return TalkNotes(self.store, self.catalogue, self.changes, relinked)
+        return AskedSince(self.store, self.catalogue, self.changes.problems, self.assigned.model, relinked)
 
     @cached_property
     def _imports(self) -> ImportNotes:
         return ImportNotes(self.store, self.catalogue, self.changes)
 
-    @cached_property
-    def _memory(self) -> MemoryNotes:
-        relinked = bool(self.changes.affected or self.assigned.moved or self.changes.first_build)
-        return MemoryNotes(self.store, self.catalogue, self.changes, relinked)
-
-    @cached_property
-    def _questions(self) -> dict[str, tuple[Brief, ...]]:
-        return questions_of(self._briefs)
-
-    @cached_property
-    def _new_questions(self) -> set[str]:
-        return self._questions_told_of | invalidation.questions(self.changes, self.assigned, self._model, self.catalogue)
-
-    @cached_property
-    def _questions_told_of(self) -> set[str]:
-        """The questions of whose sessions memory or talks say something else than in the last build."""
-        if not (self._memory.is_changed or self._talks.is_changed):
-            return set()
-        told = self._memory.told_of() | self._talks.asked_about()
-        named = (name for name, briefs in self._questions.items() if not told.isdisjoint(brief.id for brief in briefs))
-        now = {name: digest_of(repr(self._said_of(name)).encode("utf-8", "replace"))[:16] for name in named}
-        before: dict[str, str] = json.loads(self.catalogue.recall(_QUESTIONS) or "{}")
-        self.catalogue.keep(_QUESTIONS, json.dumps(now))
-        return {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
-
-    def _said_of(self, question: str) -> tuple[tuple[Link, ...], tuple[Told, ...]]:
-        """Return the links to what was asked about a question's sessions, and what a model said of these."""
-        cards = [self._model.by_id[brief.id] for brief in self._questions[question]]
-        return self._talks.about_any(self._model, (card.id for card in reversed(cards))), self._memory.episodes_of(cards)
-
     def _session_files(self) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
-        found |= {name for name in self._talks.sessions_asked_about(self.assigned.model) if name in self.assigned.model.by_id}
-        found |= {name for name in self._memory.sessions_renamed() if name in self.assigned.model.by_id}
+        asked = {owner.removeprefix("session:") for owner in self._asked.changed}
+        found |= {name for name in asked if name in self.assigned.model.by_id}
         due = list(self._due("session", found, lambda: self.assigned.model.by_id))
         for result in self.pool.render(map(self._session_order, due), len(due), render_pool.SESSIONS):
             self._store_result(result)
@@ -235,8 +180,7 @@ class NoteGeneration:
             events,
             self.rendered_kinds[f"session:{name}"],
             name in self.changes.sessions,
-            self._talks.about(self.assigned.model, name),
-            self._memory.names_in([name]),
+            self._asked.about(f"session:{name}"),
         )
 
     def _store_result(self, result: RenderResult) -> None:
@@ -277,47 +221,21 @@ class NoteGeneration:
     def _topic_files(self) -> Iterator[GeneratedFile]:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
-            known = self._memory.known_on(self._model, cards)
-            timeline = self._memory.timeline_of(self._model, cards)
-            names = self._memory.names_in((card.id for card in cards), MOST_NAMES_OF_TOPIC)
-            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic), timeline, names)
+            asked = asked_rows(self._model, self._asked.about(f"topic:{topic}"), self.catalogue.noted_sources())
+            note = topic_note(self._model, topic, cards, asked)
             former = tuple(f"topic:{name}" for name in former_topics(topic, cards) if name not in self._topics)
             yield rendered(self.renderer, f"topic:{topic}", replace(note, formerly=former))
-
-    def _question_files(self) -> Iterator[GeneratedFile]:
-        for name in self._due("question", self._new_questions, lambda: self._questions):
-            cards = [self._model.by_id[brief.id] for brief in self._questions[name]]
-            note = question_note(self._model, name, cards, *self._said_of(name))
-            yield rendered(self.renderer, f"question:{name}", note)
-
-    def _talk_files(self) -> Iterator[GeneratedFile]:
-        new = self._talks.talks if self._talks.is_changed else ()
-        for name in self._due("talk", new, lambda: self._talks.talks):
-            yield rendered(self.renderer, f"talk:{name}", self._talks.note(self._model, name))
 
     def _import_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("import", self._imports.changed, lambda: self._imports.known):
             if note := self._imports.note(name):
                 yield rendered(self.renderer, f"import:{name}", note)
 
-    def _memory_files(self) -> Iterator[GeneratedFile]:
-        """Yield the notes of entities, and the note on memory."""
-        memory = self._memory
-        for name in self._due("entity", memory.new_entities(self._model), lambda: memory.entities):
-            yield rendered(self.renderer, f"entity:{name}", memory.entity_note(self._model, name))
-        for _name in self._due("memory", [""] if memory.is_changed else [], lambda: [""] if memory.has_note else []):
-            yield rendered(self.renderer, "memory:", memory.memory_note(self._model))
-
     def _home_file(self) -> Iterator[GeneratedFile]:
         changes = self.changes
         new = changes.affected or changes.batches_changed or changes.first_build or self._imports.is_changed
-        new = new or self._memory.is_changed
         for _name in self._due("home", [""] if new else [], lambda: [""]):
-            yield rendered(
-                self.renderer,
-                "home:",
-                home_note(self._model, self._briefs, tuple(self._imports.latest()), len(self._memory.entities)),
-            )
+            yield rendered(self.renderer, "home:", home_note(self._model, self._briefs, tuple(self._imports.latest())))
 
     def _copied_files(self) -> Iterator[GeneratedFile]:
         for _name in self._due("templates", [], lambda: [""]):

@@ -59,11 +59,6 @@ def worker_stem(query: str, session_id: str, perspective: str, names: str = "any
     return f"worker-{_slug(query, 28, names)}-{tail_of(session_id)}-{_slug(perspective, 32, names)}"
 
 
-def question_path(query_id: str) -> str:
-    """Return the path of the note on all reports of a query: its id in words, and six hex digits that tell it from its like."""
-    return f"questions/question-{name_slug(query_id, 60)}-{digest_of(query_id.encode('utf-8', 'replace'))[:6]}"
-
-
 def source_stem(url: str, names: str = "any") -> str:
     """Return the file name of a source: its address in words, and six hex digits that tell it from its like.
 

@@ -15,22 +15,33 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import IterationPages, all_facts, all_pages, facts_on, shown_sources, standings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, ValidatedFact
-from pipeline.vault.output.escaping import Link
 from pipeline.vault.session_card import Card, Reading, linked, readings_of
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a talk: its answer in a line, when it was asked, address and title of the answer's sources.
+
+    ``session`` is the one that researched the question further, "" if none did.
+    """
+
+    question: str
+    answer: str
+    at: str
+    sources: tuple[tuple[str, str], ...] = ()
+    session: str = ""
+
+
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session with its card, state and events; ``asked`` leads to the talks about it,
-    ``names`` to the entities in what it found."""
+    """One session with its card, state and events, and what was ``asked`` about it since."""
 
     card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
-    asked: tuple[Link, ...] = ()
-    names: tuple[Link, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     @cached_property
     def worker_paths(self) -> dict[str, str]:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
     from pipeline.vault.cache.known_notes import KnownNote
+    from pipeline.vault.notes.asked_lines import AskedLine
     from pipeline.vault.paths import Workers
-    from pipeline.vault.talks.asked_lines import AskedLine
 
 __all__ = [  # what is built elsewhere and belongs to a workspace too
     "copy_log",
@@ -330,7 +330,7 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
 
 def questions_in_notes(folder: Path) -> list[AskedLine]:
     """Return the questions that a person wrote into their own blocks of the vault's notes."""
-    from pipeline.vault.talks.asked_lines import asked_lines
+    from pipeline.vault.notes.asked_lines import asked_lines
 
     return asked_lines(folder / "vault")
 

@@ -189,11 +189,6 @@ def episode(prompt: Prompt) -> dict[str, Any]:
     return {"episode": [{"text": x.quote, "evidence": [x.key], "basis": "quoted", "cells": []} for x in prompt.facts[:1]]}
 
 
-def names(prompt: Prompt) -> dict[str, Any]:
-    """What the user asks about, which may stand in no statement."""
-    return {"names": [{"name": word, "kind": "term", "aliases": []} for word in _subject(prompt)]}
-
-
 RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "perspectives": perspectives,
     "thought": thought,
@@ -210,7 +205,6 @@ RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "stand_alone": stand_alone,
     "talk": talk,
     "episode": episode,
-    "names": names,
 }
 
 

@@ -189,17 +189,11 @@ def _remembered(evil: Evil) -> dict[str, Any]:
     return {"episode": _talked(evil)["sentences"]}
 
 
-def _named(evil: Evil) -> dict[str, Any]:
-    wrong = {"name": f"{FALSEHOOD} {evil.url}", "kind": "name", "aliases": ["the", evil.leak]}
-    return {"names": [wrong] * evil.many}
-
-
 _WISHES: dict[str, Callable[[Evil], dict[str, Any]]] = {
     "perspectives": _points,
     "stand_alone": _renamed,
     "talk": _talked,
     "episode": _remembered,
-    "names": _named,
     "thought": _searches,
     "observation": _findings,
     "evaluation": _open,

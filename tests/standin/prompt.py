@@ -31,7 +31,6 @@ BY_FIELD = {
     "question": "stand_alone",
     "follow_ups": "talk",
     "episode": "episode",
-    "names": "names",
 }
 """The question that an answer's field belongs to."""
 

@@ -21,8 +21,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_parts import PromptPart
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.memory.values import Statement
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
@@ -109,9 +108,6 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "stand_alone": StandAloneQuestion(query=QUERY, history=(PastTurn(question="What are heat pumps?"),)),
     "talk": TalkQuestion(query=QUERY, facts=FACTS, words=120),
     "episode": EpisodeQuestion(query=QUERY, facts=FACTS),
-    "names": NamesQuestion(
-        query=QUERY, statements=tuple(Statement(fact=x.id, claim=x.claim, quote=x.quote, url=x.url, digest="d") for x in FACTS)
-    ),
 }
 
 

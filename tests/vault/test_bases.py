@@ -10,15 +10,10 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from pipeline.batch.memory.consolidating import consolidate
-from pipeline.batch.session_index import read_all
-from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.property_types import TYPES
 from tests.adapters.imports.kit import import_originals
-from tests.fakes import context_for
-from tests.talks import talk_log
 from tests.vault.builders import TEMPLATES, Workplace, a_store, named_story
 from tests.vault.formats import Base, base_of
 from tests.vault.scanner import body_of, fenced
@@ -31,18 +26,14 @@ FUNCTIONS = {"file", "this", "now", "if", "note", "formula"}
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     store = a_store()
     named_story(store, id="2026-11-29-postgres-0a0a", query_id="postgres", date="2026-11-29").whole()
-    consolidate(store, context_for("run-8"), read_all(store).sessions)
     import_originals(store, tmp_path_factory.mktemp("originals"))
-    log = talk_log(store)
-    log.record(TalkOpened(scope="session", ids=("2026-11-29-postgres-0a0a",)))
-    log.record(MessageAsked(number=1, text="Does it replay its log?"))
     place = Workplace(tmp_path_factory.mktemp("bases"), store)
     place.build()
     return {name: data.decode() for name, data in place.files().items()}
 
 
 def _kind(base: Path) -> str:
-    return "entity" if base.stem == "entities" else base.stem.removesuffix("s")
+    return base.stem.removesuffix("s")
 
 
 def _embedded(files: dict[str, str]) -> dict[str, str]:
@@ -57,7 +48,7 @@ def _all(files: dict[str, str]) -> dict[str, Base]:
 
 
 def test_there_is_a_table_for_each_kind_of_note(files: dict[str, str]) -> None:
-    assert {_kind(path) for path in BASES} == {*KINDS} - {"home", "memory", "question"}
+    assert {_kind(path) for path in BASES} == {*KINDS} - {"home"}
     assert {name.removeprefix("bases/") for name in files if name.endswith(".base")} == {path.name for path in BASES}
 
 

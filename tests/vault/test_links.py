@@ -80,10 +80,10 @@ def test_every_source_is_named_by_each_report_that_it_names(notes: dict[str, str
     assert reports == named
 
 
-def test_home_leads_to_every_night_and_by_the_note_of_its_question_to_every_report(notes: dict[str, str]) -> None:
+def test_home_leads_to_every_night_and_by_the_newest_report_on_its_question_to_every_report(notes: dict[str, str]) -> None:
     named = targets(notes["Home"])
-    assert {path for path in notes if path.startswith(("questions/", "nights/"))} <= named
-    reached = named.union(*(targets(text) for path, text in notes.items() if path.startswith("questions/")))
+    assert {path for path in notes if path.startswith("nights/")} <= named
+    reached = named.union(*(targets(text) for path, text in notes.items() if path in named and path.startswith("reports/")))
     assert {path for path in notes if path.startswith("reports/")} <= reached
 
 

@@ -7,15 +7,12 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.batch.memory.page_blocks import page_blocks
 from pipeline.batch.memory.reading import read_memory
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
+from pipeline.domain.events.memory_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory.consolidation import consolidated
 from pipeline.domain.memory.fold import Memory
-from pipeline.domain.memory.naming.named_entities import METHOD, named_entities, with_known_ids
-from pipeline.domain.memory.values import NamedEntity
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
@@ -25,8 +22,6 @@ from pipeline.errors import LogError, LogUnwritable
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
-
-MOST_READ = 20_000  # statements that are looked through for names; older ones keep the names that they have
 
 _log = logging.getLogger("pipeline.batch.memory")
 
@@ -59,9 +54,8 @@ def consolidate(store: EventStore, context: RunContext, summaries: Iterable[Summ
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    memory = read_memory(store)
-    due = due_sessions(memory, summaries)
-    if not due and (memory.naming == METHOD or not new_names(store, memory)):
+    due = due_sessions(read_memory(store), summaries)
+    if not due:
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
@@ -96,17 +90,6 @@ def ended_session(store: EventStore, session: str) -> tuple[SessionState, str]:
     return state, digest_of(records[-1].data) if records else ""
 
 
-def new_names(store: EventStore, memory: Memory) -> tuple[NamedEntity, ...]:
-    """Return the entities of the latest statements that memory does not have yet, or not with all these statements."""
-    latest = [one.statement for one in memory.statements.values() if one.holds][-MOST_READ:]
-    known = {one.id: frozenset(one.statements) for one in memory.named} if memory.naming == METHOD else {}
-    questions = dict.fromkeys(one.query for one in memory.sessions.values())
-    reports = {name: one.sessions for name, one in memory.statements.items()}
-    named = with_known_ids(named_entities(latest, questions, page_blocks(store, memory), reports), memory.named)
-    found = (one for one in named if not known.get(one.id, frozenset()).issuperset(one.statements))
-    return tuple(found)
-
-
 def consolidations(
     store: EventStore, due: Iterable[Due], failed: dict[str, str]
 ) -> Iterator[tuple[SessionState, SessionConsolidated]]:
@@ -127,12 +110,6 @@ def consolidations(
             yield state, consolidated(state, head)
 
 
-def record_names(store: EventStore, log: StreamLog) -> None:
-    """Record the entities that memory does not have yet."""
-    if names := new_names(store, read_memory(store)):
-        log.record(EntitiesNamed(method=METHOD, names=names))
-
-
 def record_end(log: StreamLog, done: Sequence[SessionConsolidated], failed: dict[str, str]) -> Consolidated:
     """Record the end, and return the outcome."""
     statements = sum(len(one.statements) for one in done)
@@ -146,5 +123,4 @@ def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Conso
     for _, one in consolidations(store, due, failed):
         log.record(one)
         done.append(one)
-    record_names(store, log)
     return record_end(log, done, failed)

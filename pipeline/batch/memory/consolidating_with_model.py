@@ -1,4 +1,4 @@
-"""Consolidates as ``consolidating`` does, and asks a model for two sentences on each session and for names.
+"""Consolidates as ``consolidating`` does, and asks a model for two sentences on each session.
 
 A session is recorded as soon as its sentences are there, so a process that dies costs at most the call that was under way.
 """
@@ -13,17 +13,14 @@ from pipeline.batch.memory.consolidating import (
     consolidations,
     due_sessions,
     new_memory_id,
-    new_names,
     record_end,
-    record_names,
 )
 from pipeline.batch.memory.model_questions import MemoryModel
-from pipeline.batch.memory.reading import memory_events, read_memory
+from pipeline.batch.memory.reading import read_memory
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.memory_events import Due, MemoryStarted, SessionConsolidated
-from pipeline.domain.memory.model_calls import cost_of_calls, unnamed_sessions
-from pipeline.domain.memory.naming.named_entities import METHOD
+from pipeline.domain.memory.model_calls import cost_of_calls
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stream_log import StreamLog
 from pipeline.ports import EventStore, Reasoner
@@ -38,21 +35,18 @@ async def consolidate_with_model(
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    memory = read_memory(store)
-    due, unnamed = due_sessions(memory, summaries), unnamed_sessions(memory_events(store))
-    if not due and not unnamed and (memory.naming == METHOD or not new_names(store, memory)):
+    due = due_sessions(read_memory(store), summaries)
+    if not due:
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
         log.record(MemoryStarted(due=due))
-        return await _consolidate(store, log, due, unnamed, reasoner)
+        return await _consolidate(store, log, due, reasoner)
     finally:
         store.release(log.id)
 
 
-async def _consolidate(
-    store: EventStore, log: StreamLog, due: Sequence[Due], unnamed: Sequence[str], reasoner: Reasoner
-) -> Consolidated:
+async def _consolidate(store: EventStore, log: StreamLog, due: Sequence[Due], reasoner: Reasoner) -> Consolidated:
     done: list[SessionConsolidated] = []
     failed: dict[str, str] = {}
     model = MemoryModel(reasoner, log)
@@ -60,8 +54,6 @@ async def _consolidate(
         one = await model.with_sentences(state, found)
         log.record(one)
         done.append(one)
-    record_names(store, log)
-    await model.name(read_memory(store), [*(one.session for one in done), *unnamed])
     ended = record_end(log, done, failed)
     cost = cost_of_calls(decode_all(record.data for record in store.load(log.id)))
     return replace(ended, cost=cost, problems=tuple(model.problems))

@@ -1,24 +1,20 @@
-"""The two questions of a consolidation to a model: two sentences on a session, and names. Failures leave the rules' results."""
+"""The question of a consolidation to a model: two sentences on a session. A failure leaves what code kept of it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
 from pipeline.domain.budget import announce
-from pipeline.domain.events.memory_events import EntitiesNamed, SessionConsolidated
+from pipeline.domain.events.memory_events import SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, StepFailed
 from pipeline.domain.findings import all_facts
-from pipeline.domain.memory.fold import Memory
-from pipeline.domain.memory.model_calls import NAMES_STEP, episode_step
-from pipeline.domain.memory.naming.named_entities import METHOD
-from pipeline.domain.memory.naming.proposed_names import checked_names
-from pipeline.domain.memory.values import Statement
+from pipeline.domain.memory.model_calls import episode_step
 from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Fact, Sentence, Value
 from pipeline.engine.stream_log import StreamLog
@@ -31,8 +27,6 @@ A = TypeVar("A", bound=Value)
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
-_MOST_STATEMENTS, _MOST_KNOWN = 150, 200  # shown for names: the latest statements, the names that memory has
-_LEAST_STATEMENTS = 2
 _LATE = "the deadline of the run had passed"
 _FAILURES = 2  # in a row, after which nothing more is asked
 
@@ -65,24 +59,6 @@ class MemoryModel:
         kept = supported_sentences(answer.value.sentences, question)
         episode = plain.episode.model_copy(update={"sentences": kept})
         return plain.model_copy(update={"episode": episode, "step": step, "cost": answer.cost, "seconds": seconds})
-
-    async def name(self, memory: Memory, sessions: Iterable[str]) -> None:
-        """Ask for names in the statements of some sessions, and record those that code finds in at least two statements.
-
-        Raises:
-            LogError: a call or an answer cannot be recorded.
-        """
-        new = set(sessions)
-        holding = [one for one in memory.statements.values() if one.holds]
-        asked = [one.statement for one in holding if new.intersection(one.sessions)][-_MOST_STATEMENTS:]
-        if len(asked) < _LEAST_STATEMENTS or not self.asks:
-            return
-        answer, seconds = await self._ask(_names_question(memory, sorted(new), asked), NAMES_STEP, "no model named entities")
-        if answer is None:
-            return
-        found = checked_names(answer.value.names, [one.statement for one in holding])
-        fresh = tuple(one for one in found if not _is_known(one.id, one.statements, memory))
-        self.log.record(EntitiesNamed(method=METHOD, names=fresh, step=NAMES_STEP, cost=answer.cost, seconds=seconds))
 
     @property
     def asks(self) -> bool:
@@ -149,17 +125,6 @@ def _cited_facts(state: SessionState) -> tuple[Fact, ...]:
     cited = dict.fromkeys([*summary, *(name for reference in state.report.references for name in reference.facts)])
     known = {fact.id: fact for fact in all_facts(state)}
     return tuple(known[name] for name in cited if name in known)[:_MOST_FACTS]
-
-
-def _names_question(memory: Memory, sessions: Sequence[str], asked: Sequence[Statement]) -> NamesQuestion:
-    queries = dict.fromkeys(memory.sessions[name].query for name in sessions if name in memory.sessions)
-    known = tuple(one.name for one in memory.entities.values())[:_MOST_KNOWN]
-    return NamesQuestion(query=one_line(" / ".join(queries), 600), statements=tuple(asked), known=known)
-
-
-def _is_known(entity: str, statements: Iterable[str], memory: Memory) -> bool:
-    before = memory.entities.get(entity)
-    return before is not None and set(before.statements).issuperset(statements)
 
 
 def _failure(step: str, error: StepError, seconds: float) -> StepFailed:

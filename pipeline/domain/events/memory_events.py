@@ -1,4 +1,4 @@
-"""The events of a consolidation (a stream ``memory-…``): what the sessions of the log left behind, and what it is about."""
+"""The events of a consolidation (a stream ``memory-…``): what the sessions of the log left behind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain.events.event_base import Answered, EventBase
-from pipeline.domain.memory.values import Episode, NamedEntity, Procedure, Solution, Statement, Superseded, Yield
+from pipeline.domain.memory.values import Episode, Procedure, Solution, Statement, Superseded, Yield
 from pipeline.domain.values import Value
 
 
@@ -48,23 +48,15 @@ class SessionConsolidated(Answered):
 
 
 class EntitiesNamed(Answered):
-    """What statements are about: new entities, and known ones with the statements that came to them.
-
-    ``method`` is how they were found; the names of an earlier method count no longer once there are some of a later one.
-    """
+    """The names that statements were about, and what a model cost that proposed some. Only earlier versions recorded it."""
 
     type: Literal["entities.named"] = "entities.named"
-    method: str = ""
-    names: tuple[NamedEntity, ...]
 
 
 class EntityJoined(EventBase):
-    """An entity is the same as another: its statements count for ``into``, its name is an alias. ``by``: who joined them."""
+    """Two names were one. Only earlier versions recorded it."""
 
     type: Literal["entity.joined"] = "entity.joined"
-    entity: str
-    into: str
-    by: str = ""
 
 
 class MemoryEnded(EventBase):

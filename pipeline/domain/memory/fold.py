@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.events.memory_events import EntitiesNamed, EntityJoined, SessionConsolidated
-from pipeline.domain.memory.values import EntityPassage, NamedEntity, OriginRecord, Statement, Yield
+from pipeline.domain.events.memory_events import SessionConsolidated
+from pipeline.domain.memory.values import OriginRecord, Statement, Yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,10 @@ class Remembered:
 class Memory:
     """What all sessions left behind. ``sessions`` holds the last consolidation of each, in order of their ends.
 
-    A session's last consolidation is that of the stream whose id, which begins with its time, comes last. ``naming`` is the
-    latest method of naming entities.
+    A session's last consolidation is that of the stream whose id, which begins with its time, comes last.
     """
 
     sessions: dict[str, SessionConsolidated] = field(default_factory=dict)
-    named: tuple[NamedEntity, ...] = ()
-    joins: tuple[EntityJoined, ...] = ()
-    naming: str = ""
 
     @cached_property
     def statements(self) -> dict[str, Remembered]:
@@ -54,27 +50,6 @@ class Memory:
                 ended.pop(statement.fact, None)  # its source makes it again
             ended |= {gone.fact: (name, gone.by) for gone in one.superseded}
         return {name: _remembered(entries, *ended.get(name, ("", ""))) for name, entries in found.items()}
-
-    @cached_property
-    def entities(self) -> dict[str, NamedEntity]:
-        """The named entities by id, sorted, after all joins; statements that are not remembered any more are left out."""
-        into = {join.entity: join.into for join in self.joins}
-        whole: dict[str, NamedEntity] = {}
-        for entity in self.named:
-            name = _end_of(entity.id, into)
-            whole[name] = _joined(whole.get(name), entity, name)
-        known = self.statements
-        kept = (one.model_copy(update={"statements": tuple(x for x in one.statements if x in known)}) for one in whole.values())
-        return {one.id: one for one in sorted(kept, key=lambda one: one.id) if one.statements}
-
-    @cached_property
-    def entities_of(self) -> dict[str, tuple[str, ...]]:
-        """The ids of the entities that each statement names, by fact id."""
-        found: dict[str, list[str]] = {}
-        for entity in self.entities.values():
-            for fact in entity.statements:
-                found.setdefault(fact, []).append(entity.id)
-        return {fact: tuple(names) for fact, names in found.items()}
 
     def yields(self) -> Iterator[tuple[str, Yield]]:
         """Yield each session's id with each of its yields, in order of the sessions' ends."""
@@ -102,21 +77,12 @@ class Memory:
 def remember(events: Iterable[EventBase]) -> Memory:
     """Return the memory that events of any number of streams, in any order, fold to. Events of other types are skipped."""
     latest: dict[str, SessionConsolidated] = {}
-    named: list[EntitiesNamed] = []
-    joins: list[EntityJoined] = []
     for event in events:
         if isinstance(event, SessionConsolidated):
             before = latest.setdefault(event.session, event)
             latest[event.session] = max(before, event, key=_when)
-        elif isinstance(event, EntitiesNamed):
-            named.append(event)
-        elif isinstance(event, EntityJoined):
-            joins.append(event)
     ordered = sorted(latest.values(), key=lambda event: (event.episode.at, event.session))
-    method = max((event.method for event in named), default="")
-    names = (entity for event in sorted(named, key=_place) if event.method == method for entity in event.names)
-    sessions = {event.session: event for event in ordered}
-    return Memory(sessions, _names_put_together(names), tuple(sorted(joins, key=_place)), method)
+    return Memory({event.session: event for event in ordered})
 
 
 def _place(event: EventBase) -> tuple[str, int]:
@@ -128,43 +94,11 @@ def _when(event: SessionConsolidated) -> tuple[str, int, str, int]:
     return event.session_id.rpartition("-")[0], event.up_to, *_place(event)
 
 
-def _names_put_together(names: Iterable[NamedEntity]) -> tuple[NamedEntity, ...]:
-    """Return each entity once, as it was named last, with the statements and aliases of all its events."""
-    whole: dict[str, NamedEntity] = {}
-    for entity in names:
-        whole[entity.id] = _joined(whole[entity.id], entity, entity.id) if entity.id in whole else entity
-    return tuple(whole[name] for name in sorted(whole))
-
-
 def _remembered(entries: list[tuple[str, Statement]], superseded_in: str, by: str) -> Remembered:
     last = entries[-1][1]
     cited = any(statement.cited for _name, statement in entries)
     statement = last if last.cited == cited else last.model_copy(update={"cited": cited})
     return Remembered(statement, tuple(name for name, _statement in entries), superseded_in, by)
-
-
-def _end_of(name: str, into: dict[str, str]) -> str:
-    seen = {name}
-    while (after := into.get(name)) is not None and after not in seen:
-        seen.add(name := after)
-    return name
-
-
-def _joined(before: NamedEntity | None, entity: NamedEntity, name: str) -> NamedEntity:
-    """Return an entity that has the statements and names of both; that with the id ``name`` keeps its own name."""
-    if before is None:
-        return entity.model_copy(update={"id": name})
-    main, other = (entity, before) if entity.id == name else (before, entity)
-    aliases = dict.fromkeys((*main.aliases, other.name, *other.aliases))
-    statements = dict.fromkeys((*main.statements, *other.statements))
-    found = {"id": name, "aliases": tuple(x for x in aliases if x != main.name), "statements": tuple(statements)}
-    return main.model_copy(update={**found, "passages": _passages(before, entity)})
-
-
-def _passages(before: NamedEntity, entity: NamedEntity) -> tuple[EntityPassage, ...]:
-    """Return the passages of both; of a page that the later one knows too, only what it says of that page."""
-    renewed = {one.url for one in entity.passages}
-    return (*(one for one in before.passages if one.url not in renewed), *entity.passages)
 
 
 def _added(record: OriginRecord, entry: Yield) -> OriginRecord:

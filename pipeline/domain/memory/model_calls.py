@@ -1,16 +1,13 @@
-"""What consolidations asked a model: what it cost, and which sessions' statements it has not named yet. Pure."""
+"""What a model cost that consolidations asked. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from pipeline.domain.events.event_base import Answered, EventBase
-from pipeline.domain.events.memory_events import EntitiesNamed, SessionConsolidated
-from pipeline.domain.events.session_events import CallSent, StepFailed
+from pipeline.domain.events.session_events import CallSent
 from pipeline.domain.values import Cost
 from pipeline.text.normalise import digest_of
-
-NAMES_STEP = "Names"
 
 
 def episode_step(session: str) -> str:
@@ -30,23 +27,6 @@ def cost_of_calls(events: Iterable[EventBase]) -> Cost:
             sent.pop((event.session_id, event.step), None)
     lost = [worst.model_copy(update={"assumed_usd": worst.usd}) for calls in sent.values() for worst in calls]
     return _sum_of([*answered, *lost])
-
-
-def unnamed_sessions(events: Iterable[EventBase]) -> tuple[str, ...]:
-    """Return the sessions that a model shortened in a consolidation which ended before it was asked for names, sorted."""
-    shortened: list[tuple[str, str]] = []
-    last = ""
-    for event in events:
-        if isinstance(event, SessionConsolidated) and event.step:
-            shortened.append((_second(event), event.session))
-        elif isinstance(event, EntitiesNamed | StepFailed) and event.step == NAMES_STEP:
-            last = max(last, _second(event))
-    return tuple(sorted({session for second, session in shortened if second > last}))
-
-
-def _second(event: EventBase) -> str:
-    """Return a stream's id without its random end: the second in which the consolidation began."""
-    return event.session_id.rpartition("-")[0]
 
 
 def _sum_of(costs: Iterable[Cost]) -> Cost:

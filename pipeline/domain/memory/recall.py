@@ -1,5 +1,6 @@
-"""Recall: what memory holds on a new question. Pure; made once for a run, asked once for each new session.
+"""Recall: what memory holds on a new question. Pure; made once for a run, asked once for each new session with a model.
 
+Of sessions without a model nothing is recalled, and of the others only the statements that an answer cited.
 Statements are ranked by BM25 over their stems (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75). That ranking is fused by
 reciprocal ranks with two others: statements of sessions on the same query, and of sessions that share a tag with it. A statement
 is recalled only if it covers a third of the question's rarity, or comes from a session on nearly the same subject.
@@ -39,9 +40,11 @@ class MemoryIndex:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._held = [one for one in memory.statements.values() if one.holds]
+        asked = [one for one in memory.sessions.values() if one.episode.cost.total_tokens]
+        cited = {statement.fact for one in asked for statement in one.statements if statement.cited}
+        self._held = [one for one in memory.statements.values() if one.holds and one.statement.fact in cited]
         self._postings = _postings([stems(one.statement.claim) for one in self._held])
-        self._newest_first: tuple[SessionConsolidated, ...] = tuple(reversed(memory.sessions.values()))
+        self._newest_first: tuple[SessionConsolidated, ...] = tuple(reversed(asked))
         self._subjects = {one.session: content_stems(one.query) for one in self._newest_first}
         self._from_session: dict[str, list[int]] = {}
         for place, one in enumerate(self._held):

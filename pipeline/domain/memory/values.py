@@ -7,12 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain.values import Cost, Sentence, Standing, Value
-from pipeline.text.normalise import slug
-
-_SPELLED = str.maketrans({"ß": "ss", "ẞ": "SS", "–": "-", "—": "-"})  # what a slug would drop
 
 Met = Literal["retry", "fallback", "other page", "reopening", "nothing"]
-EntityKind = Literal["name", "code", "term"]
 
 
 class Episode(Value):
@@ -106,35 +102,6 @@ class Solution(Value):
     message: str
     met: Met
     worked: bool
-
-
-class EntityPassage(Value):
-    """A sentence on an entity as a stored page has it; ``digest`` is the page's. ``defines``: it says what the entity is."""
-
-    text: str
-    url: str
-    digest: str
-    title: str = ""
-    defines: bool = False
-
-
-class NamedEntity(Value):
-    """Something that statements are about: a proper ``name``, a piece of ``code``, a defined ``term``.
-
-    ``id`` is a slug. ``statements`` are fact ids; ``passages`` are sentences of the pages that were read, beside the statements.
-    """
-
-    id: str
-    name: str
-    kind: EntityKind
-    aliases: tuple[str, ...] = ()
-    statements: tuple[str, ...] = ()
-    passages: tuple[EntityPassage, ...] = ()
-
-
-def entity_id(name: str) -> str:
-    """Return the id of what is called ``name``: its slug, with "ss" for "ß" and a hyphen for a dash."""
-    return slug(name.translate(_SPELLED))
 
 
 class RecalledStatement(Value):

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from pipeline.domain.findings import origin_of
-from pipeline.domain.memory.answering import answering
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
+from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking.scoring import coverage, term_weights
+from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.stemming import stems
 
 LOCAL = "local"  # the search whose documents only a session that names it may read
+_ANSWERS_FROM = 0.6  # of the weight of a question's words
 
 
 def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
@@ -22,11 +28,19 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     if state.recalled is None:
         return ()
     failing = {record.origin for record in state.recalled.origins if record.failing}
-    found = {one.statement.fact: one for question in view.questions for one in answering(question, state.recalled)}
-    urls = (one.statement.url for one in state.recalled.statements if one.statement.fact in found)
-    counts = Counter(url for url in urls if _may_be_read(state, url) and origin_of(url) not in failing)
+    found = dict.fromkeys(pair for question in view.questions for pair in _answering(question, state.recalled))
+    counts = Counter(url for _fact, url in found if _may_be_read(state, url) and origin_of(url) not in failing)
     ordered = sorted(counts, key=lambda url: -counts[url])
     return tuple(ordered[: -(-state.config.pages_per_iteration // 3)])
+
+
+def _answering(question: str, recalled: Recalled) -> Iterator[tuple[str, str]]:
+    """Yield fact and page of the statements that hold most of a question's words, weighted by how rare they are."""
+    parsed = parse_question(question)
+    weights = term_weights(parsed, TermStatistics())
+    for one in recalled.statements:
+        if coverage(weights, frozenset(stems(one.statement.claim, parsed.language))) >= _ANSWERS_FROM:
+            yield one.statement.fact, one.statement.url
 
 
 def _may_be_read(state: SessionState, url: str) -> bool:

@@ -17,7 +17,7 @@ from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, r
 
 TAGS = f"{BROWSE}/tags.html"
 # Superseded reports are reached from those that supersede them.
-_ORDER = ("report", "topic", "entity", "talk", "night", "session", "source", "worker", "question", "import", "note")
+_ORDER = ("report", "topic", "night", "session", "source", "worker", "import", "note")
 
 
 def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:

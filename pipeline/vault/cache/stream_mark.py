@@ -6,7 +6,7 @@ from pipeline.domain.events.records import Kind
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of
 
-MEMORY, TALKS, IMPORTS = "memory", "talks", "imports"  # the catalogue's entries for what the last build showed of each
+TALKS, IMPORTS = "talks", "imports"  # the catalogue's entries for what the last build showed of each
 
 
 def stream_mark(store: EventStore, kind: Kind) -> str:

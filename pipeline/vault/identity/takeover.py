@@ -17,7 +17,7 @@ from pipeline.vault.identity.relinking import relinked
 from pipeline.vault.paths import HOME
 from pipeline.vault.rendering.generated_file import PlacedFile
 
-RETIRED: tuple[str, ...] = ()  # the kinds of notes that only earlier versions of the program made
+RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
 _HEIRS = ("report", "session", "topic")  # of the notes that it led to, the first of these kinds
 
 

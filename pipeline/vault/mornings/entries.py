@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.text.normalise import one_line
-from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt, News
 from pipeline.vault.notes.note_parts import Cited, best_link, cited, source_link
 from pipeline.vault.output import formatting
@@ -39,7 +38,7 @@ class Entry:
 
     ``standing`` says how many independent sources state the answer, ``news`` what changed since the report before ("" for the
     first), ``missing`` what no source mentions. ``question`` is one open question, ``more_questions`` counts the others;
-    ``earlier`` counts the earlier reports, which ``history`` leads to. ``dated`` leads to the report, shown as its day and news.
+    ``earlier`` counts the earlier reports.
     """
 
     report: Link
@@ -55,8 +54,6 @@ class Entry:
     question: str
     more_questions: int
     earlier: int
-    history: Link | None
-    dated: Link
 
 
 def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
@@ -76,8 +73,6 @@ def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
         question=next(iter(card.open), ""),
         more_questions=max(0, len(card.open) - 1),
         earlier=earlier,
-        history=history_link(card, formatting.count(earlier, "earlier report")) if earlier else None,
-        dated=dated_link(card),
     )
 
 
@@ -87,11 +82,6 @@ def dated_link(card: Card) -> Link:
     what = news_words(news, dated=False) if news else "first report" if not card.previous_session else ""
     day = formatting.day(card.reported_at or card.ended_at or card.started_at)
     return Link(best_link(card).path, f"{day}: {what}" if what else day)
-
-
-def history_link(card: Card, words: str) -> Link:
-    """Return the link to the note on all reports of a card's question."""
-    return Link(paths.question_path(card.query_id), words)
 
 
 def standing_words(learnt: Learnt) -> str:

@@ -74,15 +74,11 @@ class HomeView:
     total_seconds: float
     total_usd: float
     total_tokens: int
-    total_entities: int
 
 
-def home_note(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = (), entities: int = 0) -> Note:
-    """Return the home note; ``briefs`` of all sessions in order of their start, ``imports`` links to imports, latest first.
-
-    ``entities`` counts the notes of entities.
-    """
-    view = home_view(model, briefs, imports, entities)
+def home_note(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = ()) -> Note:
+    """Return the home note; ``briefs`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
+    view = home_view(model, briefs, imports)
     own = {
         "reports": view.total_reports,
         "sessions": view.total_sessions,
@@ -93,7 +89,7 @@ def home_note(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link
     return Note(HOME, "home", properties_of("home", view.title, own), view)
 
 
-def home_view(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = (), entities: int = 0) -> HomeView:
+def home_view(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = ()) -> HomeView:
     """Return the values for ``home.md.j2``."""
     last = model.nights[-1] if model.nights else None
     open_ = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in model.archived]
@@ -129,7 +125,6 @@ def home_view(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link
         total_seconds=sum(brief.seconds for brief in briefs),
         total_usd=sum(brief.usd for brief in briefs),
         total_tokens=sum(brief.tokens for brief in briefs),
-        total_entities=entities,
     )
 
 

@@ -11,8 +11,9 @@ from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import Sentence
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
-from pipeline.vault.mornings.entries import history_link, passing_words
+from pipeline.vault.mornings.entries import passing_words
 from pipeline.vault.notes.activity import models
+from pipeline.vault.notes.asked_since import AskedRow, asked_rows
 from pipeline.vault.notes.note_parts import (
     Block,
     Citer,
@@ -49,6 +50,7 @@ DISAGREEMENTS = "Sources disagree"
 UNKNOWNS = "What was not found"
 LIMITS = "What limits this report"
 REFERENCES = "References"
+MOST = 12  # earlier answers that a report lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +108,14 @@ class ReportView:
     web_sources: int
     session: Link
     topics: tuple[Link, ...]
-    names: tuple[Link, ...]
     workers: tuple[Link, ...]
     nights: tuple[Link, ...]
     earlier: Link | None
     later: Link | None
     disputed_later: Link | None
-    history: Link | None
-    asked: tuple[Link, ...]
+    earlier_answers: tuple[Link, ...]
+    more_earlier: int
+    asked: tuple[AskedRow, ...]
     reported_at: str
     reasoner: str
     models: tuple[str, ...]
@@ -150,7 +152,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "words": report.words,
             "disagreements": len(report.contradictions),
             **({"changes": _changes(state)} if state.changes else {}),
-            **({"earlier_reports": count} if (count := _earlier_reports(model, loaded)) else {}),
+            **({"earlier_reports": count} if (count := len(_earlier_reports(model, loaded))) else {}),
             "open_questions": len(report.unknowns),
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "duration_s": working_seconds(state),
@@ -179,6 +181,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
     counts, cost = counts_of(state), cost_of(state)
+    before, newer = _earlier_reports(model, loaded), _later(model, loaded)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(
         title=report.title or state.query,
@@ -199,14 +202,14 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         web_sources=origins.count("web"),
         session=session_link(loaded.card, "how this was researched"),
         topics=topic_links(state.tags),
-        names=loaded.names,
         workers=tuple(worker_link(loaded.card, worker.id) for worker in workers_in_order(state)),
         nights=night_links(model, loaded.card),
         earlier=_earlier(model, loaded),
-        later=_later(model, loaded),
+        later=newer,
         disputed_later=_disputed_later(model, loaded),
-        history=_history(model, loaded),
-        asked=loaded.asked,
+        earlier_answers=() if newer else tuple(map(_dated_link, before[:MOST])),
+        more_earlier=0 if newer else max(0, len(before) - MOST),
+        asked=asked_rows(model, loaded.asked, {url: model.sources[url] for url in loaded.shown_sources}),
         reported_at=loaded.card.reported_at or state.ended_at,
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
@@ -311,14 +314,18 @@ def _earlier(model: VaultModel, loaded: LoadedSession) -> Link | None:
     return best_link(before) if before else None
 
 
-def _earlier_reports(model: VaultModel, loaded: LoadedSession) -> int:
-    """How many reports on the same question this one follows."""
-    passed: dict[str, bool] = {}
+def _earlier_reports(model: VaultModel, loaded: LoadedSession) -> list[Card]:
+    """The reports on the same question that this one follows, the latest first."""
+    passed: dict[str, Card] = {}
     name = loaded.state.previous_session
     while name not in passed and (card := model.by_id.get(name)):
-        passed[name] = card.has_report and card.query_id == loaded.card.query_id
+        passed[name] = card
         name = card.previous_session
-    return sum(passed.values())
+    return [card for card in passed.values() if card.has_report and card.query_id == loaded.card.query_id]
+
+
+def _dated_link(card: Card) -> Link:
+    return Link(best_link(card).path, formatting.day(card.started_at))
 
 
 def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:
@@ -334,10 +341,3 @@ def _disputed_later(model: VaultModel, loaded: LoadedSession) -> Link | None:
         after = model.followers.get(after.id)
     found = after if after and after.id != loaded.card.id else None
     return Link(best_link(found).path, formatting.day(found.started_at)) if found else None
-
-
-def _history(model: VaultModel, loaded: LoadedSession) -> Link | None:
-    """The note on all reports of the question, if it has several."""
-    beside = (model.by_id.get(loaded.state.previous_session), model.followers.get(loaded.card.id))
-    same = (card for card in beside if card and card.has_report and card.query_id == loaded.card.query_id)
-    return history_link(loaded.card, "all reports on this question") if loaded.card.query_id and any(same) else None

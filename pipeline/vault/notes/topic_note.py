@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from pipeline.text.normalise import slug
-from pipeline.vault.memory.entity_note import Known
-from pipeline.vault.memory.timeline import Timeline
-from pipeline.vault.mornings.entries import dated_link, history_link
+from pipeline.vault.mornings.entries import dated_link
+from pipeline.vault.notes.asked_since import AskedRow
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
     Cited,
@@ -30,7 +29,6 @@ from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import VaultModel
 
 MOST_SOURCES, MOST_EARLIER = 15, 4
-NO_TIMELINE = Timeline()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Asked:
     """A question of the topic. ``link`` leads to its latest report, else to its latest session; ``at`` is when that was finished.
 
     ``first`` is the report's answer in a sentence; ``earlier`` are links to the latest earlier reports on the same question,
-    shown as their day and news, ``more_earlier`` counts the others, and ``history`` leads to all.
+    shown as their day and news, ``more_earlier`` counts the others.
     """
 
     link: Link
@@ -49,7 +47,6 @@ class Asked:
     facts: int
     earlier: tuple[Link, ...]
     more_earlier: int = 0
-    history: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +74,12 @@ class TopicView:
     tag: Inert
     answered: tuple[Asked, ...]
     unanswered: tuple[Asked, ...]
-    known: tuple[Known, ...]
-    asked: tuple[Link, ...]
+    asked: tuple[AskedRow, ...]
     open: tuple[StillOpen, ...]
     to_ask: tuple[Inert, ...]
     sources: tuple[CitedSource, ...]
     further_sources: int
     related: tuple[Link, ...]
-    timeline: Timeline = NO_TIMELINE
-    names: tuple[Link, ...] = ()
 
 
 class _Tagged(Protocol):
@@ -111,21 +105,12 @@ def former_topics(topic: str, cards: Iterable[Card]) -> list[str]:
     return sorted({slug(tag) for tag in tags} - {topic})
 
 
-def topic_note(
-    model: VaultModel,
-    topic: str,
-    cards: Sequence[Card],
-    known: tuple[Known, ...] = (),
-    asked: tuple[Link, ...] = (),
-    timeline: Timeline = NO_TIMELINE,
-    names: tuple[Link, ...] = (),
-) -> Note:
+def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: tuple[AskedRow, ...] = ()) -> Note:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
 
-    ``known`` are the best statements that they left in memory; ``asked`` leads to the talks about the topic; ``timeline`` is
-    what became known night by night; ``names`` leads to the entities in what was found.
+    ``asked`` is what was asked about the topic.
     """
-    view = replace(_view(model, topic, cards, known, asked), timeline=timeline, names=names)
+    view = _view(model, topic, cards, asked)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),
@@ -138,7 +123,7 @@ def topic_note(
     return Note(topic_path(topic), "topic", properties, view)
 
 
-def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...], asked: tuple[Link, ...]) -> TopicView:
+def _view(model: VaultModel, topic: str, cards: Sequence[Card], asked: tuple[AskedRow, ...]) -> TopicView:
     by_query: dict[str, list[Card]] = {}
     for card in cards:
         by_query.setdefault(card.query_id or card.id, []).append(card)
@@ -151,7 +136,6 @@ def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Kno
         tag=Inert(f"topic/{topic}"),
         answered=tuple(_asked(model, sessions) for sessions in questions if _latest(sessions).answered),
         unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
-        known=tuple({one.text: one for one in reversed(known)}.values())[::-1],
         asked=asked,
         open=still_open,
         to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
@@ -182,9 +166,8 @@ def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     at = shown.reported_at or shown.ended_at or shown.started_at
     earlier = [card for card in reversed(sessions) if card is not shown and card.answered]
     links = tuple(map(dated_link, earlier[:MOST_EARLIER]))
-    history = history_link(shown, "all reports on this question") if earlier and shown.query_id else None
     more = len(earlier) - len(links)
-    return Asked(best_link(shown), outcome, at, first, len(shown.drawn), shown.facts, links, more, history)
+    return Asked(best_link(shown), outcome, at, first, len(shown.drawn), shown.facts, links, more)
 
 
 def _sources(model: VaultModel, latest: Iterable[Card]) -> tuple[CitedSource, ...]:

@@ -9,20 +9,14 @@ from typing import Literal
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.property_types import TYPES
 
-Kind = Literal[
-    "entity", "home", "import", "memory", "night", "question", "report", "session", "source", "talk", "topic", "worker"
-]
+Kind = Literal["home", "import", "night", "report", "session", "source", "topic", "worker"]
 KINDS: tuple[Kind, ...] = (
-    "entity",
     "home",
     "import",
-    "memory",
     "night",
-    "question",
     "report",
     "session",
     "source",
-    "talk",
     "topic",
     "worker",
 )

@@ -16,13 +16,12 @@ from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
 from pipeline.vault.notes.source_note import Around, Changed, source_note
 from pipeline.vault.notes.worker_note import worker_note
-from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.rendering import generated_file
 from pipeline.vault.rendering.generated_file import GeneratedFile
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Card
-from pipeline.vault.vault_model import LoadedSession, Source, VaultModel
+from pipeline.vault.vault_model import Asked, LoadedSession, Source, VaultModel
 
 
 class SessionUnreadable(Exception):
@@ -37,15 +36,14 @@ class SessionUnreadable(Exception):
 class SessionOrder:
     """A session, its events as JSON, and the kinds of its notes to render. ``learn``: its card and readings are wanted too.
 
-    ``asked`` leads to the talks about it, ``names`` to the entities in what it found.
+    ``asked`` is what was asked about it since.
     """
 
     name: str
     events: Sequence[bytes]
     wanted: frozenset[str]
     learn: bool
-    asked: tuple[Link, ...] = ()
-    names: tuple[Link, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> Rend
         loaded = load.whole(order.name, order.events).loaded(model.by_id[order.name])
     except LogError as error:
         raise SessionUnreadable(order.name, error) from error
-    loaded = replace(loaded, asked=order.asked, names=order.names)
+    loaded = replace(loaded, asked=order.asked)
     owner = f"session:{order.name}"
     files = tuple(rendered(renderer, owner, note) for note in _notes(model, loaded, order.wanted))
     if not order.learn:

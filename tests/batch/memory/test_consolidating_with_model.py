@@ -17,11 +17,10 @@ from pipeline.batch.session_index import read_all
 from pipeline.domain.budget import Budget, CombinedBudget, announce
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.memory_events import EntitiesNamed
 from pipeline.domain.events.session_events import CallSent, StepFailed
-from pipeline.domain.memory.model_calls import cost_of_calls, unnamed_sessions
+from pipeline.domain.memory.model_calls import cost_of_calls
 from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeSentences, ProposedName, ProposedNames
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeSentences
 from pipeline.domain.values import Cost, Fact, Sentence, Value
 from pipeline.errors import AnswerInvalid, ProviderRefused, StepError
 from pipeline.ports import Answer
@@ -45,8 +44,8 @@ class Model:
 
     name = "m"
 
-    def __init__(self, *trouble: BaseException | None, cap: float | None = None, names: tuple[ProposedName, ...] = ()) -> None:
-        self.trouble, self.names = list(trouble), names
+    def __init__(self, *trouble: BaseException | None, cap: float | None = None) -> None:
+        self.trouble = list(trouble)
         self.purse = CombinedBudget((Budget(cap, name="consolidation"),))
         self.asked: list[Question[Value]] = []
 
@@ -59,11 +58,10 @@ class Model:
                 self.purse.settle(held, trouble.cost or Cost())
             raise trouble
         self.purse.settle(held, PAID)
-        if isinstance(question, EpisodeQuestion):
-            fact = question.facts[0]
-            said = (Sentence(text=fact.quote, facts=(fact.id,)), Sentence(text="It holds 987654 whales.", facts=(fact.id,)))
-            return Answer(EpisodeSentences(sentences=said), PAID)  # type: ignore[arg-type]
-        return Answer(ProposedNames(names=self.names), PAID)  # type: ignore[arg-type]
+        assert isinstance(question, EpisodeQuestion)
+        fact = question.facts[0]
+        said = (Sentence(text=fact.quote, facts=(fact.id,)), Sentence(text="It holds 987654 whales.", facts=(fact.id,)))
+        return Answer(EpisodeSentences(sentences=said), PAID)  # type: ignore[arg-type]
 
 
 def ask(store: MemoryStore, model: Model, run: str = "run-9") -> Consolidated:
@@ -147,26 +145,12 @@ def test_a_killed_consolidation_pays_for_nothing_twice_and_its_lost_call_is_coun
     assert done.cost.assumed_usd == 0
 
 
-def test_names_that_a_kill_kept_from_being_asked_for_are_asked_for_by_the_next() -> None:
-    store = a_store()
-    done = ask(store, Model())
-    kept = [record for record in store.load(done.stream) if record.type == "session.consolidated"]
-    store.streams[done.stream] = list(store.load(done.stream))[: max(record.version for record in kept)]
-    assert unnamed_sessions(memory_events(store))
-    model = Model()
-    ask(store, model, "run-10")
-    assert [question.name for question in model.asked] == ["names"]
-    assert unnamed_sessions(memory_events(store)) == ()
-
-
 def test_every_call_is_announced_before_it_is_sent_and_answered_by_an_event_of_its_step() -> None:
     store = a_store()
     found = events(store, ask(store, Model()).stream)
     steps = [one.step for one in found if isinstance(one, CallSent)]
     answered = [step for one in found if not isinstance(one, CallSent) and (step := getattr(one, "step", ""))]
     assert steps == answered
-    assert steps[-1] == "Names"
-    assert isinstance(found[-2], EntitiesNamed)
 
 
 def test_no_key_in_the_stream_names_the_session_of_a_question() -> None:

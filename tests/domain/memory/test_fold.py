@@ -6,9 +6,9 @@ import random
 from typing import Any
 
 from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.events.memory_events import EntitiesNamed, EntityJoined, SessionConsolidated
+from pipeline.domain.events.memory_events import SessionConsolidated
 from pipeline.domain.memory.fold import Memory, remember
-from pipeline.domain.memory.values import Episode, NamedEntity, Statement, Superseded, Yield
+from pipeline.domain.memory.values import Episode, Statement, Superseded, Yield
 
 
 def statement(name: str, **fields: Any) -> Statement:
@@ -23,11 +23,6 @@ def left(
     episode = Episode(question="What?", at=at or f"2026-11-{session[-2:]}T03:00:00.000Z", outcome="complete", answer="So.")
     core = {"session_id": stream, "version": version, "session": session, "up_to": up_to, "head": "", "query": "What?"}
     return SessionConsolidated(**core, query_id="what", tags=(), outcome="complete", episode=episode, **fields)
-
-
-def named(name: str, *facts: str, stream: str = "memory-1", version: int = 8) -> EntitiesNamed:
-    entity = NamedEntity(id=name.lower(), name=name, kind="name", statements=facts)
-    return EntitiesNamed(session_id=stream, version=version, names=(entity,))
 
 
 def test_the_last_consolidation_of_a_session_wins() -> None:
@@ -64,25 +59,10 @@ def test_yields_add_up_by_origin_and_by_provider() -> None:
     assert (memory.providers["brave"].searches, memory.providers["brave"].read) == (4, 4)
 
 
-def test_entities_of_all_consolidations_are_put_together_and_can_be_joined() -> None:
-    facts = left("s-01", statements=(statement("a"), statement("b"), statement("c")))
-    join = EntityJoined(session_id="memory-3", version=2, entity="wal", into="log")
-    names = [named("WAL", "a"), named("Log", "b", stream="memory-2"), named("WAL", "c", stream="memory-2", version=9)]
-    memory = remember([facts, *names, join])
-    assert list(memory.entities) == ["log"]
-    log = memory.entities["log"]
-    assert (log.name, log.aliases, set(log.statements)) == ("Log", ("WAL",), {"a", "b", "c"})
-
-
-def test_an_entity_without_a_remembered_statement_is_not_shown() -> None:
-    assert remember([named("WAL", "gone")]).entities == {}
-
-
 def _everything(memory: Memory) -> object:
     return (
         list(memory.sessions.items()),
         list(memory.statements.items()),
-        list(memory.entities.items()),
         list(memory.origins.items()),
     )
 
@@ -96,7 +76,6 @@ def test_any_order_of_streams_gives_the_same_memory() -> None:
         gone = (Superseded(fact=f"f{dice.randrange(20)}"),)
         session = f"s-{dice.randrange(12):02d}"
         events.append(left(session, stream, up_to=number, version=number, statements=facts, superseded=gone))
-        events.append(named(f"E{number % 5}", f"f{number % 20}", stream=stream, version=100 + number))
     expected = _everything(remember(events))
     for _ in range(20):
         dice.shuffle(events)

@@ -8,6 +8,7 @@ from pipeline.domain.events.memory_events import SessionConsolidated
 from pipeline.domain.memory.fold import remember
 from pipeline.domain.memory.recall import MOST_STATEMENTS, MemoryIndex
 from pipeline.domain.memory.values import Episode, Procedure, Recalled, Solution, Statement, Superseded, Yield
+from pipeline.domain.values import Cost
 
 AT = "2026-11-21T02:15:00.000Z"
 
@@ -17,7 +18,8 @@ def statement(name: str, claim: str, url: str = "https://a.example/x") -> Statem
 
 
 def left(query: str, *statements: Statement, at: str = "2026-11-20T03:00:00.000Z", **fields: Any) -> SessionConsolidated:
-    answer = Episode(question=query, at=at, outcome="complete", answer="So.", open=fields.pop("open", ()))
+    cost = Cost(total_tokens=fields.pop("tokens", 100))
+    answer = Episode(question=query, at=at, outcome="complete", answer="So.", open=fields.pop("open", ()), cost=cost)
     core = {"session_id": "memory-1", "version": 3, "session": f"{at[:10]} {query}", "up_to": 9, "head": "", "query": query}
     ids = {"query_id": fields.pop("query_id", query), "tags": fields.pop("tags", ())}
     return SessionConsolidated(**core, **ids, outcome="complete", episode=answer, statements=statements, **fields)
@@ -47,6 +49,11 @@ def test_statements_on_the_question_are_recalled_with_their_day_and_others_are_n
 def test_an_empty_memory_recalls_nothing() -> None:
     assert recalled().is_empty
     assert recalled(left("How is bread baked?", BREAD)).statements == ()
+
+
+def test_what_no_answer_of_a_model_cited_is_not_recalled() -> None:
+    assert recalled(left("What is a log?", LOG, tokens=0)).is_empty
+    assert names(recalled(left("What is a log?", LOG.model_copy(update={"cited": False})))) == []
 
 
 def test_a_superseded_statement_is_not_recalled() -> None:

@@ -11,10 +11,9 @@ from pipeline.domain.events.session_events import ChangesFound, ReportGenerated
 from pipeline.domain.values import Changes, SourceChange
 from pipeline.errors import GONE
 from pipeline.vault.mornings.learnt import LONGEST_ANSWER, learnt_of
-from pipeline.vault.mornings.question_note import QuestionView
 from pipeline.vault.notes.home_note import HomeView
 from tests.fakes import MemoryStore
-from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, afresh, changed_templates, night, sessions
+from tests.vault.builders import Story, Workplace, a_store, afresh, night, sessions
 
 STEM = "how-does-an-append-only-log-survive-a-power-cut"
 
@@ -35,13 +34,13 @@ def test_home_has_one_entry_for_a_question_with_two_reports(place: Workplace) ->
     assert home.count("**[[reports/") == 1
     assert "9c01|" in home
     assert "3f2a|" not in home
-    assert "|1 earlier report]]" in home
+    assert " · 1 earlier report" in home
 
 
 def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_and_an_open_question(place: Workplace) -> None:
     home = _text(place, "Home")
     assert "An append is durable after fsync returned." in home
-    assert "2 independent sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · [[questions/" in home
+    assert "2 independent sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report" in home
     assert re.search(r"Sources disagree: “One drive in nine loses flushed data”.* against “After fsync has returned", home)
     assert "Still open: How loud is it?" in home
 
@@ -72,8 +71,9 @@ def test_a_superseded_report_says_so_and_leads_to_the_newer_one_and_to_all(place
     latest = _text(place, "reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01")
     assert "Superseded" not in latest
     assert "superseded_by" not in latest
-    assert "[[questions/question-power-cut-" in older
-    assert "[[questions/question-power-cut-" in latest
+    first = "[[reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a"
+    assert f"## Earlier answers\n\n- {first}|21 November 2026]]\n" in latest
+    assert "Earlier answers" not in older
 
 
 def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> None:
@@ -85,35 +85,6 @@ def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> 
     place = Workplace(tmp_path, store)
     place.build()
     assert "uperseded" not in _text(place, "reports/")
-    assert not (place.vault / "questions").exists()
-
-
-def test_the_last_two_reports_stand_side_by_side(place: Workplace) -> None:
-    note = _text(place, "questions/")
-    first, last = ("[[reports/2026/how-does-an-append-only-log-survive-a-power-cut-" + tail for tail in ("3f2a", "9c01"))
-    news = "28 November 2026: 1 new fact, 1 changed and 1 gone"
-    assert "\n\nBoth reports give the same answer from the same sources.\n" in note
-    assert "| Report of |" not in note
-    assert f"- {last}|{news}]]; 2 independent sources\n- {first}|21 November 2026: first report]]" in note
-    assert "| Fsync was never needed. | After fsync has returned, an append is durable." in note
-    assert "| – | Fsync makes an append durable." in note
-    assert "| Fsync was never needed. | no longer stated |" in note
-
-
-def test_what_differs_between_the_last_two_reports_is_a_row(tmp_path: Path) -> None:
-    store = MemoryStore()
-    first = Story(store).whole()
-    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
-    again.say = lambda words: words.replace("An append is durable", "A write is durable")
-    again.__post_init__()
-    again.whole()
-    place = Workplace(tmp_path, store)
-    place.build()
-    rows = _text(place, "questions/").partition("side by side")[2].partition("## ")[0]
-    assert "|21 November 2026: first report]] | [[reports/" in rows.replace("\\|", "|")
-    assert "| Answer | An append is durable after fsync returned." in rows
-    assert "| A write is durable after fsync returned." in rows
-    assert "Still open" not in rows
 
 
 def test_a_report_says_that_a_later_one_found_a_disagreement_unless_it_has_one_too(tmp_path: Path) -> None:
@@ -142,7 +113,7 @@ def _without_dispute(story: Story) -> Story:
     return story.whole()
 
 
-def test_a_document_that_is_gone_is_named_in_the_report_home_and_the_questions_note(tmp_path: Path) -> None:
+def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path) -> None:
     store = MemoryStore()
     first = Story(store).whole()
     again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
@@ -157,7 +128,6 @@ def test_a_document_that_is_gone_is_named_in_the_report_home_and_the_questions_n
     words = "a source of the last report is gone: old/policy.md"
     assert words in _text(place, "Home")
     assert words in _text(place, "nights/2026-11-28")
-    assert words in _text(place, "questions/")
     assert " is gone: old/policy.md\n" in _text(place, f"reports/2026/{STEM}-9c01")
 
 
@@ -177,20 +147,13 @@ def test_of_unchanged_text_in_sources_new_to_the_question_only_what_is_cited_is_
     assert "1 fact found only now" in report
 
 
-def test_a_question_with_one_report_has_no_note_of_its_own(tmp_path: Path) -> None:
+def test_a_question_with_one_report_has_no_earlier_answers(tmp_path: Path) -> None:
     store = MemoryStore()
     night(store, Story(store).whole())
     place = Workplace(tmp_path, store)
     place.build()
-    assert not (place.vault / "questions").exists()
     assert "earlier report" not in _text(place, "Home")
-
-
-def test_templates_of_an_earlier_version_need_no_template_for_a_question(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    (place.templates / "question.md.j2").unlink()
-    place.build()
-    assert "side by side" in _text(place, "questions/")
+    assert "Earlier answers" not in _text(place, "reports/")
 
 
 def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -> None:
@@ -203,23 +166,6 @@ def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -
     assert learnt.answer
     assert len(learnt.answer.text) <= LONGEST_ANSWER
     assert learnt.answer.text.startswith("An append is durable after fsync returned. It goes on and on.")
-
-
-def test_the_question_template_draws_on_no_other() -> None:
-    assert not re.search(r"{%-? *(import|include|extends|from)", (TEMPLATES / "question.md.j2").read_text())
-
-
-def test_the_history_of_a_question_lists_every_session_with_what_it_found_and_cost_and_the_sum(tmp_path: Path) -> None:
-    store = a_store()
-    Story(store, id="2026-12-05-power-cut-11aa", previous="2026-11-28-power-cut-9c01", date="2026-12-05").begin().failed()
-    place = Workplace(tmp_path / "w", store)
-    view = next(note.view for note in place.build_and_note()[1] if note.kind == "question")
-    assert isinstance(view, QuestionView)
-    assert [row.outcome for row in view.sessions] == ["failed", "done", "done"]
-    assert [bool(row.news) for row in view.sessions] == [False, True, False]
-    assert view.sums.usd == pytest.approx(sum(row.usd for row in view.sessions)) == pytest.approx(0.06)
-    assert (view.sums.sessions, view.sums.tokens) == (3, 180)
-    assert place.files() == afresh(place, tmp_path / "fresh")
 
 
 def test_what_the_last_night_did_not_answer_stands_below_and_templates_find_both_together(tmp_path: Path) -> None:

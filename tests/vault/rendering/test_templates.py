@@ -11,9 +11,6 @@ import pytest
 
 from pipeline.errors import TemplateInvalid
 from pipeline.vault.imports.import_note import ImportView
-from pipeline.vault.memory.entity_note import EntityView
-from pipeline.vault.memory.memory_note import MemoryView
-from pipeline.vault.mornings.question_note import QuestionView
 from pipeline.vault.notes.home_note import HomeView
 from pipeline.vault.notes.night_note import NightView
 from pipeline.vault.notes.report_note import ReportView
@@ -24,22 +21,17 @@ from pipeline.vault.notes.worker_note import WorkerView
 from pipeline.vault.output.note import KINDS, OWNED
 from pipeline.vault.output.property_types import TYPES
 from pipeline.vault.rendering.templates import FILTERS
-from pipeline.vault.talks.talk_note import TalkView
 from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
 ROOT = TEMPLATES.parents[1]
 VIEWS = {
-    "entity": EntityView,
-    "memory": MemoryView,
     "home": HomeView,
     "import": ImportView,
     "night": NightView,
     "report": ReportView,
     "session": SessionView,
     "source": SourceView,
-    "talk": TalkView,
     "topic": TopicView,
-    "question": QuestionView,
     "worker": WorkerView,
 }
 

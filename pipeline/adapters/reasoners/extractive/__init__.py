@@ -12,14 +12,14 @@ from typing import Any, TypeVar, cast
 
 from pipeline.adapters.reasoners.extractive.claim_check import check
 from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
-from pipeline.adapters.reasoners.extractive.memory_summary import fold, keep_rules_names, keep_summary
+from pipeline.adapters.reasoners.extractive.memory_summary import fold, keep_summary
 from pipeline.adapters.reasoners.extractive.page_findings import observe
 from pipeline.adapters.reasoners.extractive.planned_queries import perspectives, think
 from pipeline.adapters.reasoners.extractive.sections import edit, outline, revise, write
 from pipeline.adapters.reasoners.extractive.talking.talk_answers import answer, stand_alone
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Cost, Value
 from pipeline.errors import AnswerInvalid
@@ -46,7 +46,6 @@ _ANSWERS: Mapping[type[Question[Any]], Callable[[Any], Value]] = MappingProxyTyp
         StandAloneQuestion: stand_alone,
         TalkQuestion: answer,
         EpisodeQuestion: keep_summary,
-        NamesQuestion: keep_rules_names,
     }
 )
 _FREE = Cost(model_requested="extractive", model="extractive")

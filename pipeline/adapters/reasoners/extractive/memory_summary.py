@@ -1,20 +1,15 @@
-"""Answers to fold questions: a worker's memory condensed to its most relevant facts. Consolidation keeps its own rules."""
+"""Answers to fold questions: a worker's memory condensed to its most relevant facts."""
 
 from __future__ import annotations
 
 from pipeline.domain.reasoner_questions import FoldedContext, FoldMode, FoldQuestion
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeSentences, NamesQuestion, ProposedNames
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeSentences
 from pipeline.text.normalise import tokens
 
 
 def keep_summary(_question: EpisodeQuestion) -> EpisodeSentences:
     """Return no sentences: the report's checked summary stands for them."""
     return EpisodeSentences(sentences=())
-
-
-def keep_rules_names(_question: NamesQuestion) -> ProposedNames:
-    """Return no names beside those that consolidation finds by rule."""
-    return ProposedNames(names=())
 
 
 def fold(question: FoldQuestion) -> FoldedContext:

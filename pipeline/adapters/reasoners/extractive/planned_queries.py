@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
-from pipeline.domain.memory.answering import is_answered
 from pipeline.domain.reasoner_questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
 from pipeline.domain.values import Perspective
 from pipeline.text.normalise import counted, one_line, slug
@@ -44,31 +43,12 @@ def _sceptic(subject: str) -> Perspective:
 
 
 def think(question: ThoughtQuestion) -> Thought:
-    """Return the perspective's questions that have not been searched for; none if all have.
-
-    What found nothing on an earlier night, or is answered by pages that are read again, is searched for only if nothing else is
-    left; a question that is researched again is searched for in any case, because its sources may say something new.
-    """
+    """Return the perspective's questions that have not been searched for; none if all have."""
     asked = {query.casefold() for query in question.asked}
     fresh = [query for query in dict.fromkeys(_searches(question)) if query.casefold() not in asked][: question.limit]
-    worthwhile = [query for query in fresh if not _is_needless(query, question)]
-    fresh = worthwhile or ([] if question.pages and not question.earlier else fresh)
     done = f"{counted(len(question.facts), 'passage is', 'passages are')} known." if question.facts else "Nothing is known yet."
-    if question.pages:
-        done = f"{counted(len(question.pages), 'page')} on which earlier nights found answers: to be read again."
-    return Thought(reasoning=f"{done} {_next(fresh, question)}".rstrip(), queries=tuple(fresh))
-
-
-def _next(fresh: list[str], question: ThoughtQuestion) -> str:
-    if fresh:
-        return f"Next: {'; '.join(fresh)}"
-    return "" if question.pages else "All has been asked."
-
-
-def _is_needless(query: str, question: ThoughtQuestion) -> bool:
-    if question.earlier:
-        return False
-    return query in question.recalled.fruitless or (bool(question.pages) and is_answered(query, question.recalled))
+    following = f"Next: {'; '.join(fresh)}" if fresh else "All has been asked."
+    return Thought(reasoning=f"{done} {following}", queries=tuple(fresh))
 
 
 def _searches(question: ThoughtQuestion) -> Iterator[str]:

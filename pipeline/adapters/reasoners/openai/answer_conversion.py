@@ -13,9 +13,6 @@ from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions.memory_questions import (
     EpisodeQuestion,
     EpisodeSentences,
-    NamesQuestion,
-    ProposedName,
-    ProposedNames,
 )
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.values import (
@@ -303,14 +300,6 @@ def _episode(question: EpisodeQuestion, said: w.EpisodeWire, keys: CitationKeys)
     return EpisodeSentences(sentences=_within(said.episode[: question.count], question.words, keys, spoken))
 
 
-def _names(question: NamesQuestion, said: w.NamesWire, keys: CitationKeys) -> ProposedNames:
-    names = (
-        ProposedName(name=keys.prose(one.name), kind=one.kind, aliases=tuple(filter(None, map(keys.prose, one.aliases))))
-        for one in said.names[: question.limit]
-    )
-    return ProposedNames(names=tuple(one for one in names if one.name))
-
-
 _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Value]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
@@ -328,6 +317,5 @@ _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Valu
         StandAloneQuestion: _stand_alone,
         TalkQuestion: _talk,
         EpisodeQuestion: _episode,
-        NamesQuestion: _names,
     }
 )

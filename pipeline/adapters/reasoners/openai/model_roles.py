@@ -21,7 +21,6 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "stand_alone": "work",
         "talk": "write",
         "episode": "write",
-        "names": "work",
         "section": "write",
         "revision": "write",
         "editing": "write",

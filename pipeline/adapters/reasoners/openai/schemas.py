@@ -223,20 +223,6 @@ class EpisodeWire(Wire):
     episode: list[SentenceWire]
 
 
-class NameWire(Wire):
-    """Something that statements name."""
-
-    name: Text
-    kind: Literal["name", "code", "term"]
-    aliases: list[Text] = Field(default=[], description="other spellings in the statements; empty if none")
-
-
-class NamesWire(Wire):
-    """What several statements name."""
-
-    names: list[NameWire]
-
-
 WIRES: Mapping[str, type[Wire]] = MappingProxyType(
     {
         "perspectives": PerspectivesWire,
@@ -254,7 +240,6 @@ WIRES: Mapping[str, type[Wire]] = MappingProxyType(
         "stand_alone": StandAloneWire,
         "talk": TalkWire,
         "episode": EpisodeWire,
-        "names": NamesWire,
     }
 )
 

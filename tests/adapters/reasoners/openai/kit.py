@@ -21,8 +21,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_templates import Prompt
 from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
-from pipeline.domain.memory.values import Statement
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Contradiction, Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence, Value
 from pipeline.ports import Answer
@@ -210,12 +209,6 @@ QUESTIONS: dict[str, q.Question[Any]] = {
         query=QUERY, facts=(FACT_A, FACT_B), words=20, history=(PastTurn(question="What is a WAL?"),), today="2026-11-21"
     ),
     "episode": EpisodeQuestion(query=QUERY, facts=(FACT_A, FACT_B), open=("How large?",), today="2026-11-21"),
-    "names": NamesQuestion(
-        query=QUERY,
-        statements=tuple(Statement(fact=x.id, claim=x.claim, quote=x.quote, url=x.url, digest="d") for x in (FACT_A, FACT_B)),
-        known=("checkpoint",),
-        limit=2,
-    ),
 }
 GOOD: dict[str, dict[str, Any]] = {
     "perspectives": {
@@ -258,5 +251,4 @@ GOOD: dict[str, dict[str, Any]] = {
         "follow_ups": ["How large is it?"],
     },
     "episode": {"episode": [{"text": "It holds 45 records.", "evidence": ["E1"], "basis": "quoted", "cells": []}]},
-    "names": {"names": [{"name": "log", "kind": "term", "aliases": ["logs", " "]}]},
 }

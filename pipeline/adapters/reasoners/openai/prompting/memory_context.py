@@ -1,4 +1,4 @@
-"""The values of the prompts about what is known from before: what a session recalls, talks, sentences and names for memory."""
+"""The values of the prompts about what is known from before: what a session recalls, talks, and sentences for memory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Material
 from pipeline.adapters.reasoners.openai.prompting.fact_listing import place_of
-from pipeline.adapters.reasoners.openai.prompting.prompt_parts import LIST_TOKENS, SNIPPET, PromptParts, View, evidence_for
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import SNIPPET, PromptParts, View, evidence_for
 from pipeline.domain.memory.values import Recalled, RecalledStatement
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.text.normalise import one_line, tokens
 
@@ -69,15 +69,3 @@ def episode_view(question: EpisodeQuestion, tools: PromptParts) -> View:
     left = tools.delimiters.block("OPEN", "\n".join(f"- {one_line(text, SNIPPET)}" for text in question.open))
     values = {"count": question.count, "words": question.words, "today": question.today}
     return {"evidence": shown, "open": left if question.open else "", **values}
-
-
-def names_view(question: NamesQuestion, tools: PromptParts) -> View:
-    """Return the statements that fit, without keys: a name is looked up in all of them by code."""
-    lines, left = [], min(tools.limit, LIST_TOKENS)
-    for one in question.statements:
-        lines.append(f"- {one_line(one.claim or one.quote, SNIPPET)} ({place_of(one.url)})")
-        left -= tokens(lines[-1])
-        if left < 0:
-            break
-    known = tools.delimiters.block("KNOWN", "\n".join(map(one_line, question.known))) if question.known else ""
-    return {"statements": tools.delimiters.block("STATEMENTS", "\n".join(lines)), "known": known, "limit": question.limit}

@@ -19,7 +19,6 @@ from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
 )
 from pipeline.adapters.reasoners.openai.prompting.memory_context import (
     episode_view,
-    names_view,
     recalled_view,
     stand_alone_view,
     talk_view,
@@ -27,7 +26,7 @@ from pipeline.adapters.reasoners.openai.prompting.memory_context import (
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
 from pipeline.adapters.reasoners.openai.prompting.prompt_parts import LIST_TOKENS, SNIPPET, PromptParts, View, evidence_for
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
@@ -342,6 +341,5 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         StandAloneQuestion: stand_alone_view,
         TalkQuestion: talk_view,
         EpisodeQuestion: episode_view,
-        NamesQuestion: names_view,
     }
 )

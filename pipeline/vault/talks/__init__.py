@@ -1,1 +1,0 @@
-"""The notes of talks, and the questions that people write into their own blocks of notes."""

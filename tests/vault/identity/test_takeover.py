@@ -1,0 +1,125 @@
+"""A note that is no longer made leaves a person's words and links to the report that it led to."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.vault.output import merge_user_text
+from pipeline.vault.output.frontmatter import Property
+from pipeline.vault.output.merge_user_text import NOTHING, UserText
+from pipeline.vault.output.note import Rendered
+from tests.vault.builders import Workplace, a_store, changed_templates
+from tests.vault.links import leading_nowhere
+
+FIRST, NEWEST = ("reports/2026/how-does-an-append-only-log-survive-a-power-cut-" + tail for tail in ("3f2a", "9c01"))
+OLD = {
+    "question": ("questions/question-power-cut-ab12cd", "question:power-cut", f"[[{FIRST}|1]] [[{NEWEST}|2]]", NEWEST),
+    "talk": ("talks/2026/talk-how-so-1a2b", "talk:talk-2026-11-21-x", f"[[{NEWEST}|deeper]] [[{FIRST}|about]]", FIRST),
+    "entity": ("entities/entity-log", "entity:log", f"- [[{FIRST}|1]]", FIRST),
+    "memory": ("Memory", "memory", "[[entities/entity-log|Log]]", "Home"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    built.build()
+    return built
+
+
+def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str = "") -> Path:
+    """Put a note of a kind that earlier versions made into the vault, as in a clone: nothing is known of it."""
+    path, name, body, _heir = OLD[kind]
+    properties: dict[str, Property] = {"title": "Old", "kind": kind, "id": name, "tags": (f"research/{kind}",)}
+    if kind == "talk":
+        properties["session"] = f"[[{FIRST}|about]]"
+    made = Rendered(path, properties, f"# Old\n\n{body}\n\n%% begin notes %%\n%% end notes %%\n")
+    note = place.vault / f"{path}.md"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(place.state)
+    note.write_text(merge_user_text.compose(made, own).replace("# Old", f"# Old{edit}", 1))
+    return note
+
+
+def own_text_of(place: Workplace, path: str) -> str:
+    return (place.vault / f"{path}.md").read_text().partition("%% begin notes %%\n")[2].partition("%% end notes %%")[0]
+
+
+@pytest.mark.parametrize("kind", OLD)
+def test_a_persons_words_go_to_the_attic_and_into_the_report_once(place: Workplace, kind: str, tmp_path: Path) -> None:
+    note = an_old_note(place, kind, UserText("rating: 3\n", {}, {"notes": "my words\n"}))
+    was, heir = note.read_bytes(), OLD[kind][3]
+    report = place.build()
+    assert report.problems == ()
+    assert report.removed == (note.relative_to(place.vault).as_posix(),)
+    (copy,) = report.set_aside
+    assert (place.vault / copy).read_bytes() == was
+    assert not note.exists()
+    assert own_text_of(place, heir) == "my words\n"
+    assert OLD[kind][0] in (place.vault / f"{heir}.md").read_text().partition("\n---\n")[0]
+    before = place.files()
+    assert place.build().written == ()
+    assert place.build_as("all").written == ()
+    assert place.files() == before
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_bytes(was)  # as a synchronisation may bring it back
+    shutil.rmtree(place.state)
+    place.build()
+    assert place.files() == before
+
+
+@pytest.mark.parametrize("kind", OLD)
+def test_links_of_a_person_lead_to_the_report_and_an_untouched_note_is_only_removed(place: Workplace, kind: str) -> None:
+    note = an_old_note(place, kind)
+    path, _name, _body, heir = OLD[kind]
+    mine, ours = place.vault / "my" / "ideas.md", place.note("topics/")
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_bytes(f"see [[{path}#What|this]] and [[{path.rpartition('/')[2]}]]\r\nnot [[{path}-2]]\r\n".encode())
+    ours.write_text(ours.read_text().replace("%% begin notes %%\n", f"%% begin notes %%\nas in [[{path}]]\n"))
+    report = place.build()
+    assert not note.exists()
+    assert report.set_aside == ()
+    assert mine.read_bytes() == f"see [[{heir}#What|this]] and [[{heir}]]\r\nnot [[{path}-2]]\r\n".encode()
+    assert f"\nas in [[{heir}]]\n" in ours.read_text()
+    mine.unlink()
+    texts = {name: data.decode() for name, data in place.files().items() if name.endswith((".md", ".base"))}
+    assert leading_nowhere({**dict.fromkeys(place.files(), ""), **texts}) == []
+    assert place.build().written == ()
+
+
+def test_words_are_appended_to_what_the_report_has_already_and_edited_text_goes_to_the_attic(place: Workplace) -> None:
+    newest = place.vault / f"{NEWEST}.md"
+    newest.write_text(newest.read_text().replace("%% begin notes %%\n", "%% begin notes %%\nwritten here\n"))
+    an_old_note(place, "question", UserText(texts={"notes": "written there\n"}), edit=" and more")
+    (copy,) = place.build().set_aside
+    assert "# Old and more" in (place.vault / copy).read_text()
+    assert own_text_of(place, NEWEST) == "written here\n\nwritten there\n"
+
+
+def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workplace) -> None:
+    note = an_old_note(place, "question", UserText(texts={"notes": "my words\n"}))
+    note.write_text(note.read_text().replace("%% end notes %%", "%% end note %%"))
+    was = note.read_bytes()
+    report = place.build()
+    assert not note.exists()
+    assert (place.vault / report.set_aside[0]).read_bytes() == was
+    assert "moved to attic/" in report.problems[0]
+
+
+def test_checking_changes_nothing(place: Workplace) -> None:
+    an_old_note(place, "entity", UserText(texts={"notes": "my words\n"}))
+    before = place.files()
+    assert "entities/entity-log.md" in place.build_as("check").removed
+    assert place.files() == before
+
+
+def test_a_copy_in_my_is_a_persons_and_stays(place: Workplace) -> None:
+    note = an_old_note(place, "question", UserText(texts={"notes": "my words\n"}))
+    copy = place.vault / "my" / "kept.md"
+    copy.parent.mkdir(exist_ok=True)
+    note.rename(copy)
+    place.build()
+    assert "my words" in copy.read_text()
