@@ -211,12 +211,14 @@ class Sentence(Value):
 
     ``quoted``: its quotes say it. ``derived``: it follows from them and none says it. ``bridge``: it cites nothing, as it
     only links others or says what the sources leave open. A table's row has ``cells``; its ``text`` names each cell's column.
+    ``unknown`` are keys that it cites and that were not given out: such a sentence is unsupported.
     """
 
     text: str
     facts: tuple[str, ...] = ()
     basis: Basis = "quoted"
     cells: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class Paragraph(Value):

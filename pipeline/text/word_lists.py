@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -91,37 +90,6 @@ SENTENCE_STARTERS = _words(
     their our his her to from with by after before since because although though where what which who why how no not some
     many most all both each every any one two new use using see return returns note changed deprecated
     """
-)
-
-# One side a line stands against the other.
-_PAIRS = r"""
-increas\w+|rises?|rose|grows?|grew  ~  decreas\w+|falls?|fell|drops?|dropped|shrinks?|reduc\w+
-enable[sd]?|enabling  ~  disable[sd]?|disabling
-allow(?:s|ed)?|permit\w*  ~  forbid\w*|prohibit\w*|refuse[sd]?|reject\w*
-faster|quicker  ~  slower
-true  ~  false
-required|mandatory  ~  optional
-safe\w*  ~  unsafe\w*
-supported|supports  ~  unsupported|deprecated
-before|prior to  ~  after
-minimum|least  ~  maximum|most
-more|higher|larger|greater  ~  less|fewer|lower|smaller
-first  ~  last
-synchronous\w*  ~  asynchronous\w*
-on  ~  off
-read\w*  ~  writ\w+
-client\w*  ~  server\w*
-above|over|exceed\w*  ~  below|under
-succeed\w*|success\w*  ~  fail\w*
-internal\w*  ~  external\w*
-older|earlier  ~  newer|later
-add(?:s|ed)?|introduced  ~  remove[sd]?|dropped
-start(?:s|ed)?|beg[iau]n\w*  ~  end(?:s|ed)?|stop\w*
-open(?:s|ed)?  ~  close[sd]?
-lock(?:s|ed)?  ~  unlock(?:s|ed)?
-"""
-OPPOSITES = tuple(
-    tuple(re.compile(rf"\b(?:{side})\b", re.IGNORECASE) for side in line.split("  ~  ")) for line in _PAIRS.strip().splitlines()
 )
 
 # Frequent function words of twelve languages, by Snowball's name.

@@ -281,6 +281,7 @@ class ClaimCheckQuestion(Question[ClaimCheck]):
     """Does each sentence follow from the quotes of the facts it cites, and each of ``headings`` from all these quotes?
 
     The verdicts on headings come after those on the sentences. ``claims`` are facts whose claim is to be compared with its quote.
+    ``warnings``: for each sentence what code noticed, "" if nothing.
     """
 
     name = "claim_check"
@@ -289,6 +290,7 @@ class ClaimCheckQuestion(Question[ClaimCheck]):
     facts: tuple[Fact, ...]
     headings: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     today: str = ""
     published: tuple[tuple[str, str], ...] = ()
 

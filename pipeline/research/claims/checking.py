@@ -12,7 +12,7 @@ from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import CheckChanges, CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
-from pipeline.research.claims.code_check import bridge_objection, code_objection, heading_objection, is_limit, objection
+from pipeline.research.claims.code_check import code_objection, heading_objection, objection, uncited_objection, warning
 from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import holds_quote
@@ -20,7 +20,7 @@ from pipeline.text.quantities.comparison import unsupported_quantity
 from pipeline.text.ranking.query_terms import content_stems
 
 _HEADING = -1  # the place of a heading among verdicts
-_NEAREST = 4  # facts shown for a sentence on what the sources leave open
+_NEAREST = 4  # facts shown for a sentence without citation
 TO_DO, CERTAINTY = "what-to-do", "how-sure"  # the sections that the editing pass adds, under titles of ours
 
 
@@ -35,12 +35,12 @@ def supported_sentences(section: Section, state: SessionState) -> tuple[Sentence
 
 
 def supported_paragraphs(section: Section, state: SessionState) -> tuple[Paragraph, ...]:
-    """Return a section's paragraphs without unsupported sentences; one that says nothing of its own is left out."""
+    """Return a section's paragraphs without unsupported sentences; one that has lost all that it cited is left out."""
     kept = iter(_kept(section, state))
     paragraphs = []
     for paragraph in section.paragraphs or ():
         sentences = tuple(one for _ in paragraph.sentences if (one := next(kept)) is not None)
-        if any(sentence.facts or is_limit(sentence.text) for sentence in sentences):
+        if sentences and (any(one.facts for one in sentences) or not any(one.facts for one in paragraph.sentences)):
             paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
     return tuple(paragraphs)
 
@@ -61,7 +61,8 @@ def _kept(section: Section, state: SessionState) -> list[Sentence | None]:
 
 
 def _is_quote(sentence: Sentence, state: SessionState) -> bool:
-    return any(holds_quote(state.facts[name].quote, sentence.text) for name in sentence.facts if name in state.facts)
+    quotes = (state.facts[name].quote for name in sentence.facts if name in state.facts)
+    return not sentence.unknown and any(holds_quote(quote, sentence.text) for quote in quotes)
 
 
 def title_of(section: Section, number: int) -> str:
@@ -138,9 +139,13 @@ async def _checked(checks: Sequence[_Check], state: SessionState, context: StepC
 
 def _question(checks: Sequence[_Check], state: SessionState) -> ClaimCheckQuestion:
     facts = _listed(checks, state)
+    sentences = tuple(check.sentences[place] for check in checks for place in check.places)
+    known = {name: fact for check in checks for name, fact in check.facts.items()}
+    cited = ([known[name] for name in one.facts if name in known] or [*known.values()] for one in sentences)
     return ClaimCheckQuestion(
         query=state.query,
-        sentences=tuple(check.sentences[place] for check in checks for place in check.places),
+        sentences=sentences,
+        warnings=tuple(warning(one, own, state.query, today_of(state)) for one, own in zip(sentences, cited, strict=True)),
         facts=facts,
         headings=tuple(check.heading for check in checks if check.heading),
         claims=tuple(dict.fromkeys(name for check in checks for name in check.claims)),
@@ -201,8 +206,8 @@ def _check_of(section_id: str, state: SessionState) -> _Check:
 
 
 def _answers(sentence: Sentence, state: SessionState) -> list[Fact]:
-    """Return the facts nearest to what a sentence calls open, best first, so that the check sees if one of them answers it."""
-    if not is_limit(sentence.text):
+    """Return the facts nearest to a sentence without citation, best first: what it calls open may be answered there."""
+    if sentence.basis != "bridge":
         return []
     open_words = content_stems(sentence.text)
     shared = {fact.id: len(open_words & content_stems(f"{fact.claim} {fact.quote}")) for fact in state.facts.values()}
@@ -224,11 +229,14 @@ def _refused(
         facts = [known[name] for name in sentence.facts if name in known]
         if paragraph.kind == "passages":
             continue
-        if paragraph.form == "code":
+        if sentence.unknown:
+            why = f"It cites {', '.join(sentence.unknown)}, which was not given out."
+            yield Verdict(sentence=place, supported=False, reason=why)
+        elif paragraph.form == "code":
             why = code_objection(sentence.text, facts) if facts else "It cites nothing."
             yield Verdict(sentence=place, supported=not why, reason=why or "Each line occurs in a quote.")
         elif sentence.basis == "bridge":
-            if why := bridge_objection(sentence.text, known.values(), state.query):
+            if why := uncited_objection(sentence.text, known.values(), state.query):
                 yield Verdict(sentence=place, supported=False, reason=why)
         elif why := objection(sentence, facts, state.query, today_of(state)):
             yield Verdict(sentence=place, supported=False, reason=why)
@@ -273,6 +281,6 @@ def _claims_other_numbers(fact: Fact) -> bool:
 
 
 def _verdict_with_citation(verdict: Verdict, sentence: Sentence) -> Verdict:
-    if sentence.facts or sentence.basis == "bridge":
+    if sentence.facts or sentence.basis == "bridge" or not verdict.supported:
         return verdict
     return Verdict(sentence=verdict.sentence, supported=False, reason="it cites nothing")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pipeline.domain.values import Basis, Paragraph, Sentence
-from pipeline.research.claims.code_check import is_bridge, is_limit
 from pipeline.text.normalise import clean
 
 
 def valid_paragraphs(paragraphs: tuple[Paragraph, ...], known: Collection[str]) -> tuple[Paragraph, ...]:
-    """Return the text cleaned, without empty sentences and without citations of facts that are not ``known``."""
+    """Return the text cleaned, without empty sentences; citations of facts that are not ``known`` become ``unknown`` ones."""
     sound = []
     for paragraph in paragraphs:
         sentences = tuple(one for sentence in paragraph.sentences if (one := valid_sentence(sentence, paragraph, known)))
@@ -26,7 +25,9 @@ def valid_sentence(sentence: Sentence, paragraph: Paragraph, known: Collection[s
     if not text:
         return None
     facts = tuple(name for name in dict.fromkeys(sentence.facts) if name in known)
-    return Sentence(text=text, facts=facts, basis=_basis(sentence, text, facts, paragraph), cells=cells)
+    unknown = tuple(dict.fromkeys([*sentence.unknown, *(name for name in sentence.facts if name not in known)]))
+    cited = Sentence(text=text, facts=facts, cells=cells, unknown=unknown)
+    return cited.model_copy(update={"basis": _basis(sentence.basis, cited, paragraph)})
 
 
 def _cleaned(text: str, paragraph: Paragraph) -> str:
@@ -40,9 +41,8 @@ def _row_in_words(cells: tuple[str, ...], header: tuple[str, ...]) -> str:
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell)
 
 
-def _basis(sentence: Sentence, text: str, facts: tuple[str, ...], paragraph: Paragraph) -> Basis:
-    if facts:
-        return "derived" if sentence.basis == "derived" else "quoted"
-    links = paragraph.form in ("paragraph", "steps") and is_bridge(text)
-    says_limit = paragraph.form in ("paragraph", "steps", "bullets") and is_limit(text)
-    return "bridge" if paragraph.kind == "prose" and (links or says_limit) else "quoted"
+def _basis(said: Basis, sentence: Sentence, paragraph: Paragraph) -> Basis:
+    if sentence.facts:
+        return "derived" if said == "derived" else "quoted"
+    may_link = paragraph.kind == "prose" and paragraph.form in ("paragraph", "steps", "bullets")
+    return "bridge" if may_link and not sentence.unknown else "quoted"

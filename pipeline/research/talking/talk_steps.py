@@ -199,7 +199,7 @@ def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, .
 
 def _objection(sentence: Sentence, known: dict[str, Fact], turn: Turn, context: TalkContext) -> str:
     facts = [known[name] for name in sentence.facts if name in known]
-    if len(facts) < len(sentence.facts):
+    if sentence.unknown or len(facts) < len(sentence.facts):
         return "It cites what was not found."
     if "\n" in sentence.text:  # a passage with items, rows or code, as the extractive reasoner quotes it
         return code_objection(sentence.text, facts)

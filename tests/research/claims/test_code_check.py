@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.values import Fact, Paragraph, Sentence
-from pipeline.research.claims.code_check import (
-    bridge_objection,
-    code_objection,
-    heading_objection,
-    is_bridge,
-    is_limit,
-    objection,
-)
+from pipeline.research.claims.code_check import code_objection, heading_objection, objection, uncited_objection, warning
 from pipeline.research.claims.text import valid_sentence
 from tests.research.claims.planted import FALSE, QUOTES, TRUE
 
@@ -47,27 +40,16 @@ def test_no_true_sentence_is_cut_by_code(text: str, cited: tuple[str, ...], basi
     assert refused(text, cited, basis) == ""
 
 
-def test_code_alone_catches_most_of_the_planted_sentences() -> None:
-    caught = [text for _, text, cited, basis, _ in CASES if refused(text, cited, basis)]
-    assert len(caught) >= 0.75 * len(CASES)
+def test_code_alone_catches_the_planted_figures_and_units() -> None:
+    figures = [case for case in CASES if case[0] in ("wrong number", "wrong unit", "invented derivation")]
+    caught = [text for _, text, cited, basis, _ in figures if refused(text, cited, basis)]
+    assert len(caught) >= 0.8 * len(figures)
 
 
 def test_each_line_of_code_occurs_in_a_quote() -> None:
     facts = [Fact(id="a", claim="", quote="Put this:\n```\n[log]\nsize = 5\n```", url="https://a.example/", digest="d" * 64)]
     assert code_objection("[log]\nsize  =  5\n", facts) == ""
     assert "size = 6" in code_objection("[log]\nsize = 6", facts)
-
-
-@pytest.mark.parametrize("text", ["Both have limits.", "The reasons differ.", "So the log survives a power cut as follows."])
-def test_a_short_link_between_sentences_needs_no_citation(text: str) -> None:
-    assert bridge_objection(text, FACTS.values(), QUERY) == ""
-
-
-@pytest.mark.parametrize(
-    "text", ["The moon is made of green cheese.", "It takes 5 minutes.", "Use `fsync`.", "It is what MySQL does.", "word " * 20]
-)
-def test_a_sentence_that_claims_something_is_no_link(text: str) -> None:
-    assert not is_bridge(text) or bridge_objection(text, FACTS.values(), QUERY)
 
 
 def test_a_row_of_a_table_is_judged_by_its_cells_not_by_the_names_of_its_columns() -> None:
@@ -87,53 +69,6 @@ def test_a_figure_may_be_computed_from_two_figures_of_one_quote() -> None:
 def test_a_computed_figure_under_the_wrong_basis_is_refused_with_the_way_out() -> None:
     assert "basis" in refused("The paid plan allows 17 projects more.", ("plan",), "quoted")
     assert "basis" not in refused("The paid plan allows 18 projects more.", ("plan",), "quoted")
-
-
-def test_advice_drawn_from_one_quote_may_drop_its_condition_but_not_turn_it() -> None:
-    quote = "The program usually syncs the directory, so that the new segment is never missing."
-    fact = Fact(id="dir", claim="", quote=quote, url="https://dir.example/", digest="d" * 64)
-    advice = Sentence(text="The program should sync the directory, so the new segment is never missing.", facts=("dir",))
-    assert objection(advice, [fact], QUERY)
-    assert objection(advice.model_copy(update={"basis": "derived"}), [fact], QUERY) == ""
-    turned = advice.model_copy(update={"text": quote.replace("never ", ""), "basis": "derived"})
-    assert "denies" in objection(turned, [fact], QUERY)
-
-
-LIMITS = (
-    "The sources do not say how long a checkpoint takes on a slow disk.",
-    "No source compares `max_wal_size` with other settings.",
-    "How often 45 drives fail is not said in the sources that were read.",
-    "The documentation that was read says nothing about tapes, and the pages do not give figures for them.",
-    "Whether tapes would do better remains open.",
-    "Die Quellen sagen nichts über die Dauer eines Checkpoints.",
-)
-
-
-@pytest.mark.parametrize("text", LIMITS)
-@pytest.mark.parametrize("form", ["paragraph", "bullets"])
-def test_what_the_sources_leave_open_needs_no_citation(text: str, form: str) -> None:
-    assert is_limit(text)
-    paragraph = Paragraph.model_validate({"sentences": (), "form": form})
-    kept = valid_sentence(Sentence(text=text), paragraph, FACTS)
-    assert kept is not None
-    assert kept.basis == "bridge"
-    assert bridge_objection(text, FACTS.values(), QUERY) == ""
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The sources do not say that MySQL takes longer.",
-        "The sources do not say why it takes 77 minutes.",
-    ],
-)
-def test_a_limit_brings_in_no_name_or_figure_that_the_sources_lack(text: str) -> None:
-    assert bridge_objection(text, FACTS.values(), QUERY)
-
-
-@pytest.mark.parametrize("text", ["The sources say that it works.", "Tapes do not give errors.", "The report is long. " * 15])
-def test_other_sentences_are_no_limits(text: str) -> None:
-    assert not is_limit(text)
 
 
 @pytest.mark.parametrize(
@@ -163,30 +98,8 @@ def test_an_example_may_have_figures_of_its_own_but_no_wrong_arithmetic() -> Non
     assert "other_size" in objection(sentence.model_copy(update={"text": "For example, `other_size = 5`."}), [fact], QUERY)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["How often to repeat it is a trade:", "The pumps are compared as follows.", "The simplest command for PostgreSQL is this:"],
-)
-def test_a_sentence_that_leads_to_what_comes_after_it_is_a_bridge(text: str) -> None:
-    assert is_bridge(text.replace("PostgreSQL", "Unix"))
-    assert bridge_objection(text.replace("PostgreSQL", "Ollama"), FACTS.values(), QUERY) == ""
-
-
-def test_a_sentence_that_leads_on_names_nothing_that_the_evidence_lacks() -> None:
-    assert bridge_objection("The simplest command for Windows is this:", FACTS.values(), QUERY)
-
-
 def _said(quote: str, claim: str = "") -> Fact:
     return Fact(id="f1", claim=claim, quote=quote, url="https://example.org/", digest="0" * 64)
-
-
-def test_a_bridge_does_not_say_what_a_quote_says() -> None:
-    assert bridge_objection("The moon is made of green cheese.", [_said("The moon is made of green cheese.")], "") != ""
-
-
-def test_the_words_of_a_claim_are_no_evidence_for_a_bridge() -> None:
-    fact = _said("Pumps move heat from outside.", "The moon is made of green cheese.")
-    assert bridge_objection("The moon is made of green cheese.", [fact], "") != ""
 
 
 PUMPS = [_said("Heat pumps lose capacity below 15 degrees of frost.")]
@@ -243,3 +156,36 @@ def test_a_sentence_shares_a_word_with_what_it_cites() -> None:
     assert said("Le service attend les demandes et n'est pas visible de dehors.") == ""  # another language
     assert said("It does so.") == ""  # nothing of its own
     assert said("Cheese ripens in cellars.")
+
+
+@pytest.mark.parametrize(
+    "text", ["Both have limits.", "The sources do not say how long a checkpoint takes.", "It is as follows:"]
+)
+@pytest.mark.parametrize("form", ["paragraph", "bullets"])
+def test_whether_a_sentence_without_citation_claims_anything_is_left_to_the_reasoner(text: str, form: str) -> None:
+    kept = valid_sentence(Sentence(text=text), Paragraph.model_validate({"sentences": (), "form": form}), FACTS)
+    assert kept is not None
+    assert kept.basis == "bridge"
+    assert uncited_objection(text, FACTS.values(), QUERY) == ""
+
+
+@pytest.mark.parametrize("text", ["It takes 77 minutes.", "Use `fsync`.", "The sources do not say that MySQL takes longer."])
+def test_a_sentence_without_citation_brings_in_no_figure_code_or_name_that_the_quotes_lack(text: str) -> None:
+    assert uncited_objection(text, FACTS.values(), QUERY)
+
+
+def test_a_citation_that_was_not_given_out_stays_known_as_such() -> None:
+    paragraph = Paragraph(sentences=())
+    kept = valid_sentence(Sentence(text="It listens on a port.", facts=("port", "moon"), unknown=("E99",)), paragraph, FACTS)
+    assert kept is not None
+    assert (kept.facts, kept.unknown, kept.basis) == (("port",), ("E99", "moon"), "quoted")
+    alone = valid_sentence(Sentence(text="It listens.", facts=("moon",)), paragraph, FACTS)
+    assert alone is not None
+    assert alone.basis == "quoted"  # it cites, so it is no link
+
+
+def test_a_proper_name_that_no_quote_has_is_a_warning_and_no_objection() -> None:
+    told = Sentence(text="The port of Gemma is 11434.", facts=("port",))
+    assert objection(told, [FACTS["port"]], QUERY) == ""
+    assert "Gemma" in warning(told, [FACTS["port"]], QUERY)
+    assert warning(told.model_copy(update={"text": "The port of Ollama is 11434."}), [FACTS["port"]], QUERY) == ""

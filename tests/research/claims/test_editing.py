@@ -166,12 +166,29 @@ def test_what_the_sources_do_not_say_stays_in_the_report_and_passes_the_audit() 
     assert not audit(state, store).unsupported
 
 
-def test_a_paragraph_that_only_says_what_is_open_stays() -> None:
-    verdicts = (Verdict(sentence=0, supported=True), Verdict(sentence=1, supported=True))
+def test_a_paragraph_that_has_lost_all_that_it_cited_goes_and_one_that_cites_nothing_stays() -> None:
+    verdicts = tuple(Verdict(sentence=place, supported=place != 1) for place in range(3))
+    link, cited = Sentence(text="Both matter.", basis="bridge"), Sentence(text="It is loud.", facts=("f",))
     limit = Paragraph(sentences=(Sentence(text="The sources do not say how loud it is.", basis="bridge"),))
-    link = Paragraph(sentences=(Sentence(text="Both matter.", basis="bridge"),))
-    section = Section(SectionPlan(id="a", title="A", facts=()), (limit, link), verdicts=verdicts)
+    section = Section(SectionPlan(id="a", title="A", facts=()), (Paragraph(sentences=(link, cited)), limit), verdicts=verdicts)
     assert supported_paragraphs(section, SessionState()) == (limit,)
+
+
+def test_a_sentence_that_cites_a_key_that_was_not_given_out_is_cut_whatever_the_checker_says() -> None:
+    moon = Sentence(text="The moon stores all logs.", facts=("nowhere",))
+    author = Author(Journal())
+    plain = author._section
+
+    def section(question: q.SectionQuestion) -> q.SectionText:
+        (paragraph,) = plain(question).paragraphs
+        return q.SectionText(paragraphs=(paragraph.model_copy(update={"sentences": (*paragraph.sentences, moon)}),))
+
+    author._section = section  # type: ignore[method-assign]
+    state, _ = written(author)
+    assert state.report is not None
+    assert "moon" not in repr(state.report)
+    assert all("nowhere" in reason for question in author.of(q.RevisionQuestion) for reason in question.reasons)
+    assert not any(one.text == moon.text for question in author.of(q.ClaimCheckQuestion) for one in question.sentences)
 
 
 def test_a_bridge_stays_and_passes_the_audit() -> None:

@@ -18,8 +18,6 @@ def check(question: ClaimCheckQuestion) -> ClaimCheck:
 
 
 def _verdict(place: int, sentence: Sentence, facts: dict[str, Fact]) -> Verdict:
-    if sentence.basis == "bridge":
-        return Verdict(sentence=place, supported=True, reason="It says nothing of its own.")
     cited = [facts[name] for name in sentence.facts if name in facts]
     if not cited:
         return Verdict(sentence=place, supported=False, reason="It cites no fact.")

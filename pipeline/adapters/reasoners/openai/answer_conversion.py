@@ -210,15 +210,26 @@ def _spoken(facts: Iterable[Fact], query: str) -> dict[str, str]:
 def _sentence(
     said: w.SentenceWire | w.EditWire, keys: CitationKeys, spoken: Mapping[str, str], form: str = "paragraph"
 ) -> Sentence:
-    facts = keys.names("E", said.evidence)
+    entries = (part.strip("[]() ") for entry in said.evidence for part in entry.replace(";", ",").split(","))
+    cited = [key for key in entries if key]
+    named = {key: keys.name("E", key) for key in cited}
+    facts = tuple(dict.fromkeys(name for name in named.values() if name is not None))
     known = [spoken[""], *(spoken[name] for name in facts if name in spoken)]
+    unknown = [key if _is_key(key) else "what is no key" for key, name in named.items() if name is None]
+    if form != "code":
+        unknown += keys.strangers(" ".join([said.text, *said.cells]), spoken.values())
     text = said.text if form == "code" else keys.prose(said.text, known)
     cells = tuple(keys.prose(cell, known) for cell in said.cells) if form in ("table", "") else ()
-    return Sentence(text=text, facts=facts, basis=said.basis, cells=cells)
+    return Sentence(text=text, facts=facts, basis=said.basis, cells=cells, unknown=tuple(dict.fromkeys(unknown)))
+
+
+def _is_key(text: str) -> bool:
+    """Return whether a text may be a key, which may be repeated to the user; a model may write anything in its place."""
+    return len(text) <= 7 and text[:1].isalpha() and text[1:].isdecimal()
 
 
 def _claim_check(question: q.ClaimCheckQuestion, said: w.ClaimCheckWire, keys: CitationKeys) -> q.ClaimCheck:
-    """A sentence with two verdicts needs both to be supported."""
+    """A sentence with two verdicts needs both to be supported, one that cites nothing has to be named among ``claimless`` too."""
     found: dict[int, w.VerdictWire] = {}
     for verdict in said.verdicts:
         place = keys.name("T", verdict.sentence)
@@ -229,8 +240,14 @@ def _claim_check(question: q.ClaimCheckQuestion, said: w.ClaimCheckWire, keys: C
     if missing:
         raise UnusableReply(f"There is no verdict for {', '.join(missing[:20])}.")
     spoken = _spoken(question.facts, question.query).values()
+    claimless = {int(place) for place in keys.names("T", said.claimless)}
+    claims = {place for place, one in enumerate(question.sentences) if one.basis == "bridge"} - claimless
     verdicts = (
-        Verdict(sentence=place, supported=found[place].supported, reason=keys.prose(found[place].reason, spoken))
+        Verdict(
+            sentence=place,
+            supported=found[place].supported and place not in claims,
+            reason=keys.prose(found[place].reason, spoken) or ("It cites nothing." if place in claims else ""),
+        )
         for place in sorted(found)
     )
     overstated = tuple(name for name in keys.names("E", said.overstated) if name in question.claims)

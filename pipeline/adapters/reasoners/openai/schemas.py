@@ -168,6 +168,7 @@ class ClaimCheckWire(Wire):
 
     verdicts: list[VerdictWire]
     overstated: list[Text] = Field(default=[], description="keys of evidence whose claim says more than its quote")
+    claimless: list[Text] = Field(default=[], description="keys of the sentences that cite nothing and claim nothing")
 
 
 class EditWire(Wire):

@@ -93,7 +93,8 @@ def test_text_loses_keys_addresses_and_what_is_beyond_its_words() -> None:
 def test_keys_that_were_not_given_out_are_removed_and_counted() -> None:
     sentence = {"text": "It holds 45 records.", "evidence": ["E1", "E99", "fact-b", ""]}
     answer = ask(reasoner_for(Script([said({"paragraphs": [{"sentences": [sentence]}]})])), QUESTIONS["section"])
-    assert json.loads(answer.exchange)["removed"] == 3
+    assert json.loads(answer.exchange)["removed"] == 2
+    assert answer.value.paragraphs[0].sentences[0].unknown == ("E99", "what is no key")
 
 
 def test_two_verdicts_on_a_sentence_count_as_the_worse_one() -> None:

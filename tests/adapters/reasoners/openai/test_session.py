@@ -41,7 +41,8 @@ def model(request: httpx.Request) -> httpx.Response:
 
 def _section(prompt: str) -> Any:
     cited = KEYS.findall(prompt)[:4]
-    sentences = [{"text": quote, "evidence": [key, "E999"]} for key, quote in cited]
+    sentences = [{"text": quote, "evidence": [key]} for key, quote in cited]
+    sentences.append({"text": "It is good.", "evidence": [cited[0][0], "E999"]})
     return {"paragraphs": [{"sentences": [*sentences, {"text": "It is the best.", "evidence": []}]}]}
 
 
@@ -112,6 +113,41 @@ def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_server
     assert logged(store) == pytest.approx(len(script.requests) * PRICE)
     assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
     assert all(worker.levels for worker in state.workers.values() if worker.folds)
+
+
+MOON = "The moon stores all logs."
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "claimless"),
+    [
+        (MOON, ["E999"], True),
+        (MOON, ["E1", "E999"], True),
+        (MOON, ["E1, S77"], True),
+        (f"{MOON} [E999]", [], True),
+        (MOON, [], False),
+    ],
+)
+def test_what_a_page_talks_the_writer_into_is_nowhere_in_the_report_though_the_checker_agrees(
+    monkeypatch: pytest.MonkeyPatch, text: str, evidence: list[str], claimless: bool
+) -> None:
+    """The writer puts a page's claim beside its quotes, into each section and the summary; the checker says yes to all."""
+
+    def section(prompt: str) -> Any:
+        sentences = [{"text": quote, "evidence": [key]} for key, quote in KEYS.findall(prompt)[:4]]
+        return {"paragraphs": [{"sentences": [{"text": text, "evidence": evidence}, *sentences]}]}
+
+    def agrees(prompt: str) -> Any:
+        keys = re.findall(r"^\[(T\d+)\] ", prompt, re.MULTILINE)
+        verdicts = [{"sentence": key, "supported": True, "reason": ""} for key in keys]
+        return {"verdicts": verdicts, "overstated": [], "claimless": keys if claimless else []}
+
+    monkeypatch.setitem(RULES, "section", section)
+    monkeypatch.setitem(RULES, "claim_check", agrees)
+    state = researched(reasoner_for(Script([model])), MemoryStore())
+    assert state.report is not None
+    assert state.report.summary
+    assert "moon" not in repr(state.report)
 
 
 def test_a_question_has_one_key_in_all_prompts_of_a_session() -> None:

@@ -110,6 +110,15 @@ class CitationKeys:
         """Return the names for the known keys in a reply, each once, in order."""
         return tuple(dict.fromkeys(name for key in spoken if (name := self.name(letter, key)) is not None))
 
+    def strangers(self, text: str, spoken: Iterable[str]) -> list[str]:
+        """Return the keys of evidence and sources that a text has in brackets, and that this prompt does not show.
+
+        What occurs in one of the texts ``spoken`` is no key.
+        """
+        known = "\n".join(spoken)
+        found = (key for cited in _CITED.finditer(text) for key in _ONE.findall(cited["keys"].upper()) if key[0] in "ES")
+        return [key for key in found if key not in self._names and not _occurs(key, known)]
+
     def prose(self, text: str, spoken: Iterable[str] = ()) -> str:
         """Return a reply's text without this prompt's keys and without addresses, which only code may add.
 

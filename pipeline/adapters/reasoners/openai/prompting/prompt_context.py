@@ -268,7 +268,9 @@ def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
 
 def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
     shown = evidence_for(question.facts, question, tools)
-    listed = _keyed(question.sentences, tools.keys)
+    noticed = question.warnings or [""] * len(question.sentences)
+    keyed = _keyed(question.sentences, tools.keys)
+    listed = [{**view, "warning": warning} for view, warning in zip(keyed, noticed, strict=True)]
     headings = [{"key": tools.keys.give("T", str(len(listed) + at)), "text": text} for at, text in enumerate(question.headings)]
     claims = tools.keys.given("E", question.claims)
     return {"evidence": shown, "sentences": listed, "headings": headings, "claims": claims, "today": question.today}
