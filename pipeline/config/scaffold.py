@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
@@ -111,7 +112,7 @@ def restore_vault(folder: Path) -> None:
 def _restore_graph(folder: Path, file: Path) -> None:
     """Copy the graph's filter where there is none, or the starter's of an earlier version, which nobody has changed."""
     with suppress(OSError):
-        if file.is_symlink() or digest_of(file.read_bytes()) != _EARLIER_GRAPH:
+        if file.is_symlink() or digest_of(read_bytes(file)) != _EARLIER_GRAPH:
             return
         file.unlink()
     if file.parent.is_dir() and not file.parent.is_symlink():

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pipeline.config import scaffold
 from pipeline.errors import SystemRefused
+from pipeline.system.files import read_bytes, read_text
 from pipeline.text.normalise import digest_of
 
 SHIPPED = ".shipped.json"
@@ -61,7 +62,7 @@ def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) 
 
 def _update(own: Path, name: str, data: bytes, known: str, done: TemplateUpdate, *, replace: bool, dry: bool) -> None:
     file = own / name
-    found = None if not os.path.lexists(file) else b"" if file.is_symlink() or not file.is_file() else file.read_bytes()
+    found = None if not os.path.lexists(file) else b"" if file.is_symlink() or not file.is_file() else read_bytes(file)
     if found == data:
         return
     if found is None:
@@ -79,7 +80,7 @@ def _update(own: Path, name: str, data: bytes, known: str, done: TemplateUpdate,
 
 def _copy_aside(own: Path, name: str, data: bytes, *, dry: bool) -> str:
     copy = own / REPLACED / name
-    if copy.exists() and copy.read_bytes() != data:
+    if copy.exists() and read_bytes(copy) != data:
         copy = copy.with_name(f"{digest_of(data)[:8]}-{copy.name}")
     if not dry:
         _write(copy, data)
@@ -105,18 +106,18 @@ def record_shipped(folder: Path) -> None:
     current = {name: digest_of(data) for name, data in _current().items() if _is_same(own / name, data)}
     text = json.dumps(dict(sorted({**_shipped(own), **current}.items())), indent=1) + "\n"
     file = own / SHIPPED
-    if not file.is_file() or file.read_text() != text:
+    if not file.is_file() or read_text(file) != text:
         _write(file, text.encode())
 
 
 def _is_same(file: Path, data: bytes) -> bool:
-    return file.is_file() and not file.is_symlink() and file.read_bytes() == data
+    return file.is_file() and not file.is_symlink() and read_bytes(file) == data
 
 
 def _shipped(own: Path) -> Mapping[str, str]:
     """The recorded digests; none if they cannot be read: then nothing is known, and nothing is replaced unasked."""
     with suppress(OSError, ValueError):
-        found = json.loads((own / SHIPPED).read_text())
+        found = json.loads(read_text(own / SHIPPED))
         if isinstance(found, dict):
             return {name: digest for name, digest in found.items() if isinstance(digest, str)}
     return {}

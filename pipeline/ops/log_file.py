@@ -36,7 +36,7 @@ class _LogFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
         return open(handle, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by the base
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name

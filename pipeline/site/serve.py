@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipeline.errors import UsageError
+from pipeline.system.files import read_bytes
 
 HOST = "127.0.0.1"
 _EVENTS, _SCRIPT = "/-/events", "/-/reload.js"
@@ -191,6 +192,6 @@ def _plain_file(site: Path, name: str) -> bytes | None:
             if not stat.S_ISDIR(place.lstat().st_mode):
                 return None
         place = place / parts[-1]
-        return place.read_bytes() if stat.S_ISREG(place.lstat().st_mode) else None
+        return read_bytes(place, follow=False)
     except OSError:
         return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import CommandRefused
+from pipeline.system.files import read_text
 from pipeline.vault.citations.cited_sources import CitedSource, cited_sources
 from pipeline.vault.export.portable import Portable, portable
 from pipeline.wiring.workspace_adapters import report_of, source_notes
@@ -36,7 +37,7 @@ def report_document(folder: Path, session: str) -> ExportedReport:
     path = report_of(folder)(session)
     if not path:
         raise CommandRefused(f"{session} has no report in the vault", hint=f"research show {session} says how far it got")
-    note = frontmatter.loads((folder / path).read_text("utf-8"))
+    note = frontmatter.loads(read_text(folder / path))
     sources = cited_sources_of(folder, session)
     paths = source_notes(folder, [source.url for source in sources])
     document = portable(

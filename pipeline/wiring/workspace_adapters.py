@@ -80,7 +80,7 @@ def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
 def last_run(folder: Path) -> dict[str, Any]:
     """Return what ``remember_run`` put there, empty if that cannot be read."""
     try:
-        found = json.loads((folder / "events" / "local" / "last-run.json").read_bytes())
+        found = json.loads(read_bytes(folder / "events" / "local" / "last-run.json"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -28,6 +28,7 @@ from pathlib import Path
 from pipeline.domain.events.records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
+from pipeline.system.files import read_bytes
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
@@ -126,8 +127,7 @@ class Layout:
         versions = [0]
         for name, size, *_ in (state.split(":") for state in mark.split(" ") if not mark.startswith("pruned:")):
             try:
-                with (self.root / segment_path(stream, name)).open("rb") as file:
-                    lines = file.read(int(size)).count(b"\n")
+                lines = read_bytes(self.root / segment_path(stream, name), int(size)).count(b"\n")
             except OSError:  # it was removed meanwhile
                 continue
             before = sum(versions) if is_shared(stream) else int(name[:6]) - 1

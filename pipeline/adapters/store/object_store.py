@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import ObjectMissing
 from pipeline.system import durable_files
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
 
 LARGEST = 256_000_000  # bytes of an object, packed or not: no page comes near, and a damaged file may unpack to anything
@@ -89,8 +90,7 @@ def _too_large(data: bytes) -> OSError:
 
 
 def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(LARGEST + 1)
+    return read_bytes(path, LARGEST + 1)
 
 
 def _unpacked(packed_bytes: bytes) -> bytes:

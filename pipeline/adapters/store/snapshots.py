@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pipeline.domain.events.records import Snapshot
 from pipeline.system import durable_files
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
 
 _STATE = b',"state":'
@@ -44,7 +45,7 @@ def write(path: Path, stored: Stored) -> None:
 def read(path: Path, fold_id: str) -> Stored | None:
     """Return the stored snapshot if that fold made it and its bytes are sound."""
     try:
-        head, _, state = path.read_bytes()[:-1].partition(_STATE)
+        head, _, state = read_bytes(path)[:-1].partition(_STATE)
         fields = json.loads(head + b"}")
         stored = Stored(Snapshot(int(fields["version"]), fold_id, state), str(fields["hash"]).encode())
         return stored if fields["digest"] == _digest(stored) else None
@@ -56,7 +57,7 @@ def is_valid(hash_: bytes, segments: list[Path]) -> bool:
     """Return whether a record of that hash is still stored in one of the segments."""
     needle = b',"hash":"%b"}' % hash_
     with contextlib.suppress(OSError):
-        return any(needle in path.read_bytes() for path in reversed(segments))
+        return any(needle in read_bytes(path) for path in reversed(segments))
     return False
 
 

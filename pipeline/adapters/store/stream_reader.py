@@ -8,6 +8,7 @@ from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import RecordChain, join
 from pipeline.adapters.store.segment_format import Finding, Segment, parse
+from pipeline.system.files import read_bytes
 
 
 def read_segments(layout: Layout, stream: str) -> list[Segment]:
@@ -32,6 +33,6 @@ def read_chain(layout: Layout, stream: str, rule: Rule | None = None) -> RecordC
 def _read_segment(layout: Layout, path: Path, stream: str) -> Segment:
     name = layout.named(path)
     try:
-        return parse(name, path.read_bytes(), stream)
+        return parse(name, read_bytes(path), stream)
     except OSError as error:
         return Segment(name, finding=Finding(name, 0, "unreadable", f"the file cannot be read: {error.strerror}"))

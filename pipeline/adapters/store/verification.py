@@ -17,6 +17,7 @@ from pipeline.domain.events.records import KINDS, kind_of
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
+from pipeline.system.files import read_bytes
 from pipeline.system.process_lock import Lock
 
 _NAMED_SESSION = re.compile(rb'"type":"query\.ended".*?,"session":"([^"]+)"')
@@ -193,7 +194,7 @@ def _repair_stream(layout: Layout, stream: str, aside: Path) -> list[Repair]:
 
 
 def _set_aside(layout: Layout, name: str, aside: Path, kept: Sequence[bytes] = ()) -> Repair:
-    copy, content = aside / name, (layout.root / name).read_bytes()
+    copy, content = aside / name, read_bytes(layout.root / name)
     durable_files.make_directories(copy.parent)
     durable_files.close(durable_files.create(copy, content, layout.scratch))
     lines = content.splitlines()[len(kept) :] if name.endswith(".jsonl") else []

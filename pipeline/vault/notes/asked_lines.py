@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
 from pipeline.vault.output import frontmatter, user_blocks
 
@@ -39,10 +40,8 @@ def asked_lines(vault: Path) -> list[AskedLine]:
 
 def _lines_in(path: Path) -> Iterator[AskedLine]:
     try:
-        if path.is_symlink() or path.stat().st_size > _LARGEST:
-            return
-        data = path.read_bytes()
-        if _TELLING.search(data) is None:  # nearly always
+        data = read_bytes(path, _LARGEST + 1, follow=False)
+        if len(data) > _LARGEST or _TELLING.search(data) is None:  # nearly always
             return
         text = data.decode()
         head, body = frontmatter.split(text)

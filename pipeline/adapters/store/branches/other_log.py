@@ -23,6 +23,7 @@ from pipeline.domain.events.records import kind_of
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
+from pipeline.system.files import read_bytes
 from pipeline.system.process_lock import Lock
 
 NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
@@ -87,7 +88,7 @@ def _segments_of(there: Layout, copied: Copied) -> dict[str, list[Segment]]:
         if entry.stat(follow_symlinks=False).st_size > _LARGEST:
             copied.refused.append(Finding(name, 0, "corrupt", "it is larger than any segment"))
             continue
-        segment = parse(name, Path(entry.path).read_bytes(), stream)
+        segment = parse(name, read_bytes(entry.path), stream)
         if segment.finding and segment.finding.kind != "torn":
             copied.refused.append(segment.finding)
         elif segment.lines:
@@ -157,7 +158,7 @@ class _Stream:
         """Yield this log's segments of the stream, from the folders where the other log has them."""
         for path in sorted(path for folder in folders for path in (self.here.root / folder).glob(f"*{_SUFFIX}")):
             if _stream_of(name := self.here.named(path)) == self.name:
-                yield parse(name, path.read_bytes(), self.name)
+                yield parse(name, read_bytes(path), self.name)
 
     def _is_fresh(self, theirs: Segment, ours: Segment | None) -> bool:
         """Return whether a segment has records that are not here. If both logs have the file, one must begin the other."""

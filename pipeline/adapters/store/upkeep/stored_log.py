@@ -12,6 +12,7 @@ from pipeline.adapters.store.segment_format import Finding, Segment
 from pipeline.adapters.store.stream_reader import read_segments
 from pipeline.domain.events.records import Kind
 from pipeline.errors import ObjectMissing
+from pipeline.system.files import read_bytes
 
 
 class StoredLog(Protocol):
@@ -111,7 +112,7 @@ class FileLog:
             ObjectMissing: there is none, or it was altered.
         """
         self.read_object(digest)
-        return self.layout.object(digest).read_bytes()
+        return read_bytes(self.layout.object(digest))
 
     def read_object(self, digest: str) -> bytes:
         """Return an object's bytes.
