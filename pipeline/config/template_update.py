@@ -28,13 +28,15 @@ class TemplateUpdate:
     """What an update did, as paths in the folder ``templates``.
 
     ``added`` were missing; ``updated`` were as an earlier version of the program copied them; ``replaced`` were edited, and have
-    their copies at the paths that are their values; ``edited`` were left as they are.
+    their copies at the paths that are their values; ``edited`` were left as they are. ``removed`` are no longer used, and were as
+    an earlier version copied them.
     """
 
     added: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
     edited: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
 
 
 def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) -> TemplateUpdate:
@@ -51,6 +53,12 @@ def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) 
         for name, data in _current().items():
             if own.is_dir() and (len(Path(name).parts) == 1 or (own / Path(name).parts[0]).is_dir()):
                 _update(own, name, data, known.get(name, ""), done, replace=replace, dry=dry)
+        for name in sorted(known.keys() - _current().keys()):
+            file = own / name
+            if file.is_file() and not file.is_symlink() and digest_of(file.read_bytes()) == known[name]:
+                done.removed.append(name)
+                if not dry:
+                    file.unlink()
         if not dry:
             record_shipped(folder)
     except OSError as error:

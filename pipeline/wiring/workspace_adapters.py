@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline import __version__
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
-from pipeline.errors import CorpusUnusable
+from pipeline.errors import CorpusUnusable, TemplateInvalid
 from pipeline.system import durable_files
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
     from pipeline.vault.cache.known_notes import KnownNote
     from pipeline.vault.notes.asked_lines import AskedLine
     from pipeline.vault.paths import Workers
+
+R = TypeVar("R")
+_log = logging.getLogger("pipeline.wiring")
 
 __all__ = [  # what is built elsewhere and belongs to a workspace too
     "copy_log",
@@ -257,6 +262,8 @@ def compiled_templates() -> Path | None:
 def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> BuildReport:
     """Bring the vault up to date with the events; what ``mode`` and ``workers`` do is said at ``build_vault``.
 
+    Templates of an earlier version of the program that nobody edited give way if they no longer fit.
+
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
         LogError: a session's log cannot be read.
@@ -267,7 +274,8 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
     refuse_missing_log(folder)
     if mode != "check":
         scaffold.restore_vault(folder)
-    return build_vault(
+    make = partial(
+        build_vault,
         store_of(folder),
         templates=templates_of(folder),
         vault=folder / "vault",
@@ -277,6 +285,21 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
         record=lambda drafts: record_decisions(folder, drafts),
         workers=workers,
     )
+    return make() if mode == "check" else _with_templates_of_now(folder, make)
+
+
+def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
+    """Make the notes or pages; where a template does not fit, bring those up to date that nobody edited, and try once more."""
+    try:
+        return make()
+    except TemplateInvalid:
+        from pipeline.config.template_update import update_templates
+
+        done = update_templates(folder)
+        if not (done.updated or done.added or done.removed):
+            raise
+        _log.info("templates of an earlier version were replaced: %s", ", ".join([*done.updated, *done.added, *done.removed]))
+        return make()
 
 
 def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
@@ -347,7 +370,8 @@ def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mappi
     folders = Folders(
         folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local", compiled_templates()
     )
-    return build_site(folders, url=url, everything=everything, steps=steps, hidden=_hidden_notes(folder))
+    make = partial(build_site, folders, url=url, everything=everything, steps=steps, hidden=_hidden_notes(folder))
+    return _with_templates_of_now(folder, make)
 
 
 def _hidden_notes(folder: Path) -> set[str]:

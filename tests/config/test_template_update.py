@@ -51,6 +51,15 @@ def test_a_template_that_nobody_edited_becomes_the_later_one(folder: Path) -> No
     assert update_templates(folder) == TemplateUpdate()
 
 
+def test_a_template_that_is_no_longer_used_goes_unless_somebody_edited_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = template_update._current()
+    monkeypatch.setattr(template_update, "_current", lambda: {name: now[name] for name in now.keys() - {NAME, OTHER}})
+    (folder / "templates" / OTHER).write_text("mine\n")
+    assert update_templates(folder) == TemplateUpdate(removed=[NAME])
+    assert not (folder / "templates" / NAME).exists()
+    assert text_of(folder, OTHER) == "mine\n"
+
+
 @pytest.mark.usefixtures("later")
 @pytest.mark.parametrize("is_recorded", [True, False])
 def test_an_edited_or_unknown_template_is_replaced_only_if_asked_and_kept(folder: Path, is_recorded: bool) -> None:

@@ -34,7 +34,13 @@ def update(console: Console, replace: bool, dry: bool) -> None:
 
     require_workspace(console.folder)
     done = update_templates(console.folder, replace=replace, dry=dry)
-    value = {"added": done.added, "updated": done.updated, "replaced": done.replaced, "edited": done.edited}
+    value = {
+        "added": done.added,
+        "updated": done.updated,
+        "replaced": done.replaced,
+        "edited": done.edited,
+        "removed": done.removed,
+    }
     console.data(list(_lines(done, dry=dry)), value)
 
 
@@ -42,8 +48,9 @@ def _lines(done: TemplateUpdate, *, dry: bool) -> Iterator[str]:
     yield from (f"new: templates/{name}" for name in done.added)
     yield from (f"updated: templates/{name}" for name in done.updated)
     yield from (f"replaced: templates/{name} (yours is templates/{copy})" for name, copy in done.replaced.items())
+    yield from (f"removed, no longer used: templates/{name}" for name in done.removed)
     yield from (f"edited, left as it is: templates/{name}" for name in done.edited)
-    changed = len(done.added) + len(done.updated) + len(done.replaced)
+    changed = len(done.added) + len(done.updated) + len(done.replaced) + len(done.removed)
     if dry:
         yield f"{counted(changed, 'template')} would be changed; nothing was"
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pipeline.text.normalise import digest_of
 from tests.commanding import said
 
 
@@ -29,3 +30,17 @@ def test_an_edited_template_is_listed_and_a_missing_one_copied(tmp_path: Path) -
 
 def test_a_folder_without_a_workspace_is_refused(tmp_path: Path) -> None:
     assert said(tmp_path, "templates", "update").code == 10
+
+
+def test_a_build_replaces_templates_of_an_earlier_version_that_no_longer_fit_and_that_nobody_edited(tmp_path: Path) -> None:
+    assert said(tmp_path, "init").code == 0
+    home, record = tmp_path / "templates" / "vault" / "home.md.j2", tmp_path / "templates" / ".shipped.json"
+    now = home.read_bytes()
+    home.write_text("# {{ what_is_no_longer_there }}\n")
+    failed = said(tmp_path, "build")
+    assert (failed.code, "home.md.j2, line 1" in failed.err) == (2, True)
+    shipped = json.loads(record.read_text())
+    record.write_text(json.dumps({**shipped, "vault/home.md.j2": digest_of(home.read_bytes())}))
+    assert said(tmp_path, "build").code == 0
+    assert home.read_bytes() == now
+    assert (tmp_path / "vault" / "Home.md").is_file()
