@@ -260,7 +260,7 @@ def print_decisions(console: Console, report: BuildReport | None) -> None:
 
 def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
     """Return these lines, each with whether it is printed under ``-q`` too."""
-    aside = [(f"set aside, because its generated text was edited: vault/{path}", True) for path in report.set_aside]
+    aside = [(f"set aside, because somebody wrote in it: vault/{path}", True) for path in report.set_aside]
     moved = [(f"followed: vault/{old} is now vault/{new}", False) for old, new in sorted(report.moved.items())]
     gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
     words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"

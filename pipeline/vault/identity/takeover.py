@@ -30,13 +30,13 @@ def taken_over(tree: Tree, files: Sequence[PlacedFile], orphans: Mapping[str, st
     """Return the files with those that they take over, and the path to link to for each orphan, both without suffix.
 
     ``orphans`` are the files that are no longer made, with their kinds. One that led to none of the files has no heir, except
-    that the home note takes over what earlier versions made.
+    that the home note takes over what earlier versions made, and what was remembered in any case.
     """
     at = {placed.file.path.removesuffix(".md"): place for place, placed in enumerate(files) if placed.file.id}
     homes = (place for place, placed in enumerate(files) if placed.file.id == "home")
     home, former, links = next(homes, None), dict[int, list[str]](), dict[str, str]()
     for path, kind in sorted(orphans.items()):
-        found = _heir(_bytes_of(tree, path), kind, files, at)
+        found = None if kind == "memory" else _heir(_bytes_of(tree, path), kind, files, at)
         place = home if found is None and is_retired(kind) else found
         if place is not None:
             former.setdefault(place, []).append(path)

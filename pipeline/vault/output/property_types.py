@@ -10,6 +10,7 @@ from pipeline.system.safe_tree import Obstacle, Tree
 PATH = ".obsidian/types.json"
 # A property that is no number, time or one of Obsidian's own lists is text.
 _NUMBERS = (
+    "quality",  # only earlier versions wrote it; it stays ours, or notes with it would count as edited
     "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages", "versions", "cited_by",
     "disputed", "disagreements", "changes", "open_questions", "questions", "done", "not_found", "failed", "skipped",
     "rounds", "workers", "sessions", "reports", "earlier_reports",

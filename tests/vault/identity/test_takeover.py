@@ -19,7 +19,7 @@ OLD = {
     "question": ("questions/question-power-cut-ab12cd", "question:power-cut", f"[[{FIRST}|1]] [[{NEWEST}|2]]", NEWEST),
     "talk": ("talks/2026/talk-how-so-1a2b", "talk:talk-2026-11-21-x", f"[[{NEWEST}|deeper]] [[{FIRST}|about]]", FIRST),
     "entity": ("entities/entity-log", "entity:log", f"- [[{FIRST}|1]]", FIRST),
-    "memory": ("Memory", "memory", "[[entities/entity-log|Log]]", "Home"),
+    "memory": ("Memory", "memory", f"[[entities/entity-log|Log]] [[{FIRST}|1]]", "Home"),
 }
 
 
