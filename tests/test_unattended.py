@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from pipeline.ops.console_output import LOG_FILE
-from tests.unattended import BARE, PATIENCE_S, Server, command, night_of, said, slow, start, stuck, workspace
+from tests.unattended import BARE, PATIENCE_S, ROOT, Server, command, night_of, said, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]
 
@@ -93,6 +94,26 @@ def test_what_never_answers_is_given_up_after_the_grace(tmp_path: Path, stuck: S
     run.until("research.started")
     run.process.send_signal(signal.SIGTERM)
     assert run.ended()[0] == 143
+
+
+def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path: Path, start: Any) -> None:
+    """A template that never ends stands for a vault that takes long: nobody looks at the request to stop while it is made."""
+    folder = workspace(tmp_path / "ws", questions=1)
+    copied = folder / "templates" / "vault"
+    shutil.copytree(ROOT / "templates" / "vault", copied)
+    (copied / "home.md.j2").write_text("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")
+    run = start(folder, "-v", "run", grace_s=-3)  # with the time for closing, one second
+    run.until("research.completed")
+    time.sleep(3)
+    began = time.monotonic()
+    run.process.send_signal(signal.SIGTERM)
+    code, _, err = run.ended()
+    assert (code, "broken off" in err) == (143, True), err
+    assert time.monotonic() - began < 5
+    assert said(folder, "verify").returncode == 0
+    (copied / "home.md.j2").write_bytes((ROOT / "templates" / "vault" / "home.md.j2").read_bytes())
+    assert said(folder, "run").returncode == 0
+    assert (folder / "vault" / "Home.md").is_file()
 
 
 def test_the_night_ends_by_its_deadline_whatever_never_answers(tmp_path: Path, stuck: Server) -> None:

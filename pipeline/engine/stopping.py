@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 GRACE_S = 10.0
+CLOSING_S = 4.0  # for the last records and the notes, once the grace period is over
 INTERRUPTED = 128  # exit codes above it are 128 and a signal's number
 WRITING = timedelta(minutes=5)
 SIGNALS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143}
@@ -106,26 +107,37 @@ async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Sto
 
 
 @contextmanager
-def handle_signals(stop: Stop, at_once: Callable[[int], object], passing: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """Let the first SIGINT, SIGTERM or SIGHUP ask to stop, and call ``at_once`` with the exit code at the next.
+def handle_signals(
+    stop: Stop, at_once: Callable[[int, str], object], passing: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
+    """Let the first SIGINT, SIGTERM or SIGHUP ask to stop; at the next, call ``at_once`` with the exit code and no message.
 
-    A signal that is ignored (``nohup``, a job in the background) stays so. Only for the main thread.
+    It is called with a message if the run has not ended ``CLOSING_S`` after the grace period, whatever it waits for. A timer of
+    the system calls it, because a signal handler must not start a thread. A signal that is ignored (``nohup``, a job in the
+    background) stays so. Only for the main thread.
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}
+    alarm = signal.getsignal(signal.SIGALRM)
     first_at: list[float] = []
 
     def hear(number: int, _frame: object) -> None:
         if not first_at:
             first_at.append(passing())
             stop.ask(f"stopped by {signal.Signals(number).name}", SIGNALS[number])
+            signal.setitimer(signal.ITIMER_REAL, stop.grace_s + CLOSING_S)
         elif passing() - first_at[0] > _ECHO_S:
-            at_once(stop.exit_code)
+            at_once(stop.exit_code, "")
+
+    def give_up(_number: int, _frame: object) -> None:
+        at_once(stop.exit_code, f"the run was broken off {stop.grace_s + CLOSING_S:g} s after the signal; the next one goes on")
 
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, hear)
+    signal.signal(signal.SIGALRM, give_up)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in {**before, signal.SIGALRM: alarm}.items():
             signal.signal(number, handler)

@@ -135,11 +135,10 @@ def end(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def end_at_once(code: int) -> NoReturn:
-    """End the process now. What was recorded is on the disk."""
-    if sys.stderr.isatty():
-        with suppress(OSError):
-            os.write(2, _SHOW_CURSOR.encode())
+def end_at_once(code: int, message: str = "") -> NoReturn:
+    """End the process now, from within a signal handler, perhaps with a message. What was recorded is on the disk."""
+    with suppress(OSError):
+        os.write(2, ((_SHOW_CURSOR if sys.stderr.isatty() else "") + (f"research: {message}\n" if message else "")).encode())
     os._exit(code)
 
 

@@ -75,5 +75,7 @@ def connect_sqlite(
 def _refuse_irregular(found: os.stat_result, path: str | Path) -> None:
     if stat.S_ISLNK(found.st_mode):
         raise OSError(errno.ELOOP, "it is a link", str(path))
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, NOT_REGULAR, str(path))
+        raise OSError(errno.EINVAL, NOT_REGULAR, str(path))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -51,25 +53,39 @@ def test_all_who_wait_are_told_and_who_comes_late_does_not_wait() -> None:
 
 
 def test_the_first_signal_asks_to_stop_and_only_a_later_one_ends_at_once() -> None:
-    stop, ended = Stop(), list[int]()
+    stop, ended = Stop(), list[tuple[int, str]]()
     before = signal.getsignal(signal.SIGTERM)
     clock = iter([10.0, 10.1, 11.0])
 
-    with handle_signals(stop, ended.append, passing=lambda: next(clock)):
+    with handle_signals(stop, lambda *how: ended.append(how), passing=lambda: next(clock)):
         os.kill(os.getpid(), signal.SIGTERM)
         assert (stop.reason, stop.exit_code, ended) == ("stopped by SIGTERM", 143, [])
         os.kill(os.getpid(), signal.SIGTERM)
         assert ended == []
         os.kill(os.getpid(), signal.SIGINT)
-        assert ended == [143]
+        assert ended == [(143, "")]
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_run_that_does_not_end_after_a_signal_is_broken_off_with_a_message() -> None:
+    stop, ended = Stop(grace_s=0.05), list[tuple[int, str]]()
+    with mock.patch("pipeline.engine.stopping.CLOSING_S", 0.05), handle_signals(stop, lambda *how: ended.append(how)):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.05)
+        assert ended == []
+        for _ in range(100):
+            time.sleep(0.05)
+            if ended:
+                break
+        ((code, why),) = ended
+        assert (code, "broken off" in why) == (143, True)
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         stop = Stop()
-        with handle_signals(stop, lambda _code: None):
+        with handle_signals(stop, lambda _code, _why: None):
             os.kill(os.getpid(), signal.SIGHUP)
         assert not stop.asked
     finally:
