@@ -292,7 +292,7 @@ def context_for(run_id: str = "run-1", **kwargs: Any) -> RunContext:
 
 
 def started(query: str = "How do pumps behave?", **config: Any) -> e.ResearchStarted:
-    return e.ResearchStarted(query=query, query_id="pumps", config=ResearchConfig(**config))
+    return e.ResearchStarted(query=query, query_id="pumps", config=ResearchConfig(**{"reasoner": "a-model", **config}))
 
 
 def report_bytes(state: SessionState) -> bytes:

@@ -52,7 +52,7 @@ def test_a_whole_session_without_the_new_fields_folds_to_the_same_report_of_the_
 def test_what_an_old_log_does_not_say_has_its_default() -> None:
     state = folded([old(event) for event in stream(**SMALL)])
     assert {(fact.path, fact.lead, fact.start) for fact in state.facts.values()} == {((), "", -1)}
-    assert (state.missing, state.nearest, state.doubted) == ((), (), False)
+    assert (state.missing, state.nearest) == ((), ())
     assert state.survey is not None
     assert (state.survey.statistics, state.survey.languages) == (TermStatistics(), ())
     assert {p.kind for section in state.sections.values() for p in section.paragraphs or ()} == {"prose"}

@@ -211,7 +211,7 @@ def approve_plan(
     session = ResearchSession.open(store, session_id)
     if not session.state.waiting:
         raise CommandRefused(f"no plan of {session_id} waits for approval", hint=f"research show {session_id}")
-    _record(session, store, context, approval_of(perspectives))
+    _record(session, store, context, approval_of(perspectives, session.state.config.reasoner))
     return session
 
 

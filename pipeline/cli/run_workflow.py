@@ -189,7 +189,7 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     console, workspace = env.console, env.workspace
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     searches = {env.config_of(decision.query).search for decision in due}
-    factory = AdapterFactory(workspace, env.store, env.keys, sessions=len(due))
+    factory = AdapterFactory(workspace, env.store, env.keys)
     try:
         prepare(console, workspace, factory, searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:

@@ -60,8 +60,8 @@ _EXTRACTIVE = {
     "pages_per_iteration": 12,
     "hits_per_query": 20,
     "survey_hits": 40,
-    "iterations": 1,
     "reads_survey": True,
+    **_FAST,
 }
 # A page is sent to a model once for all perspectives, so it may give many facts.
 _MODEL = {"facts_per_page": 40, "reads_first_hits": True, "shares_pages": True}
@@ -132,9 +132,11 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
 
     keys = Keys() if keys is None else keys
     reasoner = reasoner_for(settings, keys, query.model).name
-    values: dict[str, Any] = dict(_EXTRACTIVE if reasoner == "extractive" else _MODEL)
-    values |= _FAST if query.mode == "fast" else {}
-    values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
+    if reasoner == "extractive":
+        values: dict[str, Any] = dict(_EXTRACTIVE)
+    else:
+        values = _MODEL | (_FAST if query.mode == "fast" else {})
+        values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
     if context := query.context_tokens or settings.query_limits.context_tokens:
         values["context_tokens"] = context
     return ResearchConfig(

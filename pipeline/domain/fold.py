@@ -219,9 +219,8 @@ def _analysis_completed(state: SessionState, event: e.AnalysisCompleted) -> None
     state.analyses[event.round].gaps = event.gaps
 
 
-def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
-    state.synthesis, state.status, state.missing = True, "synthesizing", event.missing
-    state.doubted, state.passing = event.doubted, event.passing
+def _synthesis_started(state: SessionState, _event: e.SynthesisStarted) -> None:
+    state.synthesis, state.status = True, "synthesizing"
 
 
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
@@ -285,8 +284,6 @@ def _report_generated(state: SessionState, event: e.ReportGenerated) -> None:
         event.limits,
         event.words,
         event.cut,
-        event.missing,
-        event.passing,
     )
 
 
@@ -309,7 +306,7 @@ def _research_cancelled(state: SessionState, event: e.ResearchCancelled) -> None
 def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
     """Allow failed steps again, and workers that failed or were stopped by a cap, if the analysis has not begun without them."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
-    state.missing, state.passing, state.nearest = (), (), ()
+    state.missing, state.nearest = (), ()
     state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():

@@ -11,9 +11,11 @@ VALIDATE = "cross_validate"
 SYNTHESIZE = "synthesize"
 
 
-def first_plan(perspectives: Sequence[Perspective]) -> tuple[PlanNode, ...]:
-    """Return search_0…n → cross_validate → synthesize."""
+def first_plan(perspectives: Sequence[Perspective], *, validates: bool = True) -> tuple[PlanNode, ...]:
+    """Return search_0…n → cross_validate → synthesize; without a model nobody ``validates``."""
     searches = tuple(_search_node(f"search_{number}", view, ()) for number, view in enumerate(perspectives))
+    if not validates:
+        return (*searches, _synthesize_node(tuple(node.id for node in searches)))
     validate = PlanNode(
         id=VALIDATE,
         task="validate",

@@ -236,8 +236,6 @@ class Report:
     limits: tuple[str, ...]
     words: int
     cut: int
-    missing: tuple[str, ...] = ()
-    passing: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -257,9 +255,9 @@ class Handoff:
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
-    ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
-    ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
-    best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
+    ``without_model`` says why a step was done without the model (``Plan``, ``MakeOutline``).
+    ``missing``, in older logs, are words of the query that the sources lack. If there is no answer, ``nearest`` holds the ids of
+    the best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
     ``pruned`` counts what there was before the session was pruned, ``pruned_models`` are the models that had answered.
     """
 
@@ -306,8 +304,6 @@ class SessionState:
     exhausted: str = ""
     missing: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()
-    doubted: bool = False
-    passing: tuple[str, ...] = ()
     pruned: dict[str, int] = field(default_factory=dict)
     pruned_models: tuple[str, ...] = ()
     handoff: Handoff | None = None

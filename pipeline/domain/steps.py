@@ -169,15 +169,9 @@ class ExtendPlan(Step):
 
 @dataclass(frozen=True, slots=True)
 class StartSynthesis(Step):
-    """End the gathering. ``missing`` are words of the query without evidence; ``doubted``: no passage covers all of it.
-
-    ``passing`` are names in the query that are mentioned only in passing.
-    """
+    """End the gathering."""
 
     pure = True
-    missing: tuple[str, ...] = ()
-    doubted: bool = False
-    passing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,5 +245,4 @@ class Fail(Step):
     pure = True
     cause: str
     reason: str
-    missing: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()

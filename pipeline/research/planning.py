@@ -9,7 +9,7 @@ from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PerspectivesQuestion
 from pipeline.domain.state import SessionState, search_nodes
 from pipeline.domain.steps import AskApproval, ExtendPlan, PlainPlan, Plan, Survey
-from pipeline.domain.values import Gap, Hit, Perspective
+from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective
 from pipeline.errors import AnswerInvalid
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import clean, one_line, slug
@@ -68,7 +68,12 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
     with charged_to(answer):
         views = _valid_perspectives(answer.value.perspectives, config.perspectives, config.questions)
     cost = paid(answer)
-    plan = e.PlanCreated(perspectives=views, nodes=first_plan(views), cost=cost.cost, exchange=cost.exchange)
+    plan = e.PlanCreated(
+        perspectives=views,
+        nodes=first_plan(views, validates=config.reasoner != EXTRACTIVE),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
     return Outcome((plan,), cost.objects)
 
 
@@ -95,7 +100,7 @@ def ask_approval(_step: AskApproval, _state: SessionState) -> Outcome:
     return Outcome((e.ApprovalRequested(),))
 
 
-def approval_of(views: tuple[Perspective, ...]) -> e.ApprovalGiven:
+def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGiven:
     """Return the approval of the plan; the user's ``views``, if there are any, replace the planned perspectives.
 
     Raises:
@@ -104,7 +109,7 @@ def approval_of(views: tuple[Perspective, ...]) -> e.ApprovalGiven:
     if not views:
         return e.ApprovalGiven()
     sound = _valid_perspectives(views, len(views), max(len(view.questions) for view in views))
-    return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound))
+    return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=reasoner != EXTRACTIVE))
 
 
 def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:

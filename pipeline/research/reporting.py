@@ -62,8 +62,6 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         limits=tuple(limits(state)),
         words=sum(len(part.split()) for part in text),
         cut=written - len(top) - len(body),
-        missing=state.missing,
-        passing=state.passing,
     )
     return Outcome((report,))
 
@@ -98,8 +96,6 @@ def limits(state: SessionState) -> Iterator[str]:
     for step, what in _WITHOUT_MODEL.items():
         if step in state.without_model:
             yield f"{what} without the language model: {state.without_model[step] or 'it gave no answer of use'}"
-    if state.doubted:
-        yield "No single passage covers the whole question; the report uses the closest ones."
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
         if any(look_ups(state, analysis) for analysis in state.analyses[-1:]):
@@ -147,4 +143,4 @@ def complete(_step: Complete, state: SessionState) -> Outcome:
 
 def fail(step: Fail, _state: SessionState) -> Outcome:
     """End the session without a report."""
-    return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason, missing=step.missing, nearest=step.nearest),))
+    return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason, nearest=step.nearest),))

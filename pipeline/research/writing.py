@@ -18,14 +18,11 @@ from pipeline.research.step_context import Outcome, StepContext, charged_to, pai
 from pipeline.text.normalise import one_line
 
 
-def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
+def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
     """Record the start of the synthesis with the number of facts and sources."""
     facts = all_facts(state)
     sources = len({fact.url for fact in facts})
-    event = e.SynthesisStarted(
-        facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted, passing=step.passing
-    )
-    return Outcome((event,))
+    return Outcome((e.SynthesisStarted(facts=len(facts), sources=sources),))
 
 
 async def make_plain_outline(_step: PlainOutline, state: SessionState, context: StepContext) -> Outcome:

@@ -15,7 +15,6 @@ from itertools import chain, repeat
 
 import Stemmer
 
-from pipeline.text.german_words import verb_base
 from pipeline.text.word_lists import LANGUAGES
 
 DEFAULT_LANGUAGE = "english"
@@ -54,8 +53,6 @@ def _words(text: str) -> list[str]:
 def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Return the stems of one written word, that of the whole word first; none for a word of over 60 characters.
 
-    A German participle has that of its verb too: ``stillgelegt`` has that of ``Stilllegung``.
-
     >>> forms("os.replace")
     ('os.replac', 'os', 'replac')
     >>> forms("3.11")
@@ -64,7 +61,7 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     if len(word) > _LONGEST:
         return ()
     if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
-        return _plain_forms(word, word.lower(), language)  # most words: they have no parts
+        return (_stemmed(word.lower(), language),)  # most words: they have no parts
     plain = _without_accents(_POSSESSIVE.sub("", word))
     if _CJK.search(plain):
         return _character_pairs(plain)
@@ -73,20 +70,11 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     parts = [piece for joint in _JOINT.split(plain.replace("_", ".")) for piece in _INNER_CAPITAL.split(joint) if piece]
     whole = plain.lower()
     if len(parts) < 2:
-        return _plain_forms(word, whole, language) if whole else ()
+        return (_stemmed(whole, language),) if whole else ()
     if all(part.isascii() for part in parts) and "." not in whole and not any(part.isdigit() for part in parts):
         whole = "".join(part.lower() for part in parts)  # ColBERT, col-bert and colbert are one word
     small = (_stemmed(part.lower(), language) for part in parts if len(part) > 1 or part.isdigit())
     return tuple(dict.fromkeys([_stemmed(whole, language), *small]))
-
-
-def _plain_forms(word: str, lower: str, language: str) -> tuple[str, ...]:
-    """Return the stem of a word without parts; of a German participle also that of its verb."""
-    found = [_stemmed(lower, language)]
-    if language == "german" and (base := _without_accents(verb_base(word))):
-        noun = _stemmed(f"{base}ung", language)  # Snowball leaves the ending of a short noun: Messung
-        found.append(_stemmed(base, language) if noun.endswith("ung") else noun)
-    return tuple(dict.fromkeys(found))
 
 
 def _without_accents(text: str) -> str:

@@ -17,7 +17,7 @@ from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.domain.events.batch_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import Cost, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
@@ -59,15 +59,13 @@ class Fetches:
 class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
-    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``sessions``
-    is how many may be expected.
+    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed.
     """
 
     workspace: Workspace
     store: EventStore
     keys: Keys
     extractor: Extractor | None = None
-    sessions: int = 1
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -85,7 +83,6 @@ class AdapterFactory:
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
         self._web: WebFetch | None = None
-        self._plain: Reasoner | None = None
 
     def prepare(self, *, needed: bool) -> IndexReport | None:
         """Bring the index of the documents up to date; None where that cannot be done, which matters only if it is ``needed``.
@@ -125,7 +122,7 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
-        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+        from pipeline.reasoners.passages import PassageReasoner
 
         ledger, night = _ledger_of(state), night or self._night
         return StepContext(
@@ -133,7 +130,7 @@ class AdapterFactory:
             search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
-            plain=ExtractiveReasoner(),
+            plain=PassageReasoner(),
         )
 
     def talk_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:
@@ -160,7 +157,7 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up.
         """
-        server = None if config.reasoner == "extractive" else self._server(config.reasoner)
+        server = None if config.reasoner == EXTRACTIVE else self._server(config.reasoner)
         prices = self._prices(server) if server else None
         known = [prices.default, *prices.models.values()] if prices else []
         return any(price.input_usd or price.output_usd for price in known) or self._searches.chain(config.search).price > 0
@@ -191,24 +188,13 @@ class AdapterFactory:
 
     def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
-        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
         from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
+        from pipeline.reasoners.passages import PassageReasoner
 
-        if state.config.reasoner == ExtractiveReasoner.name:
-            return self._extractive()
+        if state.config.reasoner == EXTRACTIVE:
+            return PassageReasoner()
         model = self._model(state.config.reasoner).for_query((ledger, night), keys=SessionKeys.of(state))
-        return FallbackReasoner(model, ExtractiveReasoner())
-
-    def _extractive(self) -> Reasoner:
-        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
-        from pipeline.adapters.reasoners.extractive_pool import Crew, processes_for
-
-        if self._plain is None:
-            processes = processes_for(self.sessions)
-            self._plain = pool = Crew(processes) if processes else ExtractiveReasoner()
-            if isinstance(pool, Crew):
-                self._closers.append(pool.aclose)
-        return self._plain
+        return FallbackReasoner(model, PassageReasoner())
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:

@@ -56,10 +56,10 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
 
 def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]], TalkContext]:
     """Return a function from sessions to the context of a talk about them, without a model; ``index`` is a file for its cache."""
-    from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
     from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
+    from pipeline.reasoners.passages import PassageReasoner
 
-    pages, plain = StoredPageSearch(store, index), ExtractiveReasoner()
+    pages, plain = StoredPageSearch(store, index), PassageReasoner()
     return lambda sessions: TalkContext(plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, "")
 
 
@@ -115,9 +115,9 @@ async def _pages_of(
 async def _context_with(
     pages: StoredPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
 ) -> AsyncIterator[TalkContext]:
-    from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+    from pipeline.reasoners.passages import PassageReasoner
 
-    plain = ExtractiveReasoner()
+    plain = PassageReasoner()
 
     def context(reasoner: Reasoner) -> TalkContext:
         def text_of(digest: str) -> str:

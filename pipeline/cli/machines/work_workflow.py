@@ -66,7 +66,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
     from pipeline.wiring.session_adapters import AdapterFactory
 
     process, documents = _process(env, request), DocumentsFingerprint(env.workspace)
-    factory = AdapterFactory(env.workspace, env.store, env.keys, sessions=process.sessions)
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
     try:
         await asyncio.to_thread(documents.refresh)
         prepare(env.console, env.workspace, factory, ())

@@ -10,7 +10,7 @@ from pipeline.domain.agenda.worker_agenda import worker_steps
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Step
-from pipeline.domain.values import PlanNode
+from pipeline.domain.values import EXTRACTIVE, PlanNode
 
 
 def node_ended(state: SessionState, node_id: str) -> bool:
@@ -20,7 +20,7 @@ def node_ended(state: SessionState, node_id: str) -> bool:
         worker = state.workers.get(node_id)
         return worker.status != "running" if worker else bool(state.exhausted)
     if node.task == "validate":
-        if state.exhausted:
+        if state.exhausted or state.config.reasoner == EXTRACTIVE:  # without a model nobody cross-checks
             return True
         number = validation_round(node)
         ended = number < len(state.analyses) and analysis_ended(state, state.analyses[number])

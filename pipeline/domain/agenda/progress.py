@@ -9,6 +9,7 @@ from pipeline.domain.agenda.worker_agenda import open_searches, page_steps
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import SUMMARY, Analysis, SessionState, Worker, cost_of, working_seconds
 from pipeline.domain.steps import Read
+from pipeline.domain.values import EXTRACTIVE
 
 
 def progress(state: SessionState) -> tuple[int, int]:
@@ -89,8 +90,10 @@ def _steps_ahead(state: SessionState) -> int:
             number = validation_round(node)
             ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 2
     sections = state.sections.values()
-    texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
-    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections) + len(editing_steps(state))
+    checked = state.config.reasoner != EXTRACTIVE
+    texts = [(one.paragraphs is None) + (checked and one.verdicts is None) for one in sections]
+    texts = texts or [1, *[1 + checked] * state.config.min_sections]
+    return ahead + sum(texts) + (1 + checked) * (SUMMARY not in state.sections) + len(editing_steps(state))
 
 
 def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:

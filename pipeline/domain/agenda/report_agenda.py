@@ -21,6 +21,7 @@ from pipeline.domain.steps import (
     Step,
     WriteSection,
 )
+from pipeline.domain.values import EXTRACTIVE
 
 MAX_REVISIONS = 1
 
@@ -77,9 +78,9 @@ def _section_steps(state: SessionState, section: Section | None, name: str) -> I
     step: Step | None = None
     if section is None or section.paragraphs is None:
         step = WriteSection(name)
-    elif section.verdicts is None:
+    elif section.verdicts is None and state.config.reasoner != EXTRACTIVE:  # quotes need no check
         step = CheckSection(name, section.revision)
-    elif _is_faulty(section) and section.revision < MAX_REVISIONS and not state.edited:
+    elif section.verdicts is not None and _is_faulty(section) and section.revision < MAX_REVISIONS and not state.edited:
         step = ReviseSection(name, section.revision + 1)
     if step is not None and not state.failed_for_good(step.key):
         yield step

@@ -19,7 +19,7 @@ from pipeline.domain.steps import (
     Step,
     Think,
 )
-from pipeline.domain.values import PlanNode
+from pipeline.domain.values import EXTRACTIVE, PlanNode
 from pipeline.text.normalise import counted, tokens
 
 
@@ -136,7 +136,7 @@ def _closing_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
             return FailWorker(worker.id, steps[0].key)
-    if thinks_ahead(state) and iteration >= state.config.iterations:
+    if state.config.reasoner == EXTRACTIVE or (thinks_ahead(state) and iteration >= state.config.iterations):
         return FinishWorker(worker.id, counted(iteration, "iteration"))
     return _step_or_fail_worker(state, worker, Evaluate(worker.id, iteration))
 

@@ -69,18 +69,11 @@ class GapLookedUp(Answered):
 
 
 class SynthesisStarted(EventBase):
-    """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources.
-
-    ``missing`` are words of the query that no passage contains together with the rest; the report begins by naming them.
-    ``doubted``: no passage covers the whole query. ``passing`` are names in the query that are mentioned only in passing.
-    """
+    """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources."""
 
     type: Literal["synthesis.started"] = "synthesis.started"
     facts: int
     sources: int
-    missing: tuple[str, ...] = ()
-    doubted: bool = False
-    passing: tuple[str, ...] = ()
 
 
 class OutlineCreated(Answered):
@@ -157,5 +150,3 @@ class ReportGenerated(EventBase):
     limits: tuple[str, ...] = ()
     words: int = 0
     cut: int = 0
-    missing: tuple[str, ...] = ()
-    passing: tuple[str, ...] = ()

@@ -270,8 +270,8 @@ class ResearchCompleted(EventBase):
 class ResearchFailed(EventBase):
     """The session ended without a report. ``cause`` is ``no-evidence`` or the class of the error.
 
-    For ``no-evidence``, ``missing`` are the words of the query that the sources do not contain, and ``nearest`` the ids of the
-    best-ranked facts.
+    For ``no-evidence``, ``nearest`` holds the ids of the best-ranked facts; ``missing``, in older logs, the words of the query
+    that the sources do not contain.
     """
 
     type: Literal["research.failed"] = "research.failed"

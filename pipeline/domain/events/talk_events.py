@@ -99,8 +99,8 @@ class AnswerDrafted(Answered):
 
 
 class MessageAnswered(Answered):
-    """The checked answer. Without ``found``, the stored pages do not say; ``missing`` are words that no passage holds with
-    the rest, and ``nearest`` quotes what comes nearest, if anything does.
+    """The checked answer. Without ``found``, the stored pages do not say; ``nearest`` quotes what comes nearest, if anything
+    does. ``missing``, in older logs, are words that no passage holds with the rest.
 
     ``facts`` are the ids of those that the sentences or ``nearest`` cite; ``cut`` counts the sentences that the check removed.
     """

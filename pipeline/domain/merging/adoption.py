@@ -120,7 +120,7 @@ def _pure_step(event: e.EventBase) -> Step | None:
         case e.PlanExtended():
             return ExtendPlan(event.round - 1)
         case e.SynthesisStarted():
-            return StartSynthesis(event.missing, event.doubted, event.passing)
+            return StartSynthesis()
         case e.ApprovalRequested():
             return AskApproval()
     return None

@@ -57,4 +57,4 @@ def _stems(text: StemmedText) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _stemmed_passages(text: str, url: str, language: str) -> Sequence[StemmedText]:
-    return [StemmedText.of(one.body, one.headings, language, opens=one.opens, page=url) for one in passages(text)]
+    return [StemmedText.of(one.body, one.headings, language, page=url) for one in passages(text)]

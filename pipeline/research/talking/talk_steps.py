@@ -12,7 +12,7 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.reasoner_questions import ClaimCheckQuestion, ObservationQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.talk.agenda import StepName, TalkStep
-from pipeline.domain.talk.gate import has_near_passages, judgement
+from pipeline.domain.talk.gate import has_near_passages
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence, Value, Verdict
 from pipeline.errors import AnswerInvalid
@@ -27,6 +27,7 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 A = TypeVar("A", bound=Value)
 
 ANSWER_WORDS = 120
+_PASSAGE_WORDS = 300  # of an answer without a model, which is one passage or up to three, whole
 _HITS = 20  # passages that are looked for
 _PAGES = 6  # pages that are observed without a model
 _MODEL_PAGES = 3  # and with one, where each is a call
@@ -152,7 +153,7 @@ async def _draft(_step: TalkStep, state: TalkState, context: TalkContext) -> Out
     question = TalkQuestion(
         query=turn.stands_alone,
         facts=turn.facts(),
-        words=ANSWER_WORDS,
+        words=_PASSAGE_WORDS if context.reasoner.name == EXTRACTIVE else ANSWER_WORDS,
         history=history_of(state.turns[:-1][-_RECENT:]),
         statistics=turn.found.statistics,
         today=context.today,
@@ -164,9 +165,11 @@ async def _draft(_step: TalkStep, state: TalkState, context: TalkContext) -> Out
 
 
 async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    """Check the draft by code, then by the reasoner; keep at most 120 words of what is supported."""
+    """Check the draft by code, then by the reasoner; keep at most 120 words of what is supported. Quotes need no check."""
     turn = state.turns[-1]
     assert turn.draft is not None  # noqa: S101 - the agenda checks only a draft
+    if context.reasoner.name == EXTRACTIVE and state.reasoner == EXTRACTIVE:
+        return Outcome((_answered(turn, turn.draft.sentences),))
     known = {fact.id: fact for fact in turn.facts()}
     sound = [one for one in turn.draft.sentences if not _objection(one, known, turn, context)]
     if not sound:
@@ -211,13 +214,12 @@ async def _refuse(_step: TalkStep, state: TalkState, context: TalkContext) -> Ou
 
 
 async def _refusal(turn: Turn, context: TalkContext) -> t.MessageAnswered:
-    """Return that the pages do not say, with the words that are missing, and what comes nearest, quoted without a model."""
-    near = await _nearest(turn, context) if has_near_passages(turn) else ()
+    """Return that the pages do not say, and the passages that come nearest."""
+    near = await _nearest(turn, context) if turn.facts() and has_near_passages(turn) else ()
     return t.MessageAnswered(
         number=turn.number,
         found=False,
         facts=_cited(near),
-        missing=judgement(turn).missing if turn.facts() and turn.draft is None else (),
         nearest=near,
         cut=len(turn.draft.sentences) if turn.draft else 0,
     )
@@ -227,7 +229,7 @@ async def _nearest(turn: Turn, context: TalkContext) -> tuple[Sentence, ...]:
     assert turn.found is not None  # noqa: S101 - what is near was found
     known = turn.found.statistics
     question = TalkQuestion(
-        query=turn.stands_alone, facts=turn.facts(), words=ANSWER_WORDS, statistics=known, today=context.today
+        query=turn.stands_alone, facts=turn.facts(), words=_PASSAGE_WORDS, statistics=known, today=context.today
     )
     return (await context.plain.answer(question)).value.sentences
 

@@ -1,72 +1,58 @@
-"""Passage scores for a question: BM25 over text and headings, coverage of the question, answer types, place in the section.
+"""Passage scores for a question: words / best words + ½ · coverage.
 
-score = BM25 / best BM25 + 1.6 · coverage + 0.2 · answer types + 0.1 · answer types in the sentence that covers most of the
-question + 0.1 · coverage by the headings if the passage opens its section.
-For a broad question the weight of coverage is 0.8. The weights were set on 180 questions over four collections of documentation.
-BM25 after Robertson and Zaragoza (2009), k1 = 1.2, b = 0.75.
+Words are BM25 over text and headings (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75), as a share of the best passage's.
+Coverage is the share of the question's words, by rarity, that one passage contains with its headings. No passage below ``FLOOR``
+is near the question.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from pipeline.text.ranking.answer_types import kind_match
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
 from pipeline.text.word_frequency import everyday_rarity
 from pipeline.text.word_lists import QUESTION_WORDS
 
-COVERAGE, KINDS, SENTENCE, OPENING = 1.6, 0.2, 0.1, 0.1
-_BROAD_COVERAGE = 0.8  # a passage that answers one part of a broad question need not cover the rest
-BEST = 1.0 + COVERAGE + KINDS + SENTENCE + OPENING
-_READ_BY_SENTENCE = 60  # best passages whose sentences are read: the others cannot become the first
+COVERAGE = 0.5  # weight beside the words
+BEST = 1.0 + COVERAGE
+FLOOR = 0.32  # least coverage of a passage that is near a question: refuses most of 24 questions on other subjects, none of 40
 ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index for the rarity of words
 _K1, _B = 1.2, 0.75
 _PART_WEIGHT = 0.5
-_CHANGE_LOG_PENALTY = 0.15  # does not apply if the question asks for a date or a version
-_HISTORICAL = frozenset({"date", "version"})
-_CHANGE_LOG = re.compile(r"\brelease notes?\b|\bchange ?log\b|\bwhat['’]?s new\b|\bchanges in\b|\brelease \d", re.IGNORECASE)
+
+Weights = tuple[tuple[Term, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StemmedText:
-    """A passage prepared for ranking.
-
-    ``body`` and ``heads`` are the stems of its text and of its headings; ``text`` is as written. ``opens``: it is the first of
-    its section. ``change_log``: its headings are those of a change log.
-    """
+    """A passage prepared for ranking: the stems of its text and of its headings, its text as written, the address of its page."""
 
     body: tuple[str, ...]
     heads: tuple[str, ...]
     text: str
-    opens: bool = False
     page: str = ""
-    change_log: bool = False
 
     @classmethod
-    def of(cls, text: str, headings: str, language: str, *, opens: bool = False, page: str = "") -> StemmedText:
+    def of(cls, text: str, headings: str, language: str, *, page: str = "") -> StemmedText:
         """Return the passage made from plain texts in ``language`` (Snowball's name)."""
-        change_log = is_change_log(headings)
-        return cls(tuple(stems(text, language)), tuple(stems(headings, language)), text, opens, page, change_log)
+        return cls(tuple(stems(text, language)), tuple(stems(headings, language)), text, page)
 
-
-def is_change_log(headings: str) -> bool:
-    """Return whether ``headings`` are those of a change log, which describes the past and seldom answers a question."""
-    return _CHANGE_LOG.search(headings) is not None
+    @property
+    def held(self) -> frozenset[str]:
+        """All its stems, those of its headings too."""
+        return frozenset((*self.body, *self.heads))
 
 
 def statistics_of(texts: Sequence[StemmedText], language: str = "") -> TermStatistics:
     """Return the term statistics of these passages, for use where there is no index."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update({*text.body, *text.heads})
+        counts.update(text.held)
     total = len(texts) or 1
     return TermStatistics(
         language=language,
@@ -88,15 +74,12 @@ def rarity(stem: str, known: TermStatistics) -> float:
 
 
 def importance(query: ParsedQuestion, known: TermStatistics) -> dict[str, float]:
-    """Return the weight of each stem of the question: word weight times rarity; a compound's parts count half."""
+    """Return the weight of each stem of the question: word weight times rarity; an identifier's parts count half."""
     found = {term.stem: term.weight * rarity(term.stem, known) for term in query.terms}
     for term in query.terms:
         for part in term.parts:
             found.setdefault(part, _PART_WEIGHT * term.weight * rarity(part, known))
     return found
-
-
-Weights = tuple[tuple[Term, float], ...]
 
 
 def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
@@ -108,14 +91,8 @@ def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
     return tuple((term, term.weight * _term_rarity(term, known)) for term in query.terms)
 
 
-def coverage(weights: Weights, held: Container[str]) -> float:
-    """Return the share, 0 to 1, of the question's words, by weight and rarity, that a text with the stems ``held`` contains."""
-    total = sum(weight for _, weight in weights)
-    return sum(weight for term, weight in weights if term.is_in(held)) / total if total else 0.0
-
-
 def _term_rarity(term: Term, known: TermStatistics) -> float:
-    """Return a word's rarity; an unknown compound is as rare as its rarest part."""
+    """Return a word's rarity; an unknown identifier is as rare as its rarest part."""
     if known.counts.get(term.stem) or not term.parts:
         found = rarity(term.stem, known)
     else:
@@ -125,45 +102,27 @@ def _term_rarity(term: Term, known: TermStatistics) -> float:
     return min(found, everyday_rarity(term.word, known.language or DEFAULT_LANGUAGE))
 
 
+def coverage(weights: Weights, held: Container[str]) -> float:
+    """Return the share, 0 to 1, of the question's words, by weight and rarity, that a text with the stems ``held`` contains."""
+    total = sum(weight for _, weight in weights)
+    return sum(weight for term, weight in weights if term.is_in(held)) / total if total else 0.0
+
+
+def best_coverage(query: ParsedQuestion, texts: Iterable[StemmedText], known: TermStatistics) -> float:
+    """Return the largest coverage that one of the passages has of the question; 0 without passages."""
+    weights = term_weights(query, known)
+    return max((coverage(weights, text.held) for text in texts), default=0.0)
+
+
 def scores(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[float]:
     """Return a score for each passage, 0 to ``BEST``, relative to the best of them."""
     wanted, weights = importance(query, known), term_weights(query, known)
     plain = [_bm25(wanted, text.body, known.body_stems) + _bm25(wanted, text.heads, known.heading_stems) for text in texts]
     best = max(plain, default=0.0) or 1.0
-    found = [
-        strength / best + _bonus(query, weights, text) if strength else 0.0 for strength, text in zip(plain, texts, strict=True)
+    return [
+        strength / best + COVERAGE * coverage(weights, text.held) if strength else 0.0
+        for strength, text in zip(plain, texts, strict=True)
     ]
-    for place in _best_places(found) if query.kinds else ():
-        found[place] += SENTENCE * _sentence_match(query, weights, texts[place])
-    return found
-
-
-def _best_places(found: Sequence[float]) -> list[int]:
-    ranked = sorted(range(len(found)), key=lambda place: (-round(found[place], 9), place))
-    return [place for place in ranked[:_READ_BY_SENTENCE] if found[place] > 0]
-
-
-def _sentence_match(query: ParsedQuestion, weights: Weights, text: StemmedText) -> float:
-    """Return the share of the answer types that the sentence which covers most of the question contains."""
-    heads = frozenset(text.heads)
-    sentences = _stemmed_sentences(text.text, query.language)
-    best = max(sentences, key=lambda sentence: coverage(weights, heads | sentence[1]), default=None)
-    return kind_match(query.kinds, best[0]) if best else 0.0
-
-
-@lru_cache(maxsize=4_096)
-def _stemmed_sentences(text: str, language: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the sentences of a passage with their stems; cached, as a passage is ranked for several questions and steps."""
-    return tuple((sentence, frozenset(stems(sentence, language))) for sentence in split_sentences(text))
-
-
-def _bonus(query: ParsedQuestion, weights: Weights, text: StemmedText) -> float:
-    heads = frozenset(text.heads)
-    opening = coverage(weights, heads) if text.opens else 0.0
-    penalty = _CHANGE_LOG_PENALTY if text.change_log and not _HISTORICAL.intersection(query.kinds) else 0.0
-    held = heads.union(text.body)
-    weight = _BROAD_COVERAGE if query.broad else COVERAGE
-    return weight * coverage(weights, held) + KINDS * kind_match(query.kinds, text.text) + OPENING * opening - penalty
 
 
 def _bm25(wanted: Mapping[str, float], held: Sequence[str], average: float) -> float:

@@ -14,7 +14,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import clean
 from pipeline.vault import load
-from pipeline.vault.mornings.entries import lacking_words, news_words, standing_words
+from pipeline.vault.mornings.entries import news_words, standing_words
 from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt
 from pipeline.vault.output import formatting
 from pipeline.vault.paths import Names
@@ -126,8 +126,6 @@ def _report(one: Told, place_of: Callable[[Card], str]) -> Iterator[str]:
     learnt = one.card.learnt if one.card else None
     if one.card is None or learnt is None:
         return
-    if lacking := lacking_words(learnt.missing, learnt.passing):
-        yield from _inside(lacking)
     if learnt.answer:
         yield from _inside(learnt.answer.text)
     if facts := _facts(learnt):

@@ -37,8 +37,7 @@ class Entry:
     """The latest report on a question, in short. ``first`` is the answer, ``at`` when the report was finished.
 
     ``standing`` says how many independent sources state the answer, ``news`` what changed since the report before ("" for the
-    first), ``missing`` what no source mentions. ``question`` is one open question, ``more_questions`` counts the others;
-    ``earlier`` counts the earlier reports.
+    first). ``question`` is one open question, ``more_questions`` counts the others; ``earlier`` counts the earlier reports.
     """
 
     report: Link
@@ -48,7 +47,6 @@ class Entry:
     standing: str
     disputed: bool
     news: str
-    missing: str
     dispute: ShortDispute | None
     more_disputes: int
     question: str
@@ -67,7 +65,6 @@ def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
         standing=standing_words(learnt) if learnt else "",
         disputed=learnt is not None and learnt.disputed,
         news=news_words(learnt.news) if learnt and learnt.news else "",
-        missing=lacking_words(learnt.missing, learnt.passing) if learnt else "",
         dispute=_dispute(model, learnt.dispute) if learnt and learnt.dispute else None,
         more_disputes=max(0, card.disagreements - 1),
         question=next(iter(card.open), ""),
@@ -111,23 +108,6 @@ def _lost_words(paths: tuple[str, ...]) -> str:
     more = len(paths) - MOST_LOST
     named = ", ".join(one_line(path, 80) for path in paths[:MOST_LOST]) + (f" and {more:,} more" if more > 0 else "")
     return f"a source of the last report is gone: {named}" if len(paths) == 1 else f"sources of the last report are gone: {named}"
-
-
-def lacking_words(missing: tuple[str, ...], passing: tuple[str, ...]) -> str:
-    """Return what a report's sources do not say, as sentences; "" if they say everything."""
-    return " ".join(filter(None, (passing_words(passing, "The sources"), missing_words(missing))))
-
-
-def passing_words(passing: tuple[str, ...], sources: str) -> str:
-    """Return the sentence on the names that ``sources`` mention only in passing, or ""."""
-    named = formatting.joined([f"“{word}”" for word in passing], "and")
-    return f"{sources} do not say: they mention {named} only in passing." if passing else ""
-
-
-def missing_words(missing: tuple[str, ...]) -> str:
-    """Return which words of the question nothing mentions; "" for none."""
-    named = formatting.joined([f"“{word}”" for word in missing], "or")
-    return f"No passage mentions {named} together with the rest." if missing else ""
 
 
 def _dispute(model: VaultModel, dispute: Dispute) -> ShortDispute:

@@ -9,13 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.domain.findings import news_of, origin_of, shown_sources, standings
-from pipeline.domain.not_found_gate import query_of, survey_statistics
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Contradiction, Sentence, SourceChange, ValidatedFact
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.answers.answer_run import SourcePassage
-from pipeline.text.ranking.answers.short_answer import short_answer
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
 from pipeline.vault.output import formatting
@@ -82,15 +79,12 @@ class News:
 class Learnt:
     """A report in short. ``sources`` counts the independent sources that state the answer; ``disputed``: another denies it.
 
-    ``missing`` are words of the question that no passage mentions together with the rest, ``passing`` names that are mentioned
-    only in passing. ``news`` is None for the first report on a question.
+    ``news`` is None for the first report on a question.
     """
 
     answer: CitedText | None
     sources: int
     disputed: bool
-    missing: tuple[str, ...]
-    passing: tuple[str, ...]
     dispute: Dispute | None
     news: News | None
 
@@ -107,8 +101,6 @@ def learnt_of(state: SessionState) -> Learnt | None:
         answer=answer,
         sources=len(_origins(state, facts, entries)),
         disputed=any(entry.standing == "disputed" for entry in entries),
-        missing=report.missing,
-        passing=report.passing,
         dispute=_dispute(state, report.contradictions),
         news=_news(state),
     )
@@ -117,18 +109,12 @@ def learnt_of(state: SessionState) -> Learnt | None:
 def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, Sequence[Sentence]]:
     """Return the answer of a summary of at least one sentence, and the sentences of it that it is from.
 
-    Of written text it is the first sentence that says enough by itself; of quoted passages what answers best, with the
-    citations of these passages.
+    Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage.
     """
     whole = cited_text(state, summary[0])
     if whole.prose:
         return CitedText(one_line(_first_enough(whole.text), LONGEST_ANSWER), whole.cites, prose=True), summary[:1]
-    found = short_answer(
-        [_source_passage(state, one) for one in summary], query_of(state), survey_statistics(state), LONGEST_ANSWER
-    )
-    said = [summary[place] for place in found.places] if found else summary[:1]
-    cites = tuple(dict.fromkeys(cite for one in said for cite in cited_text(state, one).cites))
-    return CitedText(one_line(found.text if found else whole.text, LONGEST_ANSWER), cites), said
+    return CitedText(one_line(whole.text, LONGEST_ANSWER), whole.cites), summary[:1]
 
 
 def _first_enough(text: str) -> str:
@@ -136,14 +122,6 @@ def _first_enough(text: str) -> str:
     while others and (len(first) < _SHORT or first.endswith(":")):
         first = f"{first} {others.pop(0)}"
     return first
-
-
-def _source_passage(state: SessionState, sentence: Sentence) -> SourcePassage:
-    """Return a quoted passage with what is above it in its page."""
-    fact = next((state.facts[name] for name in sentence.facts[:1] if name in state.facts), None)
-    if fact is None:
-        return SourcePassage(sentence.text, "")
-    return SourcePassage(sentence.text, " / ".join(fact.path or (fact.heading,)), fact.opens, fact.lead)
 
 
 def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[ValidatedFact]) -> set[str]:

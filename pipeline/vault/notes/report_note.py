@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
-from pipeline.domain.values import Sentence
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
-from pipeline.vault.mornings.entries import passing_words
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.asked_since import AskedRow, asked_rows
 from pipeline.vault.notes.note_parts import (
@@ -95,7 +93,6 @@ class ReportView:
     query: str
     since: Since | None
     not_found: NotFound | None
-    missing: str
     summary: tuple[Said, ...]
     contents: tuple[Link | str, ...]
     sections: tuple[Part, ...]
@@ -132,7 +129,6 @@ class ReportView:
     derived: bool
 
 
-PARTIAL = "partial"  # the status of a report that answers a part of the question, or says that its sources do not
 _OWN = ("local",)  # the search services if only the user's documents are searched
 _EMPTY = Report("", (), (), (), (), (), (), 0, 0)
 
@@ -163,7 +159,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
         "report",
         loaded.card.report_title,
         own,
-        status=PARTIAL if report.missing or report.passing else state.status,
+        status=state.status,
         topics=state.tags,
         created=loaded.card.reported_at or state.ended_at,
     )
@@ -189,8 +185,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         query=state.query,
         since=since(model, loaded),
         not_found=_not_found(loaded, citer),
-        missing=_missing(loaded, report),
-        summary=citer.passages(shown_summary(report)) if is_passages else tuple(map(citer.sentence, report.summary)),
+        summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
         contents=_contents(titles, shown, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
         disagreements=disagreements,
@@ -243,23 +238,6 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
     if state.status != "not-found":
         return None
     return NotFound(state.end_reason, citer.nearest(nearest_facts(state)), state.query_id, state.config.search == _OWN)
-
-
-def shown_summary(report: Report) -> tuple[Sentence, ...]:
-    """Return the summary, or () if the report opens with what it lacks and its sections have the same passages."""
-    body = {one.text for section in report.sections for paragraph in section.paragraphs for one in paragraph.sentences}
-    lacks = bool(report.missing or report.passing)
-    return () if lacks and body.issuperset(one.text for one in report.summary) else report.summary
-
-
-def _missing(loaded: LoadedSession, report: Report) -> str:
-    """The first sentences of a report whose sources do not answer the whole question; "" if they do."""
-    own = loaded.state.config.search == _OWN
-    found = [passing_words(report.passing, "Your documents" if own else "The sources")] if report.passing else []
-    if report.missing:
-        named = formatting.joined([f"“{word}”" for word in report.missing], "or")
-        found.append(f"No passage {'in your documents' if own else 'that was found'} mentions {named} together with the rest.")
-    return " ".join(found)
 
 
 def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
@@ -16,6 +15,7 @@ from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone,
 from pipeline.domain.steps import Fold
 from pipeline.domain.values import Fact, Hit, Perspective, ResearchConfig
 from pipeline.engine.loop import run_session
+from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research.gathering.context_compression import RECENT, context_of, fold_context
 from pipeline.text.normalise import tokens
 from tests.engine.test_loop import begin
@@ -115,9 +115,9 @@ def test_a_summary_that_is_too_long_is_cut_to_its_limit(summary: str) -> None:
 
 def test_without_a_model_a_fold_is_deep_once_level_0_is_half_full() -> None:
     state = with_iterations(1, context_tokens=320)
-    assert folded(state, ExtractiveReasoner()).mode == "granular"
+    assert folded(state, PassageReasoner()).mode == "granular"
     state.workers["search_0"].levels = ("Valve 9 is said to open at forty degrees in most of the tests.",)
-    event = folded(state, ExtractiveReasoner())
+    event = folded(state, PassageReasoner())
     assert (event.mode, event.level, event.levels[0]) == ("deep", 1, "")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
 from pipeline.domain import fold
 from pipeline.domain.agenda.analysis_agenda import look_ups
@@ -15,6 +14,7 @@ from pipeline.domain.reasoner_questions import Finding, Observation, Observation
 from pipeline.domain.state import Analysis, PageDone, SessionState
 from pipeline.domain.values import Cost, Gap
 from pipeline.ports import Answer, Reasoner
+from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.research.performing import perform
 from pipeline.text.normalise import digest_of, tokens
@@ -73,7 +73,7 @@ def test_no_gap_is_printed_that_a_stored_page_answers() -> None:
 
 def test_without_a_model_a_passage_that_holds_all_names_of_the_gap_answers_it() -> None:
     state = _state([PLANTED[7][0], UNANSWERED[0]], TEXTS)
-    _looked_up(state, ExtractiveReasoner(), TEXTS)
+    _looked_up(state, PassageReasoner(), TEXTS)
     assert [gap.question for gap in open_gaps(state)] == [UNANSWERED[0]]
     assert any("Error code 17 means" in fact.quote for fact in all_facts(state))
 

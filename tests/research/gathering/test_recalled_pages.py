@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.adapters.reasoners.extractive.planned_queries import think
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
@@ -14,6 +13,7 @@ from pipeline.domain.plan import first_plan
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import FinishWorker, Read, SearchFor
 from pipeline.domain.values import EarlierSession, Fact, Hit, Perspective, ResearchConfig
+from pipeline.reasoners.passages import think
 from pipeline.research.gathering.recalled_pages import recalled_pages
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe

@@ -63,4 +63,4 @@ def ranked_page(text: str, language: str = "english") -> list[StemmedText]:
 
 
 def as_ranked(one: Passage, language: str = "english") -> StemmedText:
-    return StemmedText.of(one.body, one.headings, language, opens=one.opens)
+    return StemmedText.of(one.body, one.headings, language)

@@ -28,7 +28,7 @@ WORDS = st.lists(st.sampled_from(PIECES), max_size=30)
 
 
 def _of(words: list[str]) -> StemmedText:
-    return StemmedText.of(" ".join(words[2:]), " ".join(words[:2]), "english", opens=len(words) % 2 == 0)
+    return StemmedText.of(" ".join(words[2:]), " ".join(words[:2]), "english")
 
 
 def test_the_passage_that_speaks_of_all_that_is_asked_is_the_best_and_a_stranger_has_nothing() -> None:
@@ -91,29 +91,9 @@ def test_the_parts_of_a_compound_count_less_than_the_whole() -> None:
     assert found["os.replac"] > found["replac"] > 0
 
 
-def test_a_passage_that_has_the_kind_of_answer_that_is_asked_for_is_the_better_one() -> None:
-    texts = ranked(["The flush of the journal takes 5 ms.", "The flush of the journal takes place."])
-    first, second = scores(parse_question("How long does the flush of the journal take?"), texts, statistics_of(texts))
-    assert first > second
-
-
-def test_a_passage_that_its_own_heading_announces_is_the_better_one() -> None:
-    texts = [StemmedText.of("It takes place at the end.", "Flush", "english", opens=opens) for opens in (True, False)]
-    first, second = scores(parse_question("the flush"), [*texts, *TEXTS], statistics_of([*texts, *TEXTS]))[:2]
-    assert first > second
-
-
-def test_a_number_counts_more_in_the_sentence_about_the_question_than_in_another() -> None:
-    here = "The limit of open ships in the harbour is 40. The weather was fine that day."
-    there = "The limit of open ships in the harbour is high. The weather was fine on 40 days."
-    texts = ranked([there, here])
-    found = scores(parse_question("What is the limit of open ships?"), texts, statistics_of(texts))
-    assert found[1] > found[0]
-
-
 def test_a_word_of_everyday_language_that_no_document_holds_weighs_less_than_a_name() -> None:
     known = TermStatistics(language="english", passages=5_000, counts={"harbour": 50})
     weights = {
         term.word: weight for term, weight in term_weights(parse_question("Do people keep a harbour zorbit?", "english"), known)
     }
-    assert weights["people"] < weights["keep"] < weights["harbour"] < weights["zorbit"]
+    assert max(weights["people"], weights["keep"]) < weights["harbour"] < weights["zorbit"]

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from pipeline.system.files import connect_sqlite
 from pipeline.text.ranking.passages import Passage, passages
-from pipeline.text.ranking.scoring import StemmedText, is_change_log
+from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of, stems
 
-VERSION = "12"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
+VERSION = "13"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 
@@ -33,7 +33,7 @@ CREATE TABLE files (
 );
 CREATE INDEX files_digest ON files (digest);
 CREATE TABLE passages (
-    id INTEGER PRIMARY KEY, url TEXT NOT NULL, path TEXT NOT NULL, anchor TEXT NOT NULL, opens INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY, url TEXT NOT NULL, path TEXT NOT NULL, anchor TEXT NOT NULL,
     lead TEXT NOT NULL, text TEXT NOT NULL, body_stems INTEGER NOT NULL, heading_stems INTEGER NOT NULL
 );
 CREATE INDEX passages_url ON passages (url);
@@ -45,7 +45,7 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 class PassageRow(NamedTuple):
     """A passage's row of the table ``passages``, and that of ``words``; both begin with its number."""
 
-    stored: tuple[int, str, str, str, bool, str, str, int, int]
+    stored: tuple[int, str, str, str, str, str, int, int]
     words: tuple[int, str, str]
 
 
@@ -176,7 +176,7 @@ class Index:
     def _insert(self, files: Sequence[IndexedFile]) -> None:
         self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [file[:8] for file in files])
         rows = sorted((row for file in files for row in file.rows), key=lambda row: row.words[0])
-        self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [row.stored for row in rows])
+        self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row.stored for row in rows])
         self._db.executemany("INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)", [row.words for row in rows])
 
     def optimise(self) -> None:
@@ -221,7 +221,7 @@ class Index:
 
     def _candidate_or_none(self, number: int) -> Candidate | None:
         row = self._db.execute(
-            "SELECT p.id, p.url, f.title, f.published, p.path, p.anchor, p.opens, p.lead, p.text, w.heads, w.body "
+            "SELECT p.id, p.url, f.title, f.published, p.path, p.anchor, p.lead, p.text, w.heads, w.body "
             "FROM passages p JOIN words w ON w.rowid = p.id JOIN files f ON f.url = p.url WHERE p.id = ?",
             (number,),
         ).fetchone()
@@ -251,7 +251,7 @@ def _rows(url: str, found: Sequence[Passage], language: str) -> Iterator[Passage
     for number, one in enumerate(found, start):
         body, heads = stems(one.body, language), headings[one.headings]
         path = _as_json(one.path)
-        stored = (number, url, path, one.anchor, one.opens, one.lead, one.text, len(body), len(heads))
+        stored = (number, url, path, one.anchor, one.lead, one.text, len(body), len(heads))
         yield PassageRow(stored, (number, " ".join(heads), " ".join(body)))
 
 
@@ -259,8 +259,8 @@ def _whole(path: str, lead: str, text: str) -> str:
     return "\n".join(filter(None, (" › ".join(json.loads(path)), lead, text)))
 
 
-def _candidate(row: tuple[int, str, str, str, str, str, int, str, str, str, str]) -> Candidate:
-    number, url, title, published, path, anchor, opens, lead, text, heads, body = row
+def _candidate(row: tuple[int, str, str, str, str, str, str, str, str, str]) -> Candidate:
+    number, url, title, published, path, anchor, lead, text, heads, body = row
     shown = f"{lead}\n{text}" if lead else text
-    ranked = StemmedText(tuple(body.split()), tuple(heads.split()), shown, bool(opens), url, is_change_log(path))
+    ranked = StemmedText(tuple(body.split()), tuple(heads.split()), shown, url)
     return Candidate(number, url, title, published, tuple(json.loads(path)), anchor, text, ranked)

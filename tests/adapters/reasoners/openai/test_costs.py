@@ -12,10 +12,10 @@ import pytest
 
 from pipeline import errors
 from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
-from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.domain.budget import Budget
 from pipeline.domain.values import Cost
+from pipeline.reasoners.passages import PassageReasoner
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, KEY, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, said
 
@@ -152,7 +152,7 @@ def test_reasoners_of_two_queries_charge_their_own_ledgers_and_share_what_they_l
 @pytest.mark.parametrize("name", ["outline", "section", "claim_check"])
 def test_a_spent_budget_still_ends_in_a_report(name: str) -> None:
     model = reasoner_for(Script([said("no json")]), budgets=(Budget(cap_calls=1),))
-    answer = ask(FallbackReasoner(model, ExtractiveReasoner()), QUESTIONS[name])
+    answer = ask(FallbackReasoner(model, PassageReasoner()), QUESTIONS[name])
     assert type(answer.value) is QUESTIONS[name].answer_type
     assert (answer.cost.usd, answer.cost.model) == (0.001, "extractive")
     assert answer.exchange
@@ -161,13 +161,13 @@ def test_a_spent_budget_still_ends_in_a_report(name: str) -> None:
 def test_a_spent_budget_ends_the_gathering() -> None:
     model = reasoner_for(Script([said("x")]), budgets=(Budget(cap_calls=0),))
     with pytest.raises(errors.BudgetSpent):
-        ask(FallbackReasoner(model, ExtractiveReasoner()), QUESTIONS["thought"])
+        ask(FallbackReasoner(model, PassageReasoner()), QUESTIONS["thought"])
 
 
 def test_a_fold_that_the_model_cannot_make_is_made_without_it_but_a_refusal_is_not_hidden() -> None:
-    frugal = FallbackReasoner(reasoner_for(Script([said("no json")])), ExtractiveReasoner())
+    frugal = FallbackReasoner(reasoner_for(Script([said("no json")])), PassageReasoner())
     assert ask(frugal, QUESTIONS["fold"]).cost.usd == pytest.approx(0.002)
-    refused = FallbackReasoner(reasoner_for(Script([httpx.Response(402)])), ExtractiveReasoner())
+    refused = FallbackReasoner(reasoner_for(Script([httpx.Response(402)])), PassageReasoner())
     with pytest.raises(errors.ProviderRefused):
         ask(refused, QUESTIONS["fold"])
 

@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
-from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered
@@ -20,6 +19,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import ProviderRefused
 from pipeline.ports import Reasoner
+from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from tests.adapters.reasoners.openai.kit import Script, reasoner_for, said
 from tests.engine.test_loop import begin
@@ -163,7 +163,7 @@ def test_a_question_has_one_key_in_all_prompts_of_a_session() -> None:
 def test_a_session_whose_budget_is_spent_is_written_without_the_model() -> None:
     script, store = Script([model]), MemoryStore()
     ledger = Budget(cap_calls=9)
-    state = researched(FallbackReasoner(reasoner_for(script, budgets=(ledger,)), ExtractiveReasoner()), store)
+    state = researched(FallbackReasoner(reasoner_for(script, budgets=(ledger,)), PassageReasoner()), store)
     assert state.exhausted == "calls"
     assert state.report is not None
     assert len(script.requests) == 9

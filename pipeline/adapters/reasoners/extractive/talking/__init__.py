@@ -1,1 +1,0 @@
-"""Answers to the questions of a talk, without a model."""

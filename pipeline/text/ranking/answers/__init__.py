@@ -1,1 +1,0 @@
-"""What answers a question in short, and what is lacking for it."""
