@@ -12,7 +12,7 @@ from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import Limits, Query, Queue, Settings
+from pipeline.config.queries.model import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.settings import config_for
 from pipeline.domain.agenda.progress import summary_of
 from pipeline.domain.events import session_events as e
@@ -72,7 +72,7 @@ def bench(
         return desk_for(store, troubled(by_id[state.query_id]))
 
     def config(one: Query) -> ResearchConfig:
-        return config_for(one, work.settings)
+        return config_for(one, replace(work.settings, reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1")))
 
     return Bench(Batch(store, work, step_context, config, context_for(run_id, **context), sessions_at_once=1), store)
 

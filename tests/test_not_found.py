@@ -28,7 +28,7 @@ from tests.vault.builders import Story, Workplace
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
 KAFKA = "  - {query: Which Kafka broker is safe during pregnancy?, id: kafka, mode: fast, tags: [sea]}\n"
-WHY = r"[Nn]one of your 3 documents mentions “\w+”"
+WHY = r"[Nn]othing in your 3 documents is near the question"
 
 
 def space(root: Path, queries: str) -> Path:

@@ -136,7 +136,7 @@ def _within(facts: Sequence[Fact], words: int) -> list[Fact]:
 
 
 def outline(question: q.OutlineQuestion) -> q.Outline:
-    """Return a section for each document with a passage of the body, under its title: the best first, its passages in their order."""
+    """Return a section for each document of the body, under its title: the best first, its passages in their order."""
     words = question.words if parse_question(question.query, question.statistics.language).broad else _NARROW_WORDS
     ranked = chosen_facts(question.query, question.facts, question.statistics, min(words, question.words) + _SUMMARY_WORDS)
     opening = _within(ranked, _SUMMARY_WORDS)
@@ -191,7 +191,7 @@ def fold(question: q.FoldQuestion) -> q.FoldedContext:
 
 
 def check(question: q.ClaimCheckQuestion) -> q.ClaimCheck:
-    """Return one verdict a sentence, then one a heading: supported is a sentence that is in a quote, a heading whose words are."""
+    """Return one verdict a sentence, then one a heading: supported is what the cited quotes hold."""
     facts = {fact.id: fact for fact in question.facts}
     quotes = content_stems(" ".join(fact.quote for fact in question.facts))
     verdicts = [

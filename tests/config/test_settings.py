@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config.queries.model import ModelChoice
 from pipeline.config.settings import Keys, Query, QueryLimits, Settings, config_for, environment, keys_of, load_workspace
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import NoWorkspace, QueueInvalid
@@ -50,9 +51,11 @@ def test_fast_is_one_perspective_one_iteration_and_no_gap_round() -> None:
 
 def test_the_numbers_of_a_query_win_over_its_mode() -> None:
     query = Query(text="a", id="a", line=1, mode="fast", iterations=2, gap_rounds=1, max_workers=3, budget_usd=0.5)
-    config = config_for(query, Settings())
+    config = config_for(query, Settings(reasoner=ModelChoice("qwen3", "http://localhost:11434/v1")))
     assert (config.perspectives, config.iterations, config.gap_rounds) == (1, 2, 1)
     assert (config.max_workers, config.budget_usd) == (3, 0.5)
+    plain = config_for(query, Settings())
+    assert (plain.perspectives, plain.iterations, plain.gap_rounds, plain.budget_usd) == (1, 1, 0, 0.5)  # without a model
 
 
 def test_a_timeout_is_told_in_seconds(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone,
 from pipeline.domain.steps import Fold
 from pipeline.domain.values import Fact, Hit, Perspective, ResearchConfig
 from pipeline.engine.loop import run_session
-from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research.gathering.context_compression import RECENT, context_of, fold_context
 from pipeline.text.normalise import tokens
 from tests.engine.test_loop import begin
@@ -111,14 +110,6 @@ def test_a_summary_that_is_too_long_is_cut_to_its_limit(summary: str) -> None:
     event = folded(with_iterations(1, context_tokens=800), Folder(Journal(), summary=summary))
     assert 0 < event.tokens_after <= 100
     assert event.tokens_after == tokens(event.summary)
-
-
-def test_without_a_model_a_fold_is_deep_once_level_0_is_half_full() -> None:
-    state = with_iterations(1, context_tokens=320)
-    assert folded(state, PassageReasoner()).mode == "granular"
-    state.workers["search_0"].levels = ("Valve 9 is said to open at forty degrees in most of the tests.",)
-    event = folded(state, PassageReasoner())
-    assert (event.mode, event.level, event.levels[0]) == ("deep", 1, "")
 
 
 def test_a_fold_of_an_older_program_is_read_as_one_level() -> None:

@@ -107,26 +107,10 @@ def thought(known: Recalled, pages: tuple[str, ...] = (), earlier: tuple[Fact, .
     return think(q.ThoughtQuestion(**core, summary="", limit=5, recalled=known, pages=pages, earlier=earlier))
 
 
-def test_without_a_model_a_question_that_three_statements_answer_needs_no_search() -> None:
-    urls = ("corpus:a.md", "corpus:b.md", "corpus:c.md")
-    found = thought(recalled(*urls), urls)
-    assert (found.queries, found.reasoning) == ((), "3 pages on which earlier nights found answers: to be read again.")
-    assert thought(recalled(*urls[:2]), urls[:2]).queries == (QUESTION,)
-    assert thought(recalled(*urls)).queries == (QUESTION,)  # none of these pages may be read in this session
-
-
 def test_a_question_that_is_researched_again_is_searched_for_in_full() -> None:
     urls = ("corpus:a.md", "corpus:b.md", "corpus:c.md")
     earlier = Fact(id="f", claim="It is deep.", quote="It is deep.", url=urls[0], digest="0" * 64)
     assert thought(recalled(*urls, fruitless=(QUESTION,)), urls, (earlier,)).queries == (QUESTION,)
-
-
-def test_a_search_that_found_nothing_is_made_again_only_if_there_is_no_other() -> None:
-    assert thought(Recalled(fruitless=(QUESTION,))).queries == (QUESTION,)
-    view = VIEW.model_copy(update={"questions": (QUESTION, "How wide is the harbour?")})
-    core: dict[str, Any] = {"query": QUESTION, "perspective": view, "iteration": 1, "facts": (), "gaps": (), "asked": ()}
-    question = q.ThoughtQuestion(**core, summary="", limit=5, recalled=Recalled(fruitless=(QUESTION,)))
-    assert think(question).queries == ("How wide is the harbour?",)
 
 
 def test_a_poisoned_statement_changes_no_search_and_is_no_evidence() -> None:
