@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import CommandRefused
-from pipeline.system.files import read_text
+from pipeline.errors import CommandRefused, SystemRefused, UsageError
+from pipeline.system import durable_files
+from pipeline.system.files import read_bytes, read_text
+from pipeline.text.normalise import digest_of
 from pipeline.vault.citations.cited_sources import CitedSource, cited_sources
 from pipeline.vault.export.portable import Portable, portable
 from pipeline.wiring.workspace_adapters import report_of, source_notes
+
+_EXPORTS = "exports.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +54,40 @@ def report_document(folder: Path, session: str) -> ExportedReport:
         lambda url: paths.get(url, "").removeprefix("vault/").removesuffix(".md"),
     )
     return ExportedReport(document, str(note.get("created", ""))[:10], PurePosixPath(path).stem)
+
+
+def write_export(folder: Path, place: Path, data: bytes) -> None:
+    """Write a file for the person who asked for it. It replaces only what it wrote there before and nobody has changed since.
+
+    The digests of these files are kept in ``events/local``; without them nothing is replaced.
+
+    Raises:
+        UsageError: another file, a link or a folder is there.
+        SystemRefused: the disk refuses.
+    """
+    place, local, digest = Path(os.path.abspath(place)), folder / "events" / "local", digest_of(data)  # noqa: PTH100 - keeps links
+    made: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        made = dict(json.loads(read_text(local / _EXPORTS)))
+    if os.path.lexists(place) and not _holds(place, {made.get(str(place), ""), digest}):
+        raise UsageError(
+            f"{place} is there already, and this command has not made it, or it was changed since: it was left as it is",
+            hint="give --out another place, or move it away",
+        )
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = place.with_name(f".{digest[:16]}.tmp")
+        temporary.write_bytes(data)
+        temporary.replace(place)
+        made[str(place)] = digest
+        durable_files.replace(local / _EXPORTS, json.dumps(made, indent=1).encode(), local / "tmp")
+    except OSError as error:
+        raise SystemRefused(f"{place} cannot be written: {error.strerror}", hint="give --out another place") from error
+
+
+def _holds(place: Path, digests: set[str]) -> bool:
+    """Whether a regular file, no link, has one of these digests."""
+    try:
+        return digest_of(read_bytes(place, follow=False)) in digests
+    except OSError:
+        return False

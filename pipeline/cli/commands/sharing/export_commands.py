@@ -48,7 +48,7 @@ def export(console: Console, session: str, form: str | None, out: str | None) ->
         put(data.decode().rstrip("\n"))
         return
     place = _place(console.folder, out, note.stem, form, _FORMATS)
-    _write(place, data)
+    export_adapters.write_export(console.folder, place, data)
     value = {"session": name, "format": form, "path": str(place), "bytes": len(data), "quotes": len(note.document.notes)}
     console.data([str(place)], value)
 
@@ -80,7 +80,7 @@ def references(console: Console, session: str | None, everything: bool, form: st
     if not sources:
         console.say("no report cites a source" if not name else f"{name} has no report that cites a source", fg="yellow")
     if out and out != _STDOUT:
-        _write(Path(out), text.encode())
+        export_adapters.write_export(console.folder, Path(out), text.encode())
         console.data([f"{out}: {counted(len(sources), 'source')}"], {"path": out, "format": form, "sources": len(sources)})
     elif console.as_json:
         console.data([], json.loads(text) if form == "csl-json" else {"format": form, "text": text})
@@ -98,13 +98,3 @@ def _place(folder: Path, out: str | None, stem: str, form: str, forms: Mapping[s
         return Path(out)
     suffix = next(suffix for suffix, known in forms.items() if known == form)
     return (Path(out) if out and out != _STDOUT else folder / _FOLDER) / f"{stem}{suffix}"
-
-
-def _write(place: Path, data: bytes) -> None:
-    from pipeline.errors import SystemRefused
-
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
-    except OSError as error:
-        raise SystemRefused(f"{place} cannot be written: {error.strerror}", hint="give --out another place") from error

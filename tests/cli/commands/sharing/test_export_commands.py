@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,48 @@ def test_the_suffix_says_the_format_and_stdout_takes_text(workspace: Path, tmp_p
 def test_a_folder_takes_the_reports_own_name(workspace: Path, tmp_path: Path) -> None:
     assert said(workspace, "export", "harbour", "--format", "markdown", "--out", str(tmp_path)).code == 0
     assert [file.suffix for file in tmp_path.iterdir()] == [".md"]
+
+
+PRECIOUS = (
+    "main.py",
+    "note.md",
+    "queries.yaml",
+    "photo.png",
+    "report.html",
+    "refs.bib",
+    "empty.html",
+    "link.md",
+    "nowhere.md",
+    "pipe.md",
+)
+
+
+@pytest.mark.parametrize("command", [("export", "harbour", "--format", "markdown"), ("references",)])
+def test_nothing_is_written_over_a_file_that_the_command_has_not_made(
+    command: tuple[str, ...], workspace: Path, tmp_path: Path
+) -> None:
+    for name in FILES:
+        (tmp_path / name).write_text(f"{name} of mine")
+    (tmp_path / "empty.html").touch()
+    (tmp_path / "link.md").symlink_to("note.md")
+    (tmp_path / "nowhere.md").symlink_to("gone/away.md")
+    os.mkfifo(tmp_path / "pipe.md")
+    before = [(path, path.lstat().st_ino, path.lstat().st_mtime_ns) for path in sorted(tmp_path.iterdir())]
+    for name in (*FILES, "empty.html", "link.md", "nowhere.md", "pipe.md"):
+        done = said(workspace, *command, "--out", str(tmp_path / name))
+        assert (done.code, done.out) == (2, ""), name
+        assert str(tmp_path / name) in done.err
+    assert [(path, path.lstat().st_ino, path.lstat().st_mtime_ns) for path in sorted(tmp_path.iterdir())] == before
+
+
+def test_an_export_replaces_its_own_file_until_somebody_changes_it(workspace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine.html"
+    for _ in range(2):
+        assert said(workspace, "export", "harbour", "--out", str(out)).code == 0
+    assert said(workspace, "export", "harbour", "--format", "markdown", "--out", str(out)).code == 0
+    out.write_text(out.read_text() + "a word of mine")
+    assert said(workspace, "export", "harbour", "--out", str(out)).code == 2
+    assert "a word of mine" in out.read_text()
 
 
 def test_a_place_that_cannot_be_written_is_told(workspace: Path, tmp_path: Path) -> None:
