@@ -2,8 +2,8 @@
 
 Perspectives and gaps are scripted. All other answers are those of the tests' honest stand-in, made from the prompt's own
 material: it quotes whole sentences of the page, writes sections in the quotes' words and checks sentences by their words. Unlike
-it, this one holds a question open until facts of two sources speak to it, names at most 24 pieces of evidence for a section, and
-ends each new section with a sentence that nothing supports.
+it, this one holds a question open until facts of two sources speak to it, cites several quotes with each sentence, so that all
+evidence of a section fits its words, and ends each new section with a sentence that nothing supports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from tests.standin.prompt import Prompt, read_prompt
 from tests.standin.world import terms
 
 QUERY = "How does PostgreSQL recover after a crash, and how can checkpoints and WAL settings be tuned?"
-_A_SECTION = 24  # pieces of evidence that an outline names for a section
 UNFOUNDED = "Nobody has ever lost a single record under any circumstances."
 
 _VIEWS = {
@@ -105,12 +104,6 @@ def _gaps(prompt: Prompt) -> dict[str, Any]:
     return {"gaps": [{"question": gap, "importance": "high", "reason": "No quote says.", "perspective": ""} for gap in new]}
 
 
-def _outline(prompt: Prompt) -> dict[str, Any]:
-    """Return the honest outline; a section names no more evidence than its words can use."""
-    answer = honest.outline(prompt)
-    return {**answer, "sections": [{**part, "evidence": part["evidence"][:_A_SECTION]} for part in answer["sections"]]}
-
-
 def _claim_check(prompt: Prompt) -> dict[str, Any]:
     """Return the honest verdicts; a heading of the outline claims nothing."""
     headings = {key for key, text in prompt.checked if text.endswith("(a heading over them)")}
@@ -119,11 +112,17 @@ def _claim_check(prompt: Prompt) -> dict[str, Any]:
 
 
 def _section(prompt: Prompt) -> dict[str, Any]:
-    answer = honest.section(prompt)
+    """Return all evidence in few sentences: each is the shortest quote of a run, and cites the run."""
+    words, own = prompt.limit("words", 250), prompt.own
+    each = max(1, -(-sum(len(fact.quote.split()) for fact in own) // max(1, words)))
+    runs = [own[at : at + each] for at in range(0, len(own), each)]
+    told = [
+        {"text": min((fact.quote for fact in run), key=len), "evidence": [fact.key for fact in run], "basis": "quoted"}
+        for run in runs
+    ]
     if UNFOUNDED not in prompt.text:
-        told = answer["paragraphs"][-1]["sentences"]
         told.append({**told[-1], "text": UNFOUNDED})
-    return answer
+    return {"paragraphs": [{"sentences": told[at : at + 4]} for at in range(0, len(told), 4)]}
 
 
 _RULES = {
@@ -132,7 +131,6 @@ _RULES = {
     "evaluation": _evaluation,
     "gaps": _gaps,
     "observation": _observation,
-    "outline": _outline,
     "claim_check": _claim_check,
     "section": _section,
 }

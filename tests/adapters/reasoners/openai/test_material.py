@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,10 +131,31 @@ def test_an_excerpt_never_grows_and_never_fails(text: str, limit: int) -> None:
 def test_evidence_beyond_the_limit_is_left_out_the_least_relevant_first() -> None:
     facts = [kit.FACT_A.model_copy(update={"id": f"f{n}", "relevance": n / 100}) for n in range(100)]
     keys = CitationKeys()
-    shown = evidence(facts, keys, MARKS, 700)
+    shown = evidence(facts, keys, MARKS, 400)
     assert 5 < shown.count("[E") < 15
     assert keys.given("E", ["f99"])
     assert not keys.given("E", ["f0"])
+    assert shown.endswith(f"({100 - shown.count('[E')} more, less relevant, are left out: there is no room for them.)")
+
+
+def test_of_equally_relevant_evidence_the_first_of_each_page_stays() -> None:
+    pages = [kit.FACT_A.model_copy(update={"id": f"{page}{n}", "url": f"corpus:{page}"}) for page in "ab" for n in range(20)]
+    keys = CitationKeys()
+    shown = evidence(pages, keys, MARKS, 400).count("[E")
+    assert 3 < shown < 20
+    first = [f"{page}{n}" for n in range(shown // 2) for page in "ab"]
+    assert len(keys.given("E", first)) == len(first)
+
+
+@pytest.mark.parametrize("name", ["gaps", "outline"])
+def test_every_fact_reaches_the_search_for_gaps_and_the_outline(name: str) -> None:
+    long = "The log holds many records. " * 12
+    facts = tuple(kit.FACT_A.model_copy(update={"id": f"f{n}", "quote": f"{n}. {long}", "question": "Q"}) for n in range(150))
+    script = Script([said(GOOD[name])])
+    ask(reasoner_for(script), QUESTIONS[name].model_copy(update={"facts": facts}))
+    prompt = script.bodies[0]["messages"][1]["content"]
+    assert prompt.count("\n[E") == 150
+    assert "left out" not in prompt
 
 
 @given(st.text(max_size=60))

@@ -18,13 +18,11 @@ from pipeline.domain.reasoner_questions import ObservationQuestion, OthersWork, 
 from pipeline.domain.values import Fact, Perspective
 from pipeline.text.normalise import tokens
 from tests.adapters.reasoners.openai.kit import (
-    CLASH,
     EVALUATION,
     FACT_A,
     FACT_B,
     GOOD,
     OBSERVATION,
-    QUESTIONS,
     THOUGHT,
     VIEW,
     Script,
@@ -160,17 +158,6 @@ def test_the_evidence_of_a_later_evaluation_begins_with_that_of_the_one_before()
     assert len(shown) == 2 * 20
     assert re.findall(r"^\[E\d+\] .*$", late, re.M)[: len(shown)] == shown
     assert "Fact 5 of page 0" in early
-
-
-def test_gaps_and_outline_are_shown_the_best_of_each_page_and_what_contradicts() -> None:
-    facts = _facts(pages=40, each=6)
-    clash = CLASH.model_copy(update={"a": "f0-0", "b": "f1-1"})
-    for asked in (QUESTIONS["gaps"], QUESTIONS["outline"]):
-        prompt = _messages(asked.model_copy(update={"facts": facts, "contradictions": (clash,)}))
-        assert len(re.findall(r"^\[E\d+\] ", prompt, re.M)) == 2 * 40 + 2
-        assert all(f'"Fact {n} of page {page} ' in prompt for page, n in ((0, 0), (1, 1), (39, 5)))
-        few = _messages(asked.model_copy(update={"facts": facts[:30]}))
-        assert len(re.findall(r"^\[E\d+\] ", few, re.M)) == 30
 
 
 def test_an_evaluation_also_says_what_to_search_for_next() -> None:

@@ -6,6 +6,7 @@ shorter one, and a cache can serve it. What is known of the facts otherwise (whi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
@@ -16,7 +17,6 @@ from pipeline.domain.values import Contradiction, Fact, ValidatedFact
 from pipeline.text.normalise import holds_quote, one_line, tokens
 
 _BLOCK = 16  # facts
-_WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
 
 
 def evidence(
@@ -24,18 +24,21 @@ def evidence(
     keys: CitationKeys,
     delimiters: Delimiters,
     limit: int,
-    validated: Sequence[ValidatedFact] = (),
     published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
     """Return the facts in blocks, a line each: ``[E3] "quote" (S1: place; published 2026-03-01; claim: …)``.
 
     The claim, where it is not part of the quote, says what the quote is about. ``published`` gives the dates of pages by address.
-    If the facts exceed ``limit`` tokens, the least relevant ones are left out.
+    If the facts exceed ``limit`` tokens, the least relevant ones are left out, and a line behind the blocks counts them.
     """
-    kept = _within_tokens(facts, {entry.fact_id: str(entry.standing) for entry in validated}, limit)
+    kept = _within_tokens(facts, limit)
     lines = list(_lines(kept, keys, published)) or ["(none)"]
     blocks = (lines[at : at + _BLOCK] for at in range(0, len(lines), _BLOCK))
-    return Material("\n".join(delimiters.block("EVIDENCE", "\n".join(block)) for block in blocks))
+    shown = [delimiters.block("EVIDENCE", "\n".join(block)) for block in blocks]
+    more = len(facts) - len(kept)
+    return Material(
+        "\n".join([*shown, *([f"({more} more, less relevant, are left out: there is no room for them.)"] if more else [])])
+    )
 
 
 def confirmed(validated: Iterable[ValidatedFact], keys: CitationKeys) -> list[str]:
@@ -57,7 +60,7 @@ def group(
 
 def fact_tokens(fact: Fact) -> int:
     """Return an estimate of a fact's tokens in a prompt."""
-    return tokens(fact.quote) + (0 if fact.claim == fact.quote else tokens(fact.claim)) + 60
+    return tokens(fact.quote) + (0 if fact.claim == fact.quote else tokens(fact.claim)) + 25
 
 
 def contradiction_lines(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
@@ -98,12 +101,17 @@ def _lines(
         yield f'[{keys.give("E", fact.id)}] "{" ".join(fact.quote.split())}" ({where})'
 
 
-def _within_tokens(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
-    ranked = sorted(facts, key=lambda fact: (-fact.relevance - _WEIGHT.get(standings.get(fact.id, ""), 0.0), fact.id))
-    kept: set[str] = set()
-    for fact in ranked:
-        limit -= fact_tokens(fact)
+def _within_tokens(facts: Sequence[Fact], limit: int) -> list[Fact]:
+    """Return the most relevant facts, in their order; of equally relevant ones, the first of each page before its second."""
+    places = Counter[str]()
+    order: list[tuple[float, int, int]] = []
+    for place, fact in enumerate(facts):
+        order.append((-fact.relevance, places[fact.url], place))
+        places[fact.url] += 1
+    kept: set[int] = set()
+    for _, _, place in sorted(order):
+        limit -= fact_tokens(facts[place])
         if limit < 0:
             break
-        kept.add(fact.id)
-    return [fact for fact in facts if fact.id in kept]
+        kept.add(place)
+    return [facts[place] for place in sorted(kept)]

@@ -24,7 +24,7 @@ from pipeline.adapters.reasoners.openai.prompting.memory_context import (
     talk_view,
 )
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
-from pipeline.adapters.reasoners.openai.prompting.prompt_parts import LIST_TOKENS, SNIPPET, PromptParts, View, evidence_for
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import SNIPPET, PromptParts, View, evidence_for
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import StandAloneQuestion, TalkQuestion
@@ -95,7 +95,7 @@ def _best(facts: Sequence[Fact], most: int) -> list[Fact]:
     """
     kept: Counter[tuple[str, str]] = Counter()
     best: set[str] = set()
-    for fact in sorted(facts, key=lambda fact: (-fact.relevance, fact.id)):
+    for fact in sorted(facts, key=lambda fact: -fact.relevance):
         kept[fact.url, fact.question] += 1
         if kept[fact.url, fact.question] <= most:
             best.add(fact.id)
@@ -208,17 +208,8 @@ def _cross_check(question: q.CrossCheckQuestion, tools: PromptParts) -> View:
     return {"groups": blocks, "today": question.today}
 
 
-def _surveyed(question: q.GapsQuestion | q.OutlineQuestion) -> Sequence[Fact]:
-    """Return the facts of which gaps and outline are made: all, or the best, those that confirm and those that contradict."""
-    if sum(map(fact_tokens, question.facts)) <= LIST_TOKENS:
-        return question.facts
-    named = {name for pair in question.contradictions for name in (pair.a, pair.b)}
-    named |= {fact.id for fact in _best(question.facts, _SHOWN)}
-    return [fact for fact in question.facts if fact.id in named]
-
-
 def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
-    shown = evidence_for(_surveyed(question), question, tools)
+    shown = evidence_for(question.facts, question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
@@ -229,7 +220,7 @@ def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = evidence_for(_surveyed(question), question, tools)
+    shown = evidence_for(question.facts, question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,

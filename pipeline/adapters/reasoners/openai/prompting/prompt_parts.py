@@ -13,7 +13,6 @@ from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact
 
 SNIPPET = 400  # characters of a hit's snippet
-LIST_TOKENS = 8_000  # of the evidence for gaps and outline; of more, the best of each page on each question is shown
 
 View = dict[str, Any]
 
@@ -28,6 +27,5 @@ class PromptParts:
 
 
 def evidence_for(facts: Sequence[Fact], question: q.Question[Any], tools: PromptParts) -> Material:
-    """Return the list of ``facts``, with what the question knows of them and of their sources."""
-    validated, published = getattr(question, "validated", ()), dict(getattr(question, "published", {}))
-    return evidence(facts, tools.keys, tools.delimiters, tools.limit, validated, published)
+    """Return the list of ``facts``, with what the question knows of their sources."""
+    return evidence(facts, tools.keys, tools.delimiters, tools.limit, dict(getattr(question, "published", {})))
