@@ -102,12 +102,12 @@ def _remembered(entries: list[tuple[str, Statement]], superseded_in: str, by: st
 
 
 def _added(record: OriginRecord, entry: Yield) -> OriginRecord:
-    sums = {name: getattr(record, name) + getattr(entry, name) for name in ("read", "facts", "cited", "refused")}
+    sums = {name: getattr(record, name) + getattr(entry, name) for name in ("read", "facts", "cited")}
     return record.model_copy(update={**sums, "failed": record.failed + sum(entry.failed.values())})
 
 
 def _sum_of(before: Yield, entry: Yield) -> Yield:
-    counts = ("read", "facts", "cited", "refused", "searches", "hits")
+    counts = ("read", "facts", "cited", "searches", "hits")
     sums = {name: getattr(before, name) + getattr(entry, name) for name in counts}
     failed = {name: before.failed.get(name, 0) + entry.failed.get(name, 0) for name in sorted({*before.failed, *entry.failed})}
     return before.model_copy(update={**sums, "failed": failed, "seconds": round(before.seconds + entry.seconds, 3)})

@@ -62,8 +62,7 @@ class Superseded(Value):
 class Yield(Value):
     """What came of the pages of one ``origin`` (a host, or a document's address) that one search ``provider`` had found.
 
-    ``read`` counts pages, ``failed`` failed reads by class of error, ``refused`` pages that were not admitted. Without an origin
-    the value counts the provider's ``searches``, the ``hits`` they gave, and failed searches. ``seconds`` is the time that reads
+    ``read`` counts pages, ``failed`` failed reads by class of error. Without an origin the value counts the provider's ``searches``, the ``hits`` they gave, and failed searches. ``seconds`` is the time that reads
     or searches took.
     """
 
@@ -73,7 +72,6 @@ class Yield(Value):
     failed: dict[str, int] = Field(default_factory=dict)
     facts: int = 0
     cited: int = 0
-    refused: int = 0
     searches: int = 0
     hits: int = 0
     seconds: float = 0.0
@@ -131,7 +129,6 @@ class OriginRecord(Value):
     failed: int = 0
     facts: int = 0
     cited: int = 0
-    refused: int = 0
     failing: bool = False
 
 
