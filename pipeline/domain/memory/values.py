@@ -62,8 +62,8 @@ class Superseded(Value):
 class Yield(Value):
     """What came of the pages of one ``origin`` (a host, or a document's address) that one search ``provider`` had found.
 
-    ``read`` counts pages, ``failed`` failed reads by class of error. Without an origin the value counts the provider's ``searches``, the ``hits`` they gave, and failed searches. ``seconds`` is the time that reads
-    or searches took.
+    ``read`` counts pages, ``failed`` failed reads by class of error. Without an origin the value counts the provider's
+    ``searches``, the ``hits`` they gave, and failed searches. ``seconds`` is the time that reads or searches took.
     """
 
     origin: str
