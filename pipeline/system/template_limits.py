@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from jinja2.runtime import Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
 TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
@@ -26,15 +27,17 @@ class TooMuch(Exception):
     """A template takes more time, memory or room than a note or page can need."""
 
 
-class Bounded:
-    """A Jinja environment, mixed into one of its own, whose templates cannot calculate for ever: see ``bounded`` for the rest.
+class Bounded(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, whose templates cannot calculate for ever either: see ``bounded`` for the rest.
 
     No signal interrupts the multiplication of very large numbers, so there are none; nor a sum over a very long range.
     """
 
-    sandboxed = True  # so that Jinja asks ``call_binop``; attributes and calls are as free as ever
     intercepted_binops = frozenset({"*", "**"})
-    intercepted_unops: frozenset[str] = frozenset()
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.globals["range"] = _range
 
     def call_binop(self, _context: object, sign: str, left: Any, right: Any) -> Any:
         """Multiply, or raise to a power."""
@@ -44,19 +47,18 @@ class Bounded:
                 raise TooMuch("it works out too large a number")
         return (operator.pow if sign == "**" else operator.mul)(left, right)
 
-    @staticmethod
-    def call(context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
+    def call(self, context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
         """Call what a template calls."""
         if isinstance(called, Macro):  # nearly always; Jinja would ask it three times whether it wants a context
             for name in _VARIABLES:
                 named.pop(name, None)
             return called(context.eval_ctx, *arguments, **named)
-        return context.call(_range if called is range else called, *arguments, **named)
+        return super().call(context, called, *arguments, **named)
 
-    @staticmethod
-    def is_safe_attribute(*_about: object) -> bool:
-        """Allow every attribute: templates are their user's own."""
-        return True
+    def is_safe_attribute(self, value: Any, name: str, found: Any) -> bool:
+        """Allow what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
+        own = type(value).__module__.startswith("pipeline.") and not name.startswith("_")
+        return own or super().is_safe_attribute(value, name, found)
 
 
 def _range(*limits: int) -> range:

@@ -104,8 +104,8 @@ def _in_plain_words(message: str) -> str:
     return _OWN_NAMES.sub("a value", plain)
 
 
-class TemplateEnvironment(Bounded, Environment):
-    """Jinja as all templates use it: bounded, strict about unknown names, nothing computed when compiling."""
+class TemplateEnvironment(Bounded):
+    """Jinja as all templates use it: in its sandbox, bounded, strict about unknown names, nothing computed when compiling."""
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {"undefined": Unknown, "trim_blocks": True, "lstrip_blocks": True}

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Material, harmless
 from pipeline.errors import TemplateInvalid
@@ -70,12 +71,12 @@ class PromptTemplates:
 
 
 @cache
-def _environment_of(folders: tuple[Path, ...]) -> Environment:
+def _environment_of(folders: tuple[Path, ...]) -> ImmutableSandboxedEnvironment:
     """Return one environment for the same folders, so that a template is compiled once; Jinja reloads a changed file."""
-    return Environment(
+    return ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - prompts are no HTML; ``_printed`` guards what is printed
+        autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_printed,
