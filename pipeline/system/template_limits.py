@@ -55,10 +55,10 @@ class Bounded(ImmutableSandboxedEnvironment):
             return called(context.eval_ctx, *arguments, **named)
         return super().call(context, called, *arguments, **named)
 
-    def is_safe_attribute(self, value: Any, name: str, found: Any) -> bool:
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Allow what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
-        own = type(value).__module__.startswith("pipeline.") and not name.startswith("_")
-        return own or super().is_safe_attribute(value, name, found)
+        own = type(obj).__module__.startswith("pipeline.") and not attr.startswith("_")
+        return own or super().is_safe_attribute(obj, attr, value)
 
 
 def _range(*limits: int) -> range:
