@@ -113,6 +113,9 @@ def _null(_name: str) -> None:
 
 
 _LENIENT = json.JSONDecoder(parse_int=_integer_or_null, parse_float=_float_or_null, parse_constant=_null)
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
+_DECODER, RAW_LINES = (  # the second takes line breaks inside strings, which models write
+    json.JSONDecoder(
+        strict=strict, object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
+    )
+    for strict in (True, False)
 )

@@ -68,7 +68,7 @@ _FORMAT = re.compile(r"response_format|json_schema|json_object|json mode|structu
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The text of a model's reply. ``unusable`` says why it cannot be parsed, if that is already known."""
+    """The text of a model's reply. ``unusable`` says why there is no answer, if the text, perhaps "", has none."""
 
     text: str
     unusable: str = ""
@@ -293,10 +293,18 @@ def _meaning_of_message(message: Mapping[str, Any], finish: object, hide: Hide) 
     if isinstance(refusal, str) and refusal.strip():
         return Withheld(f"the model refuses: {hide(one_line(refusal))}")
     if finish == "tool_calls" or message.get("tool_calls"):
-        return Content("", unusable=_TOOL)
+        return Content(_arguments_of(message.get("tool_calls")), unusable=_TOOL)
     if not content.strip():
         return _content_of_thoughts(message)
     return Content(content)
+
+
+def _arguments_of(calls: object) -> str:
+    """Return the arguments of the first call, in which some models give their answer; "" if there are none."""
+    first = calls[0] if isinstance(calls, list) and calls else None
+    called = first.get("function") if isinstance(first, dict) else None
+    given = called.get("arguments") if isinstance(called, dict) else None
+    return given if isinstance(given, str) else ""
 
 
 def _text_of(content: object) -> str:
@@ -312,6 +320,6 @@ def _content_of_thoughts(message: Mapping[str, Any]) -> Content:
     """Return the answer that some servers put where the thoughts belong; it is checked like any other."""
     for name in ("reasoning_content", "reasoning"):
         thought = message.get(name)
-        if isinstance(thought, str) and thought.strip().startswith("{"):
-            return Content(thought)
+        if isinstance(thought, str) and "{" in thought:
+            return Content(thought, unusable=_EMPTY)
     return Content("", unusable=_EMPTY)

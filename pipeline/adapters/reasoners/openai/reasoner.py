@@ -204,9 +204,10 @@ class _ModelAttempt:
 
     def value(self, found: Content) -> Value:
         """Return the answer in the reply. Raises ``UnusableReply`` if there is none."""
-        if found.unusable:
-            raise UnusableReply(found.unusable)
-        return answer_of(self.question, parse_reply(found.text, WIRES[self.question.name]), self.keys)
+        try:
+            return answer_of(self.question, parse_reply(found.text, WIRES[self.question.name]), self.keys)
+        except UnusableReply as error:
+            raise UnusableReply(found.unusable or str(error)) from None
 
     def ask_again(self, found: Content, why: str) -> None:
         """Prepare a re-ask: the same prompt, the unusable reply, and the reason ``why``."""

@@ -49,6 +49,18 @@ SERVED: dict[str, Scripted] = {
     "parts with thoughts": said(
         "", choices=[{"message": {"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": JSON}]}}]
     ),
+    "prose around a fence": said(f"Here it is:\n```json\n{JSON}\n```\nI hope that helps."),
+    "prose around": said(f"Sure! {JSON} Done."),
+    "a trailing comma": said(JSON.replace("]}", ",],}")),
+    "Python's constants": said('{"reasoning": "r", "queries": ["None, True, }"], }'),
+    "Python's quotes": said(repr(GOOD["thought"])),
+    "one wrapper more": said({"thought": GOOD["thought"]}),
+    "a list of one": said([GOOD["thought"]]),
+    "a raw line break": said('{"reasoning": "one\ntwo", "queries": ["wal"]}'),
+    "a call in the text": said({"name": "thought", "arguments": GOOD["thought"]}),
+    "arguments of a call in the text": said({"name": "thought", "arguments": JSON}),
+    "arguments of a call": finished("tool_calls", None, tool_calls=[{"function": {"name": "thought", "arguments": JSON}}]),
+    "an answer behind the thoughts": said("", choices=[{"message": {"content": "", "reasoning_content": f"So: {JSON}"}}]),
     "an answer among the thoughts": said("", choices=[{"message": {"content": None, "reasoning_content": JSON}}]),
     "NaN in the envelope": httpx.Response(
         200, content=json.dumps({"choices": [{"message": {"content": JSON}}], "usage": {"cost": 0.001}, "x": math.nan}).encode()
@@ -155,10 +167,8 @@ def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> Non
 
 UNFIT: dict[str, Any] = {
     "prose": "I think that",
-    "a trailing comma": '{"reasoning": "r", "queries": [],}',
     "unquoted keys": '{reasoning: "r", queries: []}',
     "two objects": '{"reasoning": "r", "queries": []}{"reasoning": "r", "queries": []}',
-    "prose around a fence": 'Here:\n```json\n{"reasoning": "r", "queries": []}\n```',
     "duplicate keys": '{"reasoning": "r", "queries": [], "queries": []}',
     "NaN": '{"reasoning": NaN, "queries": []}',
     "a huge number": '{"reasoning": "r", "queries": [' + "9" * 5_000 + "]}",
