@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import DOWN, Again, Failed, Refused, Reply
+from pipeline.adapters.http.strict_json import parse_object
 from pipeline.errors import Malformed
 from pipeline.text.normalise import one_line
 
@@ -133,15 +134,38 @@ Meaning = Content | CutOff | Unparsed | Withheld | TooLong | NoModel | NoCapacit
 def body_of(reply: Reply) -> dict[str, Any]:
     """Return the reply's JSON object, or an empty one if it has none."""
     try:
-        return reply.envelope()
+        return _envelope_of(reply)
     except Malformed:
         return {}
+
+
+def _envelope_of(reply: Reply) -> dict[str, Any]:
+    """Return the reply's JSON object. A stream of events, which nobody asked for, is put together; one without an end is none."""
+    lines = [line.removeprefix(b"data:").strip() for line in reply.body.split(b"\n") if line.startswith(b"data:")]
+    if not lines or reply.body.lstrip()[:1] == b"{":
+        return reply.envelope()
+    chunks = [parse_object(line, lenient=True) for line in lines if line != b"[DONE]"]
+    for chunk in chunks:
+        if chunk.get("error"):
+            return chunk
+    given = [chunk["choices"] for chunk in chunks if isinstance(chunk.get("choices"), list)]
+    said = [choice for choices in given for choice in choices[:1] if isinstance(choice, dict)]
+    ends = [choice["finish_reason"] for choice in said if choice.get("finish_reason")]
+    if not ends:
+        raise Malformed("cut", "the stream has no end")
+    deltas = [choice["delta"] for choice in said if isinstance(choice.get("delta"), dict)]
+    message = {
+        name: "".join(delta[name] for delta in deltas if isinstance(delta.get(name), str))
+        for name in ("content", "reasoning_content", "reasoning", "refusal")
+    }
+    whole: dict[str, Any] = {name: value for chunk in chunks for name, value in chunk.items() if value is not None}
+    return whole | {"choices": [{"finish_reason": ends[-1], "message": message}]}
 
 
 def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
     """Return the meaning of a reply. ``hide`` masks secrets in the server's messages. Never raises."""
     try:
-        body = reply.envelope()
+        body = _envelope_of(reply)
     except Malformed as fault:
         return Again(fault.message) if reply.status < 300 else _meaning_of_status(reply.status, f"status {reply.status}")
     error = _error_in(body, reply.status)

@@ -36,7 +36,16 @@ def test_an_empty_reply_is_asked_for_again_once_and_is_told_so(fault: str) -> No
 JSON = json.dumps(GOOD["thought"])
 
 
+def streamed(*pieces: str, end: str | None = "stop") -> httpx.Response:
+    """The answer as a stream of events, its end and its usage last."""
+    told = [{"model": MODEL, "choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    last: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": end}], "usage": {"cost": 0.001, "prompt_tokens": 9}}
+    events = "".join(f"data: {json.dumps(event)}\n\n" for event in [*told, last])
+    return httpx.Response(200, content=f": ping\n\n{events}data: [DONE]\n\n".encode())
+
+
 SERVED: dict[str, Scripted] = {
+    "a stream of events": streamed(JSON[:9], JSON[9:30], JSON[30:]),
     "thoughts": said(f"<think>\nThe log {{ ... }}.\n</think>\n\n{JSON}"),
     "thoughts without their beginning": said(f"Let me see: {{braces}}.</think>{JSON}"),
     "thoughts in capitals": said(f"[THINK]so[/THINK]{JSON}"),
@@ -79,6 +88,14 @@ def test_what_servers_put_around_an_answer_costs_no_second_call(form: str) -> No
     script, reasoner = thinking(SERVED[form])
     assert ask(reasoner, QUESTIONS["thought"]).value.queries
     assert len(script.requests) == 1
+
+
+def test_the_usage_of_a_stream_is_counted_and_a_stream_without_an_end_is_no_answer() -> None:
+    script, reasoner = thinking(streamed(JSON))
+    assert ask(reasoner, QUESTIONS["thought"]).cost.usd == pytest.approx(0.001)
+    _, reasoner = thinking(streamed(JSON[:20], end=None))
+    with pytest.raises(errors.ResearchError):
+        ask(reasoner, QUESTIONS["thought"])
 
 
 def test_an_answer_may_speak_of_thoughts() -> None:
