@@ -91,7 +91,7 @@ def test_what_servers_put_around_an_answer_costs_no_second_call(form: str) -> No
 
 
 def test_the_usage_of_a_stream_is_counted_and_a_stream_without_an_end_is_no_answer() -> None:
-    script, reasoner = thinking(streamed(JSON))
+    _, reasoner = thinking(streamed(JSON))
     assert ask(reasoner, QUESTIONS["thought"]).cost.usd == pytest.approx(0.001)
     _, reasoner = thinking(streamed(JSON[:20], end=None))
     with pytest.raises(errors.ResearchError):
