@@ -64,15 +64,6 @@ class Memory:
                 sums[entry.origin] = _added(sums.get(entry.origin) or OriginRecord(origin=entry.origin), entry)
         return dict(sorted(sums.items()))
 
-    @cached_property
-    def providers(self) -> dict[str, Yield]:
-        """The sums of each search provider over all sessions: its searches, and what came of the pages that it found."""
-        sums: dict[str, Yield] = {}
-        for _name, entry in self.yields():
-            if entry.provider:
-                sums[entry.provider] = _sum_of(sums.get(entry.provider) or Yield(origin="", provider=entry.provider), entry)
-        return dict(sorted(sums.items()))
-
 
 def remember(events: Iterable[EventBase]) -> Memory:
     """Return the memory that events of any number of streams, in any order, fold to. Events of other types are skipped."""
@@ -104,10 +95,3 @@ def _remembered(entries: list[tuple[str, Statement]], superseded_in: str, by: st
 def _added(record: OriginRecord, entry: Yield) -> OriginRecord:
     sums = {name: getattr(record, name) + getattr(entry, name) for name in ("read", "facts", "cited")}
     return record.model_copy(update={**sums, "failed": record.failed + sum(entry.failed.values())})
-
-
-def _sum_of(before: Yield, entry: Yield) -> Yield:
-    counts = ("read", "facts", "cited", "searches", "hits")
-    sums = {name: getattr(before, name) + getattr(entry, name) for name in counts}
-    failed = {name: before.failed.get(name, 0) + entry.failed.get(name, 0) for name in sorted({*before.failed, *entry.failed})}
-    return before.model_copy(update={**sums, "failed": failed, "seconds": round(before.seconds + entry.seconds, 3)})
