@@ -102,3 +102,16 @@ def test_only_the_command_line_prints_or_exits() -> None:
     beside = {"pipeline.ops.console_output"}
     found = {name for name in TREES if mentions(name) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside
+
+
+def test_no_text_is_measured_by_its_blanks() -> None:
+    """``len(text.split())`` is no count of words: Chinese, Japanese and Thai have no blanks; ``word_count`` is one."""
+    counts = {
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
+        if isinstance(part := node.args[0], ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "split"
+        if not part.args and not part.keywords
+    }
+    assert {name for name in counts if not name.startswith("pipeline.documents.")} <= {"pipeline.text.words"}

@@ -15,7 +15,7 @@ from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import FLOOR, StemmedText, best_coverage, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.stemming import language_of
+from pipeline.text.words import language_of
 
 _NEAREST_FACTS = 3  # facts kept in the event if there is no answer
 

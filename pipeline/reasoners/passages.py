@@ -25,7 +25,7 @@ from pipeline.text.ranking.passages import Passage, passages, text_key, without_
 from pipeline.text.ranking.query_terms import content_stems, parse_question
 from pipeline.text.ranking.scoring import BEST, StemmedText, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.stemming import DEFAULT_LANGUAGE
+from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 A = TypeVar("A", bound=Value)
 
@@ -128,7 +128,7 @@ def _within(facts: Sequence[Fact], words: int) -> list[Fact]:
     """Return the first fact and those after it that fit into ``words`` words in total."""
     taken: list[Fact] = []
     for fact in facts:
-        length = len(f"{fact.lead} {fact.quote}".split())
+        length = word_count(f"{fact.lead} {fact.quote}")
         if not taken or length <= words:
             taken.append(fact)
             words -= length

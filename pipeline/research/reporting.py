@@ -12,6 +12,7 @@ from pipeline.domain.steps import Complete, Fail, MakeReport
 from pipeline.domain.values import Reference, ReportSection, Sentence
 from pipeline.research.claims.checking import report_title, sentences_of, supported_paragraphs, supported_sentences, title_of
 from pipeline.research.step_context import Outcome
+from pipeline.text.words import word_count
 
 _FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
@@ -60,7 +61,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         contradictions=contradictions(state),
         unknowns=open_gaps(state),
         limits=tuple(limits(state)),
-        words=sum(len(part.split()) for part in text),
+        words=sum(map(word_count, text)),
         cut=written - len(top) - len(body),
     )
     return Outcome((report,))

@@ -10,7 +10,7 @@ from pipeline.domain.steps import Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, SourceChange
 from pipeline.text.normalise import holds_quote, normalised
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.stemming import jaccard
+from pipeline.text.words import jaccard
 
 REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of one source if one replaced the other
 

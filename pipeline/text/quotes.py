@@ -85,6 +85,12 @@ class _Words:
 
 def find_quote(text: str, quote: str) -> Span | None:
     """Return the place of ``quote`` in ``text``, with its marks and final stop; None if the text does not contain it."""
+    found = _place_of(text, quote)
+    composed = unicodedata.normalize("NFC", quote)
+    return found if found or composed == quote else _place_of(text, composed)
+
+
+def _place_of(text: str, quote: str) -> Span | None:
     page, wanted = _page_words(text), _words_of(quote.strip().strip("….").strip())
     if not wanted.words:
         return None

@@ -10,6 +10,8 @@ _TOKEN = re.compile(r"\S+")
 _CLOSERS = "\"'”’»)]}*_`“"  # the last one closes in German
 _OPENERS = "\"'“‘«([{*_`„"
 _END_MARKS = ".!?…"
+# Behind the stops of scripts that put no blank there, and the danda of Indic ones: they are never part of an abbreviation.
+_FULL_STOP = re.compile(r"(?<=[。！？।])(?![」』”’）〉》])")
 _LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps the time linear
 _BRACKETED = 400  # characters after which an open bracket no longer prevents the end of a sentence
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
@@ -35,6 +37,10 @@ def points_back(text: str) -> bool:
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of ``text`` in order, each verbatim; together they contain every word of it."""
+    return [sentence for part in _FULL_STOP.split(text) for sentence in _spaced_sentences(part)]
+
+
+def _spaced_sentences(text: str) -> list[str]:
     found: list[str] = []
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
     start, depth, last = -1, 0, len(tokens) - 1

@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from typing import NamedTuple
 
-from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
-from pipeline.text.word_frequency import is_word
-
 # U+2010 is the hyphen of typesetters and of groff; at a line's end it may or may not belong to the word, as "-".
 _HYPHENATED = re.compile(r"([^\W\d_]{1,40})([-\u00ad\u2010])\n[ \t]*([a-zß-öø-ÿ]\w{0,40})(?!\w)")
 _HYPHENS = str.maketrans({"\u2010": "-", "\u2011": "-"})
@@ -83,36 +80,22 @@ def _joined_pages(pages: list[_Page]) -> Iterator[str]:
 def with_whole_words(source: str) -> str:
     """Return ``source`` with the words that were split at the end of a line joined, and with plain hyphens.
 
-    The hyphen is dropped if the document holds the word without it elsewhere, and stays if the document holds the hyphenated
-    word. If it holds neither, the hyphen is dropped from a word of the document's language (through-out), and stays after a
-    common prefix (self-, non-) or between two words of the document or its language (append-only).
+    The hyphen stays if the document holds the hyphenated word, or both of its halves as words, or after a common prefix (self-,
+    non-); else it is dropped.
     """
     plain = source if source.isascii() else source.translate(_HYPHENS)
     if not _HYPHENATED.search(plain):
         return plain
     words = {word.casefold() for word in _WORD.findall(_HYPHENATED.sub(" ", plain))}
     parts = {part for word in words for part in word.split("-")}
-    language = language_of(plain) or DEFAULT_LANGUAGE
-    return _HYPHENATED.sub(lambda cut: _rejoined(cut, words, parts, language), plain)
+    return _HYPHENATED.sub(lambda cut: _rejoined(cut, words, parts), plain)
 
 
-def _rejoined(cut: re.Match[str], words: Set[str], parts: Set[str], language: str) -> str:
+def _rejoined(cut: re.Match[str], words: Set[str], parts: Set[str]) -> str:
     """Return the word that ``cut`` splits; ``words`` are those of the document, ``parts`` also those within compounds."""
     first, second = cut[1].casefold(), cut[3].casefold()
     whole, pair = cut[1] + cut[3], f"{cut[1]}-{cut[3]}"
     if first + second in words or cut[2] == "\u00ad":
         return whole
-    if f"{first}-{second}" in words:
-        return pair
-    if is_word(first + second, language):
-        return whole
-    return pair if second not in _SUFFIXES and _are_two_words(first, second, parts, language) else whole
-
-
-def _are_two_words(first: str, second: str, parts: Set[str], language: str) -> bool:
-    """Return whether both halves are words; a short first half is more often a syllable unless the document has it too."""
-    if second not in parts and not is_word(second, language):
-        return False
-    if first in _PREFIXES or (first in parts and second in parts):
-        return True
-    return len(first) > _LONGEST_SYLLABLE and (first in parts or is_word(first, language))
+    is_pair = f"{first}-{second}" in words or first in _PREFIXES or (first in parts and second in parts)
+    return pair if is_pair and second not in _SUFFIXES else whole

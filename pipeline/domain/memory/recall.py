@@ -21,8 +21,8 @@ from pipeline.domain.memory.fold import Memory, Remembered
 from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement, Solution
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.ranking.rank_fusion import rank_score
-from pipeline.text.stemming import jaccard, stems
 from pipeline.text.times import moment_of, timestamp
+from pipeline.text.words import jaccard, stems
 
 MOST_STATEMENTS, MOST_QUERIES, MOST_SOLUTIONS, MOST_ORIGINS, MOST_OPEN = 40, 10, 10, 20, 10
 MOST_EPISODES = 5

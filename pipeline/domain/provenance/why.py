@@ -13,7 +13,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.stemming import jaccard
+from pipeline.text.words import jaccard
 
 _LEAST_LIKENESS = 0.2  # of the words asked for and a sentence's
 

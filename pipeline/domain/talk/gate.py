@@ -8,7 +8,7 @@ from pipeline.domain.values import EXTRACTIVE
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import FLOOR, best_coverage
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.stemming import language_of
+from pipeline.text.words import language_of
 
 
 def is_answerable(turn: Turn, reasoner: str) -> bool:

@@ -15,7 +15,7 @@ from pipeline.text.quantities.comparison import unsupported_quantity, wrong_arit
 from pipeline.text.quantities.units import unit_named
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import language_of
+from pipeline.text.words import language_of
 
 _MOST_OWN_WORDS = 2  # content words of a title that neither the question nor the evidence uses
 # An example may have figures of its own, which no quote gives; it says that it is one.

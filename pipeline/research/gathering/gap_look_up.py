@@ -15,7 +15,7 @@ from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.ranking.passages import passages
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of, term_weights
-from pipeline.text.stemming import DEFAULT_LANGUAGE
+from pipeline.text.words import DEFAULT_LANGUAGE
 
 _GAP = {"part": "gap", "limit": 5}
 LEAST_COVERAGE = 0.2  # of the gap's words by a passage: below it, the passage is about something else

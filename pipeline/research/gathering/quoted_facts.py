@@ -11,6 +11,7 @@ from pipeline.domain.values import NOT_IN_PAGE, Fact, RejectedFact
 from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line
 from pipeline.text.page_format import blocks
 from pipeline.text.quotes import find_quote
+from pipeline.text.words import word_count
 
 MIN_QUOTE_WORDS = 3  # words
 
@@ -34,7 +35,7 @@ def why_rejected(finding: Finding, text: str) -> str:
     """Return why a finding is rejected as a fact of the page ``text``, or ""."""
     if not finding.claim.strip():
         return "its claim is empty"
-    if len(finding.quote.split()) < MIN_QUOTE_WORDS and len(_own_words(finding, text).split()) < MIN_QUOTE_WORDS:
+    if max(word_count(finding.quote), word_count(_own_words(finding, text))) < MIN_QUOTE_WORDS:
         return f"its quote is shorter than {MIN_QUOTE_WORDS} words"
     if finding.lead.strip() and normalised(clean(finding.lead)) not in _normalised_page(text):
         return "the header or introduction of its quote is not in the page"

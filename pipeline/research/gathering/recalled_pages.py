@@ -13,7 +13,7 @@ from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.ranking.scoring import coverage, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.stemming import stems
+from pipeline.text.words import stems
 
 LOCAL = "local"  # the search whose documents only a session that names it may read
 _ANSWERS_FROM = 0.6  # of the weight of a question's words

@@ -23,6 +23,7 @@ from pipeline.research.step_context import Outcome, charged_to, paid
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.words import word_count
 
 A = TypeVar("A", bound=Value)
 
@@ -193,7 +194,7 @@ def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, .
     """Return the first sentences that have at most ``words`` words together."""
     kept: list[Sentence] = []
     for one in sentences:
-        words -= len(one.text.split())
+        words -= word_count(one.text)
         if words < 0:
             break
         kept.append(one)

@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 from pipeline.text.quantities.amounts import Amount, Quantities, quantities_in
 from pipeline.text.quantities.dates import spans_between
 from pipeline.text.quantities.units import unit_named
-from pipeline.text.stemming import stems
+from pipeline.text.words import stems
 
 _LIKE_A_VERSION = re.compile(r"\d{1,3}\.\d?0")
 _ROUNDED = re.compile(

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.words import word_count
 
 POOL = 150  # ranked passages to select from
 _SEEDS = 2  # best passages of the whole question, and of each part, that are selected first
@@ -85,7 +86,7 @@ def _worth(ranking: Sequence[int], strength: Sequence[float], texts: Sequence[St
 
 
 def _length(text: StemmedText) -> int:
-    return len(text.text.split())
+    return word_count(text.text)
 
 
 def concept_weights(texts: Sequence[StemmedText], known: TermStatistics) -> dict[str, float]:

@@ -16,6 +16,7 @@ from itertools import pairwise, takewhile
 from pipeline.text.model_orders import order_finder
 from pipeline.text.page_format import Block, blocks
 from pipeline.text.sentences import points_back, split_sentences
+from pipeline.text.words import is_unspaced, word_count
 
 USUAL = 80  # words at which a passage is closed
 LARGEST = 130  # words that a passage of several blocks never exceeds
@@ -35,7 +36,6 @@ _IGNORED_SECTIONS = re.compile(
     r"|table of contents|further reading|references|bibliography",
     re.IGNORECASE,
 )
-_UNSPACED_WORD = 40  # average characters a word above which a script is taken to have no spaces
 _UNSPACED = re.compile(r".{1,300}?(?:[。！？；]|\Z)|.{1,300}", re.DOTALL)
 _NOT_ALPHANUMERIC = dict.fromkeys(code for code in range(128) if not chr(code).isalnum())
 _LONGEST_LINE = 4_000  # characters of a line of code that are kept
@@ -123,7 +123,7 @@ def without_open_end(text: str) -> str:
 
 def text_key(body: str, heading: str) -> str:
     """Return the key by which duplicates are found: letters and digits of the passage; of a short one also its heading's."""
-    text = f"{heading if _word_count(body) <= _SHORT else ''} {body}"
+    text = f"{heading if word_count(body) <= _SHORT else ''} {body}"
     plain = text.translate(_NOT_ALPHANUMERIC) if text.isascii() else re.sub(r"[\W_]+", "", text)
     return plain.casefold()
 
@@ -161,10 +161,10 @@ def _ends_in_code(text: str) -> bool:
 def _described_term(head: Block, body: str) -> str:
     """Return the heading if ``body`` makes no sense without it: a question, or a term that its description does not name."""
     name = head.text.strip()
-    if head.level < 2 or _word_count(name) > (_LONGEST_LEAD if _ASKED.match(name) else _LONGEST_TERM):
+    if head.level < 2 or word_count(name) > (_LONGEST_LEAD if _ASKED.match(name) else _LONGEST_TERM):
         return ""
     lacks_it = _TERM.match(name) and not body.startswith(name.split()[0])
-    return name if lacks_it or _ASKED.match(name) or _word_count(body) <= _SHORT else ""
+    return name if lacks_it or _ASKED.match(name) or word_count(body) <= _SHORT else ""
 
 
 def is_open_item(text: str) -> bool:
@@ -222,7 +222,7 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
         lead = {"row": header if previous == "row" else "", "item": opened or introduction, "code": introduction}.get(
             block.kind, ""
         )
-        for piece in _block_parts(block, _end_of(lead) if lead and _word_count(lead) > _LONGEST_LEAD else lead, run):
+        for piece in _block_parts(block, _end_of(lead) if lead and word_count(lead) > _LONGEST_LEAD else lead, run):
             piece.points_back |= _completes(before, previous, block.text)
             yield piece
         previous = block.kind
@@ -241,22 +241,22 @@ def _opened_list(opened: str, before: str) -> str:
 def _run_words(section: Sequence[Block], start: int) -> int:
     """Return the number of words in the adjacent rows or items from ``start`` on."""
     together = takewhile(lambda place: section[place].kind == section[start].kind, range(start, len(section)))
-    return sum(_word_count(section[place].text) for place in together)
+    return sum(word_count(section[place].text) for place in together)
 
 
 def _end_of(lead: str) -> str:
     last = split_sentences(lead)[-1:] or [""]
-    return last[0] if _word_count(last[0]) <= _LONGEST_LEAD else ""
+    return last[0] if word_count(last[0]) <= _LONGEST_LEAD else ""
 
 
 def _block_parts(block: Block, lead: str, run: int) -> Iterator[_Piece]:
-    words = _word_count(block.text)
+    words = word_count(block.text)
     if words <= LARGEST or block.kind == "row":
         refers_back = block.kind == "paragraph" and points_back(block.text)
         yield _Piece(block.kind, _as_in_page(block), words, lead, refers_back, run=run)
         return
     lines = block.text.split("\n") if block.kind == "code" else split_sentences(block.text)
-    glue = "\n" if block.kind == "code" else "" if _is_unspaced(block.text) else " "
+    glue = "\n" if block.kind == "code" else "" if is_unspaced(block.text) else " "
     runs = list(_sentence_runs([piece for line in lines for piece in _line_parts(line)]))
     for number, together in enumerate(runs):
         part = glue.join(together)
@@ -264,7 +264,7 @@ def _block_parts(block: Block, lead: str, run: int) -> Iterator[_Piece]:
             part = ("- " if block.kind == "item" else "```\n") + part
         if block.kind == "code" and number == len(runs) - 1:
             part += "\n```"
-        yield _Piece(block.kind, part, _word_count(part), lead if number == 0 else "", number > 0 and points_back(part), True)
+        yield _Piece(block.kind, part, word_count(part), lead if number == 0 else "", number > 0 and points_back(part), True)
 
 
 def _as_in_page(block: Block) -> str:
@@ -278,7 +278,7 @@ def _sentence_runs(pieces: Sequence[str]) -> Iterator[list[str]]:
     run: list[str] = []
     size = 0
     for piece in pieces:
-        words = _word_count(piece)
+        words = word_count(piece)
         if run and size + words > USUAL and not (points_back(piece) and size + words <= LARGEST):
             yield run
             run, size = [], 0
@@ -288,18 +288,13 @@ def _sentence_runs(pieces: Sequence[str]) -> Iterator[list[str]]:
         yield run
 
 
-def _is_unspaced(text: str) -> bool:
-    """Return whether a text is in a script without spaces between words."""
-    return (text.count(" ") + 1) * _UNSPACED_WORD < len(text)
-
-
 def _line_parts(line: str) -> Iterator[str]:
     """Yield a line that is too long in parts, split at spaces; a script without spaces is split after sentences."""
-    if _word_count(line) <= LARGEST:
+    if word_count(line) <= LARGEST:
         yield line
         return
     parts = line[: _LONGEST_LINE * 100].split(" ")
-    if _is_unspaced(line):
+    if is_unspaced(line):
         yield from (found[0] for found in _UNSPACED.finditer(line[: _LONGEST_LINE * 100]))
         return
     for start in range(0, len(parts), USUAL):
@@ -360,9 +355,3 @@ def _text_of(held: Sequence[_Piece]) -> str:
         run = before.kind == piece.kind and piece.kind in ("item", "row")
         lines += [piece.text] if run else ["", piece.text]
     return "\n".join(lines)
-
-
-def _word_count(text: str) -> int:
-    # In a script without spaces, 12 bytes count as a word.
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return max(len(text.split()), size // 12)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.text.stemming import DEFAULT_LANGUAGE, forms, language_of, words
-from pipeline.text.word_lists import LANGUAGES, LIGHT_WORDS, QUESTION_WORDS
+from pipeline.text.word_lists import LIGHT_WORDS, QUESTION_WORDS
+from pipeline.text.words import DEFAULT_LANGUAGE, forms, language_of, stop_words, words
 
 LIGHT_WEIGHT = 0.5
 MOST_PARTS = 4
@@ -89,8 +89,9 @@ def content_stems(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]
 def _is_question_word(word: str, language: str) -> bool:
     """Return whether a word only asks or joins: an English one in any question, and those of the question's own language."""
     plain = word.lower().replace("’", "'")
-    own = LANGUAGES.get(language, frozenset()) if language != DEFAULT_LANGUAGE else frozenset()
-    return (plain in QUESTION_WORDS or plain in own) and not (word.isupper() and len(word) > 1)
+    return (plain in QUESTION_WORDS or plain in stop_words(language)) and not (
+        word.isascii() and word.isupper() and len(word) > 1
+    )
 
 
 def _parts(text: str, language: str) -> tuple[str, ...]:

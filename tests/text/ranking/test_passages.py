@@ -245,7 +245,7 @@ HOSTILE = {
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of all texts that are measured or split, in characters."""
     lengths: list[int] = []
-    count = module._word_count
+    count = module.word_count
 
     def counting(text: str) -> int:
         lengths.append(len(text))
@@ -255,7 +255,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         lengths.append(len(text))
         return split_sentences(text)
 
-    monkeypatch.setattr(module, "_word_count", counting)
+    monkeypatch.setattr(module, "word_count", counting)
     monkeypatch.setattr("pipeline.text.ranking.passages.split_sentences", splitting)
     return lengths
 

@@ -28,6 +28,7 @@ from pipeline.domain.values import (
     Verdict,
 )
 from pipeline.text.normalise import digest_of, slug
+from pipeline.text.words import word_count
 
 _RELEVANCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
 _CONFIDENCE = {"high": 0.9, "medium": 0.7, "low": 0.5}
@@ -191,7 +192,7 @@ def _section(question: q.SectionQuestion, said: w.SectionWire, keys: CitationKey
         sentences: list[Sentence] = []
         for one in paragraph.sentences:
             sentence = _sentence(one, keys, spoken, paragraph.form)
-            left -= len(sentence.text.split()) + sum(len(cell.split()) for cell in sentence.cells)
+            left -= word_count(sentence.text) + sum(map(word_count, sentence.cells))
             if (sentence.text or sentence.cells) and (left >= 0 or not (sentences or paragraphs)):
                 sentences.append(sentence)
         if sentences:
@@ -289,7 +290,7 @@ def _within(said: Iterable[w.SentenceWire], words: int, keys: CitationKeys, spok
     kept: list[Sentence] = []
     for one in said:
         sentence = _sentence(one, keys, spoken)
-        words -= len(sentence.text.split())
+        words -= word_count(sentence.text)
         if sentence.text and (words >= 0 or not kept):
             kept.append(sentence)
     return tuple(kept)

@@ -14,7 +14,7 @@ from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.rank_fusion import rank_score
 from pipeline.text.ranking.scoring import BEST, importance, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.stemming import language_of
+from pipeline.text.words import language_of
 
 _CANDIDATES = 400
 _MOST_STEMS = 64  # of one query

@@ -1,6 +1,6 @@
 """The passage index of the documents: one SQLite file with FTS5 that can be rebuilt at any time.
 
-Words are stored as stems (``pipeline.text.stemming``), separated by spaces. SQLite finds candidates; Python ranks them. A
+Words are stored as stems (``pipeline.text.words``), separated by spaces. SQLite finds candidates; Python ranks them. A
 passage's number derives from its document's address, so the order of equally good hits does not depend on the order of
 indexing. Batches are inserted in the order of their numbers, because FTS5 flushes its buffer early on numbers out of order.
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple
 from pipeline.system.files import connect_sqlite
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.scoring import StemmedText
-from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of, stems
+from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
-VERSION = "13"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
+VERSION = "14"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 
@@ -37,7 +37,9 @@ CREATE TABLE passages (
     lead TEXT NOT NULL, text TEXT NOT NULL, body_stems INTEGER NOT NULL, heading_stems INTEGER NOT NULL
 );
 CREATE INDEX passages_url ON passages (url);
-CREATE VIRTUAL TABLE words USING fts5 (heads, body, tokenize = "unicode61 remove_diacritics 0 tokenchars '._:/+#-'");
+CREATE VIRTUAL TABLE words USING fts5 (
+    heads, body, tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._:/+#-'"
+);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 """
 

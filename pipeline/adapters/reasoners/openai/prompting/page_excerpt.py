@@ -11,7 +11,7 @@ from pipeline.text.normalise import one_line, tokens
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
+from pipeline.text.words import DEFAULT_LANGUAGE, language_of
 
 OMITTED = "[…]"
 PAGE_TOKENS = 4_000  # of a page in a prompt; a longer one is sent in parts

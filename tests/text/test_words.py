@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.stemming import forms, jaccard, language_of, stems, words
+from pipeline.text.words import forms, jaccard, language_of, stems, word_count, words
 
 
 @pytest.mark.parametrize(
@@ -52,10 +54,34 @@ def test_the_forms_of_a_word_have_one_stem_in_its_language(language: str, one: s
     assert forms(one, language) == forms(other, language)
 
 
-def test_a_script_without_spaces_is_told_by_pairs_of_characters() -> None:
-    assert forms("日本語") == ("日本", "本語")
-    assert forms("日") == ("日",)
-    assert set(forms("日本")) <= set(stems("これは日本語の文です"))
+def test_a_script_without_blanks_gives_pairs_of_signs_each_a_word_of_its_own() -> None:
+    assert words("日本語") == ["日本", "本語"]
+    assert words("日") == ["日"]
+    assert words("PostgreSQL的備份, 5号机") == ["PostgreSQL", "的備", "備份", "5", "号机"]
+    assert set(stems("水深")) <= set(stems("貯水池の水深は四十二メートルです"))
+
+
+def test_letters_keep_their_marks_however_they_are_composed() -> None:
+    hut = "Hütte"
+    assert words(unicodedata.normalize("NFD", hut)) == words(hut) == [hut]
+    assert words("जलाशय की गहराई") == ["जलाशय", "की", "गहराई"]
+    assert stems("ΛΟΓΟΣ", "greek") == stems("λόγος", "greek")
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("The harbour is deep.", 4, 4),
+        ("Der Hafen ist 42 Meter tief.", 6, 6),
+        ("白鹭水库的最大水深是四十二米。", 6, 9),
+        ("貯水池の水深は四十二メートルです。", 6, 10),
+        ("ความลึกของอ่างเก็บน้ำคือสี่สิบสองเมตร", 6, 12),
+        ("저수지의 수심은 사십이 미터이다.", 4, 4),
+        ("", 0, 0),
+    ],
+)
+def test_a_text_has_a_length_in_words_in_every_script(text: str, least: int, most: int) -> None:
+    assert least <= word_count(text) <= most
 
 
 def test_what_is_too_long_to_be_a_word_is_none() -> None:
@@ -87,13 +113,23 @@ def test_capitals_make_no_difference_to_plain_words(text: str) -> None:
         ("Das Protokoll wird auf die Platte geschrieben, bevor es bestätigt wird.", "german"),
         ("Le journal est écrit sur le disque avec les données qui ne sont pas perdues.", "french"),
         ("Журнал не потерян, что и было показано на диске.", "russian"),
+        ("Rezervuarın derinliği çok fazla ve bu yüzden su daha soğuk.", "turkish"),
+        ("白鹭水库的最大水深是四十二米。", "chinese"),
+        ("貯水池の水深は四十二メートルです。", "japanese"),
+        ("저수지의 수심은 사십이 미터이다.", "korean"),
+        ("ความลึกของอ่างเก็บน้ำคือสี่สิบสองเมตร", "thai"),
+        ("जलाशय की गहराई बयालीस मीटर है।", "hindi"),
+        ("عمق الخزان اثنان وأربعون مترا.", "arabic"),
+        ("עומק המאגר הוא ארבעים ושניים מטרים.", "hebrew"),
+        ("Το βάθος της λίμνης είναι σαράντα δύο μέτρα.", "greek"),
+        ("Độ sâu của hồ chứa là bốn mươi hai mét.", "vietnamese"),
     ],
 )
-def test_a_language_is_known_by_its_function_words(text: str, language: str) -> None:
+def test_a_language_is_known_by_its_script_or_its_function_words(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
-@pytest.mark.parametrize("text", ["", "1 2 3", "fsync fdatasync renameat2", "電池 原子"])
+@pytest.mark.parametrize("text", ["", "1 2 3", "fsync fdatasync renameat2"])
 def test_what_has_no_function_words_is_of_no_known_language(text: str) -> None:
     assert language_of(text) == ""
 

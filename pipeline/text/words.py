@@ -1,0 +1,181 @@
+"""Words of every script: how a text is split, stemmed and measured, and in which language it is written.
+
+Words follow Unicode's boundaries (UAX 29) in NFC, with their combining marks; identifiers, versions and hyphenated words stay
+whole. Scripts without blanks give overlapping pairs of signs, each a word of its own, so that a text is found by what it shares
+with a question. Stems are Snowball's (https://snowballstem.org), where it knows the language.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from functools import cache, lru_cache
+from itertools import chain, repeat
+
+import regex
+import Stemmer
+
+from pipeline.text.word_lists import QUESTION_WORDS
+
+DEFAULT_LANGUAGE = "english"
+
+# Scripts that put no blanks between words, as a class for `re`, and how many of their signs make about a word.
+_IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SYLLABLES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+UNSPACED = _IDEOGRAPHS + _SYLLABLES
+_SIGNS_OF_A_WORD = {_IDEOGRAPHS: 2, _SYLLABLES: 4}
+# Hangul has blanks, but its particles are written to the word: pairs find a noun whatever follows it.
+_PAIRED = re.compile(f"[{UNSPACED}\uac00-\ud7af]+")
+_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:(?:[._:/'’+#-]{1,2}|_+)[\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*(?:\+\+|#)?")
+# The same for text in ASCII, in half the time.
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?:[._:/'+#-]{1,2}|_+)[A-Za-z0-9]+)*(?:\+\+|#)?", re.ASCII)
+_VERSION = re.compile(r"[vV]?\d+(?:[.,:]\d+)+|\d+")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+_JOINT = re.compile(r"[._:/'’+#-]+")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\Z", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LONGEST = 60  # characters; a longer "word" is noise
+_SAMPLE = 4_000  # characters of a text from which its language is detected
+_LANGUAGE_SHARE = 0.08  # least share of function words for a language to be detected
+_STEMMERS = threading.local()  # a stemmer must not be used by two threads at once
+# Languages by Snowball's name with the code of their stop words; those that have a script of their own are known by it.
+_CODES = {
+    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt", "dutch": "nl",
+    "swedish": "sv", "danish": "da", "norwegian": "no", "finnish": "fi", "hungarian": "hu", "polish": "pl", "czech": "cs",
+    "romanian": "ro", "turkish": "tr", "vietnamese": "vi", "indonesian": "id", "russian": "ru", "ukrainian": "uk",
+    "greek": "el", "hebrew": "he", "arabic": "ar", "hindi": "hi",
+}  # fmt: skip
+_SCRIPTS = {
+    "japanese": "\u3040-\u30ff", "korean": "\uac00-\ud7af", "chinese": "\u3400-\u4dbf\u4e00-\u9fff", "thai": "\u0e00-\u0e7f",
+    "greek": "\u0370-\u03ff", "hebrew": "\u0590-\u05ff", "hindi": "\u0900-\u097f", "arabic": "\u0600-\u06ff",
+    "vietnamese": "\u1ea0-\u1ef9\u01a1\u01b0", "russian": "\u0400-\u04ff",
+}  # fmt: skip
+_OF_SCRIPT = {name: re.compile(f"[{signs}]") for name, signs in _SCRIPTS.items()}
+_JAPANESE = 0.1  # least share of kana among the signs of a Japanese text, which is mostly Chinese signs
+_VIETNAMESE = 8  # of so many letters one has marks that no other language writes
+
+
+def words(text: str) -> list[str]:
+    """Return the words of ``text`` as written; identifiers, hyphenated words and numbers are not split."""
+    return [word for word in _words(text) if len(word) <= _LONGEST]
+
+
+def stems(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """Return the stems of all words of ``text`` in order; an identifier's parts follow its whole."""
+    return list(chain.from_iterable(map(forms, _words(text), repeat(language))))
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    found: list[str] = _WORD.findall(unicodedata.normalize("NFC", text))
+    return list(chain.from_iterable(map(_pairs, found))) if _PAIRED.search(text) else found
+
+
+def _pairs(word: str) -> list[str]:
+    """Return overlapping pairs of the signs in a word's runs of a script without blanks, and what is between them."""
+    if not _PAIRED.search(word):
+        return [word]
+    found: list[str] = []
+    at = 0
+    for run in _PAIRED.finditer(word):
+        found += [word[at : run.start()]] if run.start() > at else []
+        signs = run[0]
+        found += [signs[place : place + 2] for place in range(len(signs) - 1)] or [signs]
+        at = run.end()
+    return [*found, *([word[at:]] if at < len(word) else [])]
+
+
+def word_count(text: str) -> int:
+    """Return the length of ``text`` in words; two Chinese or Japanese signs, or four Thai ones, count as about a word."""
+    if text.isascii() or not _PAIRED.search(text):
+        return len(text.split())
+    unspaced = sum(-(-len(re.findall(f"[{signs}]", text)) // each) for signs, each in _SIGNS_OF_A_WORD.items())
+    return unspaced + len([word for word in re.sub(f"[{UNSPACED}]+", " ", text).split() if any(map(str.isalnum, word))])
+
+
+def is_unspaced(text: str) -> bool:
+    """Return whether most of a text is in a script without blanks between words."""
+    return not text.isascii() and 2 * len(re.findall(f"[{UNSPACED}]", text)) > len(text)
+
+
+@lru_cache(maxsize=262_144)
+def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return the stems of one written word, that of the whole word first; none for a word of over 60 characters.
+
+    >>> forms("os.replace")
+    ('os.replac', 'os', 'replac')
+    >>> forms("3.11")
+    ('3.11',)
+    """
+    if len(word) > _LONGEST:
+        return ()
+    if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+        return (_stemmed(word.lower(), language),)  # most words: they have no parts
+    plain = _without_accents(_POSSESSIVE.sub("", word))
+    if _VERSION.fullmatch(plain):
+        return (_THOUSANDS.sub("", plain.lstrip("vV")),)
+    parts = [piece for joint in _JOINT.split(plain.replace("_", ".")) for piece in _INNER_CAPITAL.split(joint) if piece]
+    whole = plain.lower()
+    if len(parts) < 2:
+        return (_stemmed(whole, language),) if whole else ()
+    if all(part.isascii() for part in parts) and "." not in whole and not any(part.isdigit() for part in parts):
+        whole = "".join(part.lower() for part in parts)  # ColBERT, col-bert and colbert are one word
+    small = (_stemmed(part.lower(), language) for part in parts if len(part) > 1 or part.isdigit())
+    return tuple(dict.fromkeys([_stemmed(whole, language), *small]))
+
+
+def _without_accents(text: str) -> str:
+    """Return ``text`` without accents, vowel points and other marks that stand above or below, typographic variants unified."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    kept = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    return unicodedata.normalize("NFC", kept).replace("’", "'").replace("ς", "σ")
+
+
+def _stemmed(word: str, language: str) -> str:
+    known: dict[str, Stemmer.Stemmer | None] = _STEMMERS.__dict__
+    if language not in known:
+        # without its cache: forms() has one
+        known[language] = Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
+    stemmer = known[language]
+    return str(stemmer.stemWord(word)) if stemmer else word
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the words of a language that only ask, join or point, in lower case; none for a language that is not known."""
+    if language == DEFAULT_LANGUAGE:
+        return QUESTION_WORDS
+    from stopwordsiso import stopwords  # imported late: its lists are needed for other languages alone
+
+    return frozenset(stopwords(_CODES[language])) if language in _CODES else frozenset()
+
+
+@lru_cache(maxsize=1_024)
+def language_of(text: str) -> str:
+    """Return the language of ``text``, by Snowball's name if it has one, from its script or its function words; "" if unknown."""
+    sample, script = text[:_SAMPLE], ""
+    letters = _LETTERS.findall(sample)
+    if not sample.isascii():
+        counts = {name: len(signs.findall(sample)) for name, signs in _OF_SCRIPT.items()}
+        if counts["japanese"] > _JAPANESE * (counts["japanese"] + counts["chinese"]):
+            counts["japanese"] += counts["chinese"]
+        counts["vietnamese"] *= _VIETNAMESE
+        best = max(counts, key=lambda name: counts[name])
+        script = best if 2 * counts[best] > sum(map(len, letters)) else ""
+        if script not in ("", "russian"):  # other languages write Cyrillic too: their function words tell
+            return script
+    found = Counter(word.lower() for word in letters if len(word) > 1)  # single letters are words of most languages
+    shares = {name: sum(found[word] for word in stop_words(name) & found.keys()) for name in _CODES}
+    best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
+    return best if shares[best] > _LANGUAGE_SHARE * found.total() else script
+
+
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets of stems, 0 to 1; 0 if one is empty."""
+    return len(a & b) / len(a | b) if a and b else 0.0

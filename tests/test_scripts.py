@@ -1,0 +1,124 @@
+"""A sentence and a question in each of twelve languages: the sentence is kept as evidence, and the question finds it."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.reasoner_questions import Finding, ObservationQuestion
+from pipeline.research.gathering.quoted_facts import facts_and_rejected
+from tests.commanding import said
+
+# language: the sentence that answers, two others of its document, the question
+TEXTS = {
+    "zh": (
+        "白鹭水库的最大水深是四十二米。",
+        "水库建于一九五八年。",
+        "岸边有一座小博物馆。",
+        "白鹭水库的最大水深是多少？",
+    ),
+    "ja": (
+        "鷺沼貯水池の最大水深は四十二メートルです。",
+        "堤防は石で造られました。",
+        "駅から歩いて行けます。",
+        "鷺沼貯水池の水深はどのくらいですか？",
+    ),
+    "ko": (
+        "백로 저수지의 최대 수심은 사십이 미터이다.",
+        "둑은 돌로 지었다.",
+        "역에서 걸어갈 수 있다.",
+        "백로 저수지의 수심은 얼마인가?",
+    ),
+    "th": (
+        "อ่างเก็บน้ำนกกระสามีความลึกสูงสุดสี่สิบสองเมตร",
+        "เขื่อนสร้างด้วยหิน",
+        "มีพิพิธภัณฑ์อยู่ริมฝั่ง",
+        "อ่างเก็บน้ำนกกระสามีความลึกเท่าไร",
+    ),
+    "hi": (
+        "बगुला जलाशय की अधिकतम गहराई बयालीस मीटर है।",
+        "बाँध पत्थर से बना है।",
+        "किनारे पर एक संग्रहालय है।",
+        "बगुला जलाशय की गहराई कितनी है?",
+    ),
+    "ar": (
+        "أقصى عمق لخزان البلشون هو اثنان وأربعون مترا.",
+        "بني السد من الحجر.",
+        "يوجد متحف على الضفة.",
+        "ما هو عمق خزان البلشون؟",
+    ),
+    "he": (
+        "העומק המרבי של מאגר האנפה הוא ארבעים ושניים מטרים.",
+        "הסכר בנוי מאבן.",
+        "על הגדה יש מוזיאון קטן.",
+        "מה העומק המרבי של מאגר האנפה?",
+    ),
+    "ru": (
+        "Наибольшая глубина водохранилища Цапля составляет сорок два метра.",
+        "Плотина построена из камня.",
+        "На берегу есть музей.",
+        "Какова глубина водохранилища Цапля?",
+    ),
+    "el": (
+        "Το μέγιστο βάθος της λίμνης Ερωδιός είναι σαράντα δύο μέτρα.",
+        "Το φράγμα είναι από πέτρα.",
+        "Στην όχθη υπάρχει μουσείο.",
+        "Ποιο είναι το βάθος της λίμνης Ερωδιός;",
+    ),
+    "de": (
+        "Die größte Tiefe des Reihersees beträgt zweiundvierzig Meter.",
+        "Der Damm ist aus Stein gebaut.",
+        "Am Ufer steht ein Museum.",
+        "Welche Tiefe hat der Reihersee?",
+    ),
+    "tr": (
+        "Balıkçıl barajının en büyük derinliği kırk iki metredir.",
+        "Set taştan yapılmıştır.",
+        "Kıyıda küçük bir müze var.",
+        "Balıkçıl barajının derinliği nedir?",
+    ),
+    "vi": (
+        "Độ sâu lớn nhất của hồ Diệc là bốn mươi hai mét.",
+        "Đập được xây bằng đá.",
+        "Trên bờ có một bảo tàng nhỏ.",
+        "Hồ Diệc có độ sâu bao nhiêu?",
+    ),
+}
+LANGUAGES = pytest.mark.parametrize("language", TEXTS)
+
+
+@LANGUAGES
+def test_the_sentence_is_evidence_when_a_model_quotes_it_however_it_is_composed(language: str) -> None:
+    answer, *others, asked = TEXTS[language]
+    text = f"# {language}\n\n{others[0]} {answer} {others[1]}\n"
+    question = ObservationQuestion(query=asked, perspectives=(), url="corpus:a.md", title=language, text=text, limit=9)
+    facts, rejected = facts_and_rejected((Finding(claim="42", quote=answer, question=asked),), question, "0" * 64)
+    assert rejected == ()
+    assert facts[0].quote.rstrip(".。।") in answer
+    decomposed = Finding(claim="42", quote=unicodedata.normalize("NFD", answer))
+    assert facts_and_rejected((decomposed,), question, "0" * 64)[1] == ()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scripts")
+    (folder / "corpus").mkdir()
+    for language, (answer, *others, _) in TEXTS.items():
+        pages = {"depth": answer, "dam": others[0], "museum": others[1]}
+        for name, text in pages.items():
+            (folder / "corpus" / f"{language}-{name}.md").write_text(f"# {language} {name}\n\n{text}\n", encoding="utf-8")
+    lines = "".join(f"  - {{query: '{texts[-1]}', id: {language}}}\n" for language, texts in TEXTS.items())
+    (folder / "queries.yaml").write_text(f"queries:\n{lines}", encoding="utf-8")
+    assert said(folder, "run").code in {0, 5}
+    return folder
+
+
+@LANGUAGES
+def test_the_question_finds_it_without_a_model(library: Path, language: str) -> None:
+    (note,) = (
+        path for path in (library / "vault" / "reports").rglob("*.md") if f'"{TEXTS[language][-1]}"' in path.read_text("utf-8")
+    )
+    first = next(line for line in note.read_text("utf-8").splitlines() if line.startswith("> > "))
+    assert TEXTS[language][0].rstrip(".。।") in first
