@@ -13,6 +13,7 @@ from pipeline.text.normalise import clean, holds_quote, normalised
 from pipeline.text.ranking import passages as module
 from pipeline.text.ranking.passages import LARGEST, Passage, passages, without_open_end
 from pipeline.text.sentences import split_sentences
+from pipeline.text.words import word_count
 from tests.text.ranking.pages import Made, pages
 
 
@@ -245,7 +246,7 @@ HOSTILE = {
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of all texts that are measured or split, in characters."""
     lengths: list[int] = []
-    count = module.word_count
+    count = word_count
 
     def counting(text: str) -> int:
         lengths.append(len(text))
