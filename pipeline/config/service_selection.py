@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pipeline import __version__
 from pipeline.config.api_keys import Keys
+from pipeline.config.network import proxy_secrets
 from pipeline.config.queries.model import ModelChoice, Settings
 from pipeline.config.store_address import PASSWORD as DATABASE_PASSWORD
 from pipeline.errors import UsageError
@@ -271,7 +272,7 @@ def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
     """Return every key that is set, also those that the settings name: what is taken out of all that is written."""
     named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
     vectors = settings.embeddings.key if settings.embeddings else ""
-    return keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors]))
+    return (*keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors])), *proxy_secrets(keys))
 
 
 def agent_of(settings: Settings) -> str:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pipeline.config.network import pages_route
 from pipeline.config.queries.model import ModelChoice, Settings
 from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, reasoner_for, secrets_of
 from pipeline.config.settings import Keys, Workspace
@@ -237,7 +238,7 @@ class AdapterFactory:
 
     def _pages(self) -> Fetch:
         if self._web is None:
-            http = _pages_http(self._settings)
+            http = _pages_http(self._settings, self.keys)
             self._closers.append(http.aclose)
             self._web = _web_fetch(http, self._settings, self._kept_pages(), self._extractor)
         return self._web
@@ -253,13 +254,14 @@ def _ledger_of(state: SessionState) -> Budget:
     return Budget(config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=cost_of(state))
 
 
-def _pages_http(settings: Settings) -> HttpClient:
+def _pages_http(settings: Settings, keys: Keys) -> HttpClient:
     """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
     from pipeline.adapters.http.address_guard import AddressGuard
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.http.retry_policy import Policy
 
-    return HttpClient(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=AddressGuard(settings.page_hosts))
+    policy = Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
+    return HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, keys))
 
 
 def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor) -> WebFetch:

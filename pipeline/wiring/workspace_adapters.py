@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pipeline import __version__
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
+from pipeline.config.network import services_route
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
 from pipeline.errors import CorpusUnusable, TemplateInvalid
@@ -109,6 +110,7 @@ def http_of(settings: Settings, keys: Keys) -> HttpClient:
         at_once=settings.limits.concurrency,
         at_once_at=requests_at_once(settings, keys),
         guard=AddressGuard(own_servers(settings, keys)),
+        route=services_route(settings, keys),
     )
 
 

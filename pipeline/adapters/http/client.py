@@ -15,7 +15,8 @@ from pipeline.adapters.http.call_and_reply import DOWN, Again, Call, Failed, Goo
 from pipeline.adapters.http.circuit_breaker import CircuitBreaker
 from pipeline.adapters.http.clock import loop_time
 from pipeline.adapters.http.retry_policy import Policy, longer_wait, retry_after
-from pipeline.adapters.http.transport import Fault, Transport, exchange, guarded_transport
+from pipeline.adapters.http.transport import Fault, GuardedTransport, Transport, exchange
+from pipeline.config.network import Route
 from pipeline.errors import Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 
 Before = Callable[[], Awaitable[None]]
@@ -38,8 +39,8 @@ class HttpClient:
     """Sends calls under one failure policy, with a circuit breaker for each service. Belongs to one event loop.
 
     ``at_once`` bounds the exchanges in progress, ``at_once_at`` those at single services.
-    ``guard`` decides which addresses may be connected to; ``transport`` replaces
-    the network in tests. ``clock`` is monotonic and ``wall`` the time since the epoch, both in seconds.
+    ``guard`` decides which addresses may be connected to, ``route`` through which proxy; ``transport`` replaces the network in
+    tests. ``clock`` is monotonic and ``wall`` the time since the epoch, both in seconds.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class HttpClient:
         at_once: int = 1_000,
         at_once_at: Mapping[str, int] = MappingProxyType({}),
         guard: AddressGuard | None = None,
+        route: Route | None = None,
         transport: Transport | None = None,
         clock: Callable[[], float] = loop_time,
         wall: Callable[[], float] = time.time,
@@ -59,6 +61,7 @@ class HttpClient:
         self._slots = asyncio.Semaphore(at_once)
         self._at_once_at = at_once_at
         self._guard = guard or AddressGuard()
+        self._route = route or Route()
         self._transport = transport
         self._clock = clock
         self._wall = wall
@@ -168,12 +171,14 @@ class HttpClient:
     async def _exchange(self, call: Call, judge: Judge, deadline: float) -> _Outcome:
         try:
             self._guard.check_url(call.target)
-            self._transport = self._transport or guarded_transport(self._guard)
+            self._transport = self._transport or GuardedTransport(self._guard, self._route)
             reply = await exchange(self._transport, call, min(call.deadline_s, deadline - self._clock()), self._clock)
         except AddressRefused as error:
             return _Outcome(Failed(str(error)))
         except Fault as fault:
-            return _Outcome(fault.verdict, lost=int(fault.sent))
+            if fault.sent:
+                return _Outcome(fault.verdict, lost=1)
+            return _Outcome(replace(fault.verdict, why=f"{fault.verdict.why}{self._route.said(call.target)}"))
         try:
             return _Outcome(judge(reply), reply)
         except Malformed as error:

@@ -1,7 +1,7 @@
 """One HTTP exchange over httpx, the only file that imports it; foreign errors are translated here by one table.
 
-Only httpx's transport is used, not its client, so that redirects, cookies, proxies and credentials from the environment have no
-effect, and no addresses are written to a log.
+Only httpx's transport is used, not its client, so that redirects, cookies and credentials from the environment have no effect,
+and no addresses are written to a log. A proxy is used only if the client's route names it.
 """
 
 from __future__ import annotations
@@ -11,21 +11,24 @@ import json
 import logging
 import ssl
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import httpx
 
-from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused
+from pipeline.adapters.http.address_guard import AddressGuard
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Reply
 from pipeline.adapters.http.clock import loop_time
 from pipeline.adapters.http.connection import GuardedBackend
 from pipeline.adapters.http.content_decoding import BodyFault, Decoder
+from pipeline.config.network import Proxy, Route
 
 Transport = httpx.AsyncBaseTransport
 
 _CONNECT_S = 15.0
+_RESOLVE_S = 5.0  # for a name that a proxy will resolve too
 _CONNECTIONS = httpx.Limits(max_connections=200, max_keepalive_connections=20, keepalive_expiry=15.0)
 
 for _name in ("httpx", "httpcore"):
@@ -59,6 +62,7 @@ _FAULT_RULES = (
     _FaultRule((ssl.SSLCertVerificationError,), "its certificate is not valid", passing=False, sent=False),
     _FaultRule((httpx.ConnectTimeout, httpx.PoolTimeout), "the connection timed out", sent=False),
     _FaultRule((httpx.ConnectError,), "no connection could be made", sent=False),
+    _FaultRule((httpx.ProxyError,), "the proxy refuses to connect", sent=False),
     _FaultRule((httpx.TimeoutException, TimeoutError), "no complete reply in time"),
     _FaultRule((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request cannot be sent", False, False),
     _FaultRule((httpx.RemoteProtocolError,), "the connection was cut, or the reply is not HTTP"),
@@ -67,24 +71,58 @@ _FAULT_RULES = (
 )
 
 
-def guarded_transport(guard: AddressGuard) -> Transport:
-    """Return a transport in which ``guard`` checks every connection."""
-    transport = httpx.AsyncHTTPTransport(verify=_certificates(), trust_env=False, limits=_CONNECTIONS, retries=0)
-    # httpx has no public way to set the pool's backend; a test checks that this one is used.
-    transport._pool._network_backend = GuardedBackend(guard)
-    return transport
+class GuardedTransport(Transport):
+    """Connects by the client's route; ``guard`` checks every address, also of what a proxy is asked for."""
+
+    def __init__(self, guard: AddressGuard, route: Route) -> None:
+        self._guard = guard
+        self._route = route
+        self._ways: dict[Proxy | None, httpx.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request directly or through the proxy of its address.
+
+        A name that resolves here to a private address is refused also if a proxy would resolve it; one that nothing here can
+        resolve is left to the proxy.
+        """
+        proxy = self._route.proxy_for(str(request.url))
+        if proxy is not None:
+            port = request.url.port or (443 if request.url.scheme == "https" else 80)
+            with suppress(OSError):  # a time limit that has passed is one too
+                await asyncio.wait_for(self._guard.addresses(request.url.host, port), _RESOLVE_S)
+        return await self._way(proxy).handle_async_request(request)
+
+    def _way(self, proxy: Proxy | None) -> httpx.AsyncHTTPTransport:
+        if proxy not in self._ways:
+            certificates = _certificates(self._route.ca_file)
+            encrypted = certificates if proxy and proxy.address.startswith("https:") else None
+            through = httpx.Proxy(proxy.address, ssl_context=encrypted) if proxy else None
+            way = httpx.AsyncHTTPTransport(verify=certificates, trust_env=False, limits=_CONNECTIONS, retries=0, proxy=through)
+            # httpx has no public way to set the pool's backend; a test checks that this one is used. The user named the proxy.
+            way._pool._network_backend = GuardedBackend(AddressGuard((proxy.origin,)) if proxy else self._guard)
+            self._ways[proxy] = way
+        return self._ways[proxy]
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for way in self._ways.values():
+            await way.aclose()
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
+def _certificates(ca_file: str = "") -> ssl.SSLContext:
     """Read the certificates once for all clients, because it takes tens of milliseconds."""
-    return httpx.create_ssl_context(trust_env=False)
+    found = httpx.create_ssl_context(trust_env=False)
+    if ca_file:
+        found.load_verify_locations(cafile=ca_file)
+    return found
 
 
 async def exchange(transport: Transport, call: Call, within_s: float, clock: Callable[[], float] = loop_time) -> Reply:
     """Send ``call`` once and return the whole reply with its body decoded. Redirects are not followed.
 
     Raises:
+        AddressRefused: the guard refuses the address.
         Fault: there is no complete reply within ``within_s`` seconds, or it exceeds a cap.
     """
     began = clock()
@@ -95,8 +133,6 @@ async def exchange(transport: Transport, call: Call, within_s: float, clock: Cal
                 body = await _body(response, call)
             finally:
                 await response.aclose()
-    except AddressRefused as error:
-        raise Fault(Failed(str(error)), sent=False) from None
     except BodyFault as error:
         raise Fault(Again(str(error)) if error.passing else Failed(str(error)), sent=True) from None
     except Exception as error:

@@ -122,6 +122,8 @@ class Settings:
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
+    ``proxy``: all requests go through it; "": those to models and searches go through that of the environment. ``ca_file``:
+    authorities that vouch for servers beside the usual ones.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
     settings too. ``keep``: how long ``research prune``
     keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
@@ -142,6 +144,8 @@ class Settings:
     page_hosts: tuple[str, ...] = ()
     contact: str = ""
     site_url: str = ""
+    proxy: str = ""
+    ca_file: str = ""
     memory: Literal["on", "off", "model"] = "on"
     keep: Keep = Keep()
     workers: Literal["notes", "folded"] = "notes"

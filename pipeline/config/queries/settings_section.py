@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from pipeline.config.queries.fields import (
@@ -147,6 +148,26 @@ def _address(node: Node, faults: Problems) -> object:
     return None
 
 
+def _proxy(node: Node, faults: Problems) -> object:
+    """Read the address of a proxy. A password in it is refused, and its text is not shown."""
+    found = text(node, faults, "write the address of a proxy: http://proxy.example.org:3128")
+    if found and "@" in found:
+        faults.add(
+            node, "a user or password does not belong here", "write http://HOST:PORT here, and the password in HTTPS_PROXY"
+        )
+        return None
+    return found and _address(node, faults)
+
+
+def _ca_file(node: Node, faults: Problems) -> str | None:
+    wanted = "write the whole path of a file with certificates: /etc/ssl/company.pem"
+    found = text(node, faults, wanted)
+    if found is None or Path(found).expanduser().is_absolute():
+        return found and str(Path(found).expanduser())
+    faults.add(node, f"{shown(found)} is no whole path", wanted)
+    return None
+
+
 def _store(node: Node, faults: Problems) -> str | None:
     """Read ``files`` or a database's address. A password in it is refused, and its text is not shown."""
     found = text(node, faults, "write files, or postgresql://ROLE@HOST/DATABASE")
@@ -241,6 +262,8 @@ _SETTINGS: dict[str, Reader] = {
     "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
     "contact": _contact,
     "site_url": _address,
+    "proxy": _proxy,
+    "ca_file": _ca_file,
     "memory": choice("on", "off", "model"),
     "keep": _keep,
     "machine": machine,

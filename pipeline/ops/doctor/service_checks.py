@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from pipeline.config.api_keys import ENV_FILE, Keys
+from pipeline.config.network import pages_route, services_route
 from pipeline.config.service_selection import (
     LOCAL,
     OPENAI,
@@ -17,7 +18,7 @@ from pipeline.config.service_selection import (
     search_access,
     searches_for,
 )
-from pipeline.config.settings import Query, Workspace
+from pipeline.config.settings import Query, Settings, Workspace
 from pipeline.errors import UsageError
 from pipeline.ops.doctor.finding import Finding, note, ok, problem
 from pipeline.text.redaction import SHORTEST
@@ -33,6 +34,7 @@ def service_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     yield from _reasoner(workspace, keys)
     yield from _search(workspace, keys)
     yield from _embeddings(workspace, keys)
+    yield from _proxies(workspace.queue.settings, keys)
     for query in queries:
         yield from _query(query, workspace, keys)
 
@@ -124,6 +126,22 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
             yield problem("search", f"the key of {name} goes to {access.url} unencrypted", "write https:// in search_urls")
     if not settings.contact and not {"wikipedia", "arxiv", "openalex"}.isdisjoint(choice.names):
         yield note("search", "requests name no contact address", "write contact: you@example.org under settings")
+
+
+def _proxies(settings: Settings, keys: Keys) -> Iterator[Finding]:
+    try:
+        services, pages = services_route(settings, keys), pages_route(settings, keys)
+    except UsageError as error:
+        yield problem("network", error.message, error.hint)
+        return
+    for proxy in dict.fromkeys(services.proxies.values()):
+        whose = "models, searches and pages" if pages.proxies else "models and searches"
+        yield ok("network", f"{whose} are asked through the proxy {proxy.place}, from {proxy.source}")
+    if pages.unused:
+        todo = "if pages can be read no other way, write proxy: http://HOST:PORT under settings"
+        yield note("network", f"pages are read without the proxy of {pages.unused.source}", todo)
+    if services.ca_file:
+        yield ok("network", f"the authorities in {services.ca_file} vouch for servers too")
 
 
 def _query(query: Query, workspace: Workspace, keys: Keys) -> Iterator[Finding]:

@@ -13,7 +13,8 @@ from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused, i
 from pipeline.adapters.http.call_and_reply import Call, judged_by_status
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.http.transport import Fault, exchange, guarded_transport
+from pipeline.adapters.http.transport import Fault, GuardedTransport, exchange
+from pipeline.config.network import Proxy, Route
 from pipeline.errors import ServiceFailed, StepError
 from tests.adapters.http.raw_server import always, raw_server, response
 
@@ -140,9 +141,20 @@ ADDRESSES = [spelling for spelling in SPELLINGS if spelling.startswith("http://"
 def test_the_wall_at_the_connection_stands_alone(spelling: str, canary: socket.socket) -> None:
     """The same addresses, as the system's own resolver reads them, without the check of their spelling."""
     url = spelling.replace("{port}", str(canary.getsockname()[1]))
-    transport = guarded_transport(AddressGuard())
-    with pytest.raises(Fault):
+    transport = GuardedTransport(AddressGuard(), Route())
+    with pytest.raises((Fault, AddressRefused)):
         asyncio.run(exchange(transport, Call("pages", "GET", url), within_s=2))
+    assert connected(canary) == 0
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_no_spelling_of_a_private_address_is_asked_of_a_proxy(spelling: str, canary: socket.socket) -> None:
+    port = canary.getsockname()[1]
+    proxy = Proxy("proxy", f"http://127.0.0.1:{port}")
+    route = Route({"http": proxy, "https": proxy})
+    http = HttpClient(Policy(attempts=1), guard=AddressGuard(resolve=_canary_addresses), route=route)
+    with pytest.raises(ServiceFailed):
+        asyncio.run(http.send(Call("pages", "GET", spelling.replace("{port}", str(port)), deadline_s=2), judged_by_status))
     assert connected(canary) == 0
 
 

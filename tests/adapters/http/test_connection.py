@@ -94,7 +94,7 @@ def twice(base: str, body: bytes, context: ssl.SSLContext | None = None, after: 
 
 @pytest.fixture
 def vouched_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_certificates", lambda: ssl.create_default_context(cafile=str(LOOPBACK)))
+    monkeypatch.setattr(transport, "_certificates", lambda _ca_file: ssl.create_default_context(cafile=str(LOOPBACK)))
 
 
 def test_a_connection_is_kept_for_the_next_call() -> None:

@@ -162,6 +162,15 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  query_limits: {deadline: '06:30'}\nqueries: [a]\n", 2, 18, "is not known", "known are: cost_usd"),
     ("settings:\n  searxng_url: localhost:8888\nqueries: [a]\n", 2, 16, "no web address", "http://"),
     ("settings:\n  search_urls: {bravo: 'http://a'}\nqueries: [a]\n", 2, 17, "is not known", "did you mean brave?"),
+    (
+        "settings:\n  proxy: 'http://me:word@host:1'\nqueries: [a]\n",
+        2,
+        10,
+        "a user or password does not belong here",
+        "HTTPS_PROXY",
+    ),
+    ("settings:\n  proxy: host:3128\nqueries: [a]\n", 2, 10, "no web address", "http://"),
+    ("settings:\n  ca_file: company.pem\nqueries: [a]\n", 2, 12, "is no whole path", "/etc/ssl/company.pem"),
     ("settings:\n  contact: me (at) home\nqueries: [a]\n", 2, 12, "is no address", "you@example.org"),
     (LIST + "- query: a\n  budget_tokens: 1.5\n", 3, 18, "where a number belongs", "whole number"),
 ]

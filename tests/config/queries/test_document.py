@@ -132,6 +132,8 @@ settings:
   searxng_url: http://localhost:8888
   search_urls: {wikipedia: "https://de.wikipedia.org"}
   contact: you@example.org
+  proxy: http://proxy.example.org:3128
+  ca_file: /etc/ssl/company.pem
   prices: {big: {input: 1.25, cached: 0.125, output: 10}, "deepseek/deepseek-chat:free": {input: 0, output: 0}}
   limits: {cost_usd: 2, tokens: 5000000, calls: 900, timeout: 6h}
   query_limits: {cost_usd: 0.5, tokens: 1000000, calls: 200, timeout: 90m}
@@ -149,6 +151,7 @@ queries:
     )
     assert settings.search == ("brave", "searxng", "wikipedia", "local")
     assert (settings.searxng_url, settings.contact) == ("http://localhost:8888", "you@example.org")
+    assert (settings.proxy, settings.ca_file) == ("http://proxy.example.org:3128", "/etc/ssl/company.pem")
     assert settings.search_urls == (("wikipedia", "https://de.wikipedia.org"),)
     assert settings.prices == (("big", Price(1.25, 10, 0.125)), ("deepseek/deepseek-chat:free", Price(0, 0)))
     assert settings.limits == Limits(2, 5_000_000, 900, timedelta(hours=6))

@@ -95,6 +95,14 @@ def test_a_provider_without_its_key_is_a_problem_also_for_a_single_query(folder:
     assert exit_code(found) == 2
 
 
+def test_a_proxy_that_pages_do_not_use_is_worth_a_note_without_its_password(folder: Path) -> None:
+    [finding] = bad(folder, {"HTTPS_PROXY": "http://me:hunter-two@proxy.example.net:3128"})
+    assert (finding.about, finding.text) == ("network", "pages are read without the proxy of HTTPS_PROXY")
+    assert "proxy: http://HOST:PORT under settings" in finding.todo
+    [fault] = bad(folder, {"SSL_CERT_FILE": str(folder / "none.pem")})
+    assert (fault.about, fault.level) == ("network", "problem")
+
+
 def test_a_model_without_caps_or_prices_is_worth_a_note(folder: Path) -> None:
     (folder / "queries.yaml").write_text(
         f"settings: {{reasoner: {{model: m, base_url: 'http://10.0.0.7/v1', key: MY_KEY}}}}\n{QUEUE}"
