@@ -11,7 +11,7 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.agenda.node_agenda import node_ended
 from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, nearest_facts
+from pipeline.domain.findings import by_model, facts_of, nearest_facts
 from pipeline.domain.state import SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
@@ -100,8 +100,7 @@ def _happened_later(event: e.EventBase) -> str:
         case e.WorkerCompleted() | e.WorkerFailed():
             return f"{event.worker_id}: {event.reason}"
         case e.FactsValidated():
-            confirmed = sum(entry.standing == "corroborated" for entry in event.facts)
-            return f"{confirmed} of {counted(len(event.facts), 'fact')} confirmed by another source"
+            return f"{counted(len(event.facts), 'fact')} compared"
         case e.ContradictionsFound():
             return counted(len(event.contradictions), "disagreement")
         case e.AnalysisCompleted():
@@ -245,7 +244,8 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
     yield one_line(state.query, 500)
     yield ""
     yield f"session    {state.id}, version {state.version}, {counted(len(state.runs), 'run')}"
-    yield f"status     {state.status.replace('-', ' ')}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else "")
+    status = "ended" if state.status == "complete" and not by_model(state) else state.status.replace("-", " ")
+    yield f"status     {status}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else "")
     yield f"doing      {_doing(about['doing'], state)}"
     if last_event is not None:
         yield f"last       {last_event.at[:19].replace('T', ' ')}  {last_event.type}  {happened(last_event)}".rstrip()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker, search_nodes, workers_in_order
-from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ValidatedFact
+from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ValidatedFact
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
@@ -187,6 +187,11 @@ def standings(state: SessionState, names: Iterable[str] | None = None) -> dict[s
     return {
         name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
     }
+
+
+def by_model(state: SessionState) -> bool:
+    """Tell whether a model answers the session's questions: without one nothing is called answered or disputed."""
+    return state.config.reasoner != EXTRACTIVE
 
 
 def contradictions(state: SessionState) -> tuple[Contradiction, ...]:

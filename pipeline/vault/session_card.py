@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import counts_of, summary_of
-from pipeline.domain.findings import IterationPages, contradictions, open_gaps, sheet_of, shown_sources
+from pipeline.domain.findings import IterationPages, by_model, contradictions, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
 from pipeline.text.normalise import slug
@@ -69,6 +69,7 @@ class Card(Summary):
     report_title: str
     has_report: bool = False
     disputes: bool = False
+    by_model: bool = True
     workers: tuple[WorkerCard, ...]
     learnt: Learnt | None = None
     open: tuple[str, ...] = ()
@@ -200,22 +201,23 @@ def card_of(state: SessionState, reported_at: str, named: Card) -> Card:
         report_title=_title(state),
         has_report=report is not None,
         disputes=named.disputes,
+        by_model=by_model(state),
         workers=named.workers,
         learnt=learnt_of(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
         pages=counts_of(state)["pages"],
         words=report.words if report else 0,
-        disagreements=len(report.contradictions) if report else 0,
+        disagreements=len(report.contradictions) if report and by_model(state) else 0,
     )
 
 
 def named_card(state: SessionState, taken: Names, workers: Workers = "notes") -> Card:
     """Return a session's card with only what links to it need; its names are claimed from ``taken``.
 
-    ``workers``: whether they have notes, or are folded into the session's.
+    ``workers``: whether they have notes, or are folded into the session's, as they always are without a model.
     """
-    year = paths.in_year(state.started_at)
+    year, own = paths.in_year(state.started_at), workers == "notes" and by_model(state)
     report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id, state.names), state.id)
     session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id, state.names), state.id)
     return Card(
@@ -231,9 +233,10 @@ def named_card(state: SessionState, taken: Names, workers: Workers = "notes") ->
         report_path=report_path if state.report or state.status == "not-found" else "",
         report_title=_title(state),
         has_report=state.report is not None,
-        disputes=bool(state.report and state.report.contradictions),
+        disputes=bool(state.report and state.report.contradictions and by_model(state)),
+        by_model=by_model(state),
         workers=tuple(
-            _worker_card(state, worker, taken) if workers == "notes" else _folded_card(state, worker, session_path)
+            _worker_card(state, worker, taken) if own else _folded_card(state, worker, session_path)
             for worker in workers_in_order(state)
         ),
     )
@@ -308,7 +311,7 @@ class _ReadingBuilder:
 
     @cached_property
     def _pairs(self) -> tuple[Contradiction, ...]:
-        return contradictions(self._state)
+        return contradictions(self._state) if by_model(self._state) else ()
 
     @cached_property
     def _used(self) -> dict[str, set[str]]:

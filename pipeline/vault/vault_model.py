@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import IterationPages, all_facts, all_pages, facts_on, shown_sources, standings
+from pipeline.domain.findings import IterationPages, all_facts, all_pages, by_model, facts_on, shown_sources, standings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.vault.session_card import Card, Reading, linked, readings_of
@@ -70,7 +70,9 @@ class LoadedSession:
 
     @cached_property
     def standings(self) -> dict[str, ValidatedFact]:
-        """The result of cross-checking each fact, by fact id."""
+        """The result of cross-checking each fact, by fact id; what rules once compared without a model does not count."""
+        if not by_model(self.state):
+            return {}
         return standings(self.state, (fact.id for fact in all_facts(self.state, self.pages)))
 
     @cached_property

@@ -122,7 +122,7 @@ class Story:
         )
 
     def begin(self) -> Story:
-        config = ResearchConfig(reasoner=self.say("extractive"), search=(self.say("local"),))
+        config = ResearchConfig(reasoner=self.say("careful-model"), search=(self.say("local"),))
         started = e.ResearchStarted(
             query=self.say(self.query), query_id=self.query_id, config=config, tags=self.tags, previous_session=self.previous
         )

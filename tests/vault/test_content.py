@@ -63,7 +63,6 @@ def test_a_topic_leads_to_the_latest_report_on_each_of_its_questions(tmp_path: P
 def test_a_topic_keeps_what_its_latest_reports_left_open_and_what_they_rest_on(tmp_path: Path) -> None:
     topic = _topics(a_store(), tmp_path)["topics/topic-crash-safety"]
     assert [entry.questions for entry in topic.open] == [("How loud is it?",)]
-    assert topic.to_ask == ('  - "How loud is it?"',)
     assert [(entry.reports, entry.quotes) for entry in topic.sources] == [(1, 2), (1, 1), (1, 1)]
 
 
@@ -113,7 +112,7 @@ def test_a_text_that_is_stored_no_more_is_said_to_be_so(tmp_path: Path) -> None:
 
 def test_a_source_tells_how_its_quotes_fared_in_each_session(tmp_path: Path) -> None:
     fared = _source(a_store(), tmp_path).read_for
-    assert [(entry.taken, entry.borne_out, entry.disputed, entry.cited) for entry in fared] == [(2, 1, 0, 2)] * 2
+    assert [(entry.taken, entry.disputed, entry.cited) for entry in fared] == [(2, 0, 2)] * 2
     assert {len(quote.found_in) for quote in _source(a_store(), tmp_path / "again").quotes} == {2}
 
 
@@ -152,7 +151,7 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
     story.analysed().reported()
     place = Workplace(tmp_path, store)
     place.build()
-    assert "the extractive reasoner (large, small); searched in local" in place.note("reports/").read_text()
+    assert "careful-model (large, small); searched in local" in place.note("reports/").read_text()
 
 
 def test_a_plan_that_waits_for_its_user_says_so_on_its_note_and_on_the_front_page(tmp_path: Path) -> None:

@@ -132,10 +132,10 @@ def _of_paragraph(paragraph: Paragraph, title: str) -> Iterator[Stated]:
 
 
 def _facts(state: SessionState) -> dict[str, Quoted]:
-    known = standings(state)
+    disputed = {name for name, entry in standings(state).items() if entry.standing == "disputed"}
     titles = {page.digest: clean(page.title) for page in state.pages.values()}
     return {
-        name: _quoted(state, fact, titles.get(fact.digest, fact.url), known[name].standing if name in known else "")
+        name: _quoted(state, fact, titles.get(fact.digest, fact.url), "disputed" if name in disputed else "")
         for name, fact in state.facts.items()
     }
 

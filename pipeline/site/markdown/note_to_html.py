@@ -14,7 +14,7 @@ from pipeline.site.paths import block_anchor, heading_anchor
 
 _CONTENTS = {"h2": 2, "h3": 3}
 _QUOTATION_MARKS = "“”„\"' "
-_STANDINGS = ("Confirmed by", "Disputed by")
+_STANDINGS = ("Disputed by",)
 _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
 _SUMMARY, _NO_ANSWER = "abstract", ("question", "Not found")  # callouts that say what a note comes to
 

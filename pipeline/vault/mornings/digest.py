@@ -14,7 +14,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import clean
 from pipeline.vault import load
-from pipeline.vault.mornings.entries import news_words, standing_words
+from pipeline.vault.mornings.entries import done_words, news_words, standing_words
 from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt
 from pipeline.vault.output import formatting
 from pipeline.vault.paths import Names
@@ -102,7 +102,8 @@ def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
 
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
-    counts = [f"{len(digest.of(_ANSWERED))} answered"]
+    ended = digest.of(_ANSWERED)
+    counts = [done_words(sum(one.card is None or one.card.by_model for one in ended), len(ended))]
     counts += [f"{len(found)} not found" for found in [digest.of(_NOT_FOUND)] if found]
     counts += [f"{len(found)} failed" for found in [digest.of("failed")] if found]
     counts += [f"{count} unfinished" for count in [len(digest.open) - len(digest.of("failed"))] if count]
@@ -128,7 +129,7 @@ def _report(one: Told, place_of: Callable[[Card], str]) -> Iterator[str]:
         return
     if learnt.answer:
         yield from _inside(learnt.answer.text)
-    if facts := _facts(learnt):
+    if facts := _facts(one.card, learnt):
         yield from _inside(facts)
     if learnt.news:
         yield from (line for text in learnt.news.added[:2] for line in _item(f"new: {text.text}", "    "))
@@ -139,8 +140,8 @@ def _report(one: Told, place_of: Callable[[Card], str]) -> Iterator[str]:
     yield f"  {clean(place_of(one.card))}"
 
 
-def _facts(learnt: Learnt) -> str:
-    parts = (standing_words(learnt), news_words(learnt.news) if learnt.news else "")
+def _facts(card: Card, learnt: Learnt) -> str:
+    parts = (standing_words(card), news_words(learnt.news) if learnt.news else "")
     return formatting.sentence("; ".join(filter(None, parts)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.text.normalise import one_line
-from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt, News
+from pipeline.vault.mornings.learnt import CitedText, Dispute, News
 from pipeline.vault.notes.note_parts import Cited, best_link, cited, source_link
 from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Link
@@ -36,7 +36,7 @@ class ShortDispute:
 class Entry:
     """The latest report on a question, in short. ``first`` is the answer, ``at`` when the report was finished.
 
-    ``standing`` says how many independent sources state the answer, ``news`` what changed since the report before ("" for the
+    ``standing`` says how many sources the report cites, ``news`` what changed since the report before ("" for the
     first). ``question`` is one open question, ``more_questions`` counts the others; ``earlier`` counts the earlier reports.
     """
 
@@ -62,7 +62,7 @@ def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
         at=card.reported_at,
         first=cited(model, learnt.answer) if learnt and learnt.answer else None,
         sources=len(card.drawn),
-        standing=standing_words(learnt) if learnt else "",
+        standing=standing_words(card),
         disputed=learnt is not None and learnt.disputed,
         news=news_words(learnt.news) if learnt and learnt.news else "",
         dispute=_dispute(model, learnt.dispute) if learnt and learnt.dispute else None,
@@ -81,12 +81,16 @@ def dated_link(card: Card) -> Link:
     return Link(best_link(card).path, f"{day}: {what}" if what else day)
 
 
-def standing_words(learnt: Learnt) -> str:
-    """Return how sure the answer is: ``2 independent sources``, ``1 source, disputed by another``."""
-    if not learnt.sources:
-        return ""
-    words = "1 source" if learnt.sources == 1 else f"{learnt.sources} independent sources"
-    return f"{words}, disputed by another" if learnt.disputed else words
+def standing_words(card: Card) -> str:
+    """Return how many sources the report cites, and whether one denies the answer: ``3 sources``, ``2 sources, disputed``."""
+    words = formatting.count(len(card.drawn), "source") if card.drawn else ""
+    return f"{words}, disputed" if card.learnt and card.learnt.disputed else words
+
+
+def done_words(answered: int, ended: int) -> str:
+    """Return of how many questions there is a report: ``3 answered`` by a model, ``3 researched`` without one, or both."""
+    parts = [f"{answered:,} answered"] if answered or not ended else []
+    return ", ".join([*parts, *([f"{ended - answered:,} researched"] if ended > answered else [])])
 
 
 def news_words(news: News, *, dated: bool = True) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.domain.findings import news_of, origin_of, shown_sources, standings
+from pipeline.domain.findings import by_model, news_of, shown_sources, standings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Contradiction, Sentence, SourceChange, ValidatedFact
 from pipeline.errors import GONE
@@ -77,13 +77,12 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """A report in short. ``sources`` counts the independent sources that state the answer; ``disputed``: another denies it.
+    """A report in short. ``disputed``: a source denies the answer.
 
     ``news`` is None for the first report on a question.
     """
 
     answer: CitedText | None
-    sources: int
     disputed: bool
     dispute: Dispute | None
     news: News | None
@@ -99,9 +98,8 @@ def learnt_of(state: SessionState) -> Learnt | None:
     entries = _entries(state, facts)
     return Learnt(
         answer=answer,
-        sources=len(_origins(state, facts, entries)),
         disputed=any(entry.standing == "disputed" for entry in entries),
-        dispute=_dispute(state, report.contradictions),
+        dispute=_dispute(state, report.contradictions) if by_model(state) else None,
         news=_news(state),
     )
 
@@ -122,12 +120,6 @@ def _first_enough(text: str) -> str:
     while others and (len(first) < _SHORT or first.endswith(":")):
         first = f"{first} {others.pop(0)}"
     return first
-
-
-def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[ValidatedFact]) -> set[str]:
-    """The independent places (hosts, documents) of these facts and of those that confirm them, by their ``entries``."""
-    names = {*facts, *(name for entry in entries for name in entry.support)}
-    return {origin_of(state.facts[name].url) for name in names if name in state.facts}
 
 
 def _entries(state: SessionState, facts: Sequence[str]) -> list[ValidatedFact]:

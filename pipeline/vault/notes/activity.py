@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.pruning_events import ResearchPruned
+from pipeline.domain.values import EXTRACTIVE
 from pipeline.vault.output.formatting import count, joined
 
 T = TypeVar("T", bound=e.EventBase)
@@ -37,7 +38,7 @@ def models(history: Iterable[e.EventBase], reasoner: str) -> tuple[str, ...]:
             found.append(event.cost.model or event.cost.model_requested)
         elif isinstance(event, ResearchPruned):
             found += event.models
-    return tuple(name for name in dict.fromkeys(found) if name not in {"", reasoner})
+    return tuple(name for name in dict.fromkeys(found) if name not in {"", reasoner, EXTRACTIVE})
 
 
 def _stretches(history: Iterable[e.EventBase]) -> Iterator[Stretch]:
@@ -99,8 +100,7 @@ def _gather(events: Sequence[e.EventBase]) -> Iterator[str]:
 
 def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
     for validated in _of(events, e.FactsValidated):
-        borne_out = sum(entry.standing == "corroborated" for entry in validated.facts)
-        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} confirmed by other sources)"
+        yield f"compared {count(len(validated.facts), 'fact')}"
     for found in _of(events, e.ContradictionsFound):
         yield f"found {count(len(found.contradictions), 'disagreement')}"
     for ended in _of(events, e.AnalysisCompleted):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import batch_events as n
-from pipeline.vault.mornings.entries import Entry, entry_of
+from pipeline.vault.mornings.entries import Entry, done_words, entry_of
 from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, session_link
 from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Link
@@ -28,6 +28,7 @@ class Worked:
     entry: Entry | None
     outcome: str
     reason: str
+    by_model: bool
     sources: int
     facts: int
     seconds: float
@@ -60,6 +61,7 @@ class NightView:
     title: str
     date: str
     done: tuple[Worked, ...]
+    done_words: str
     not_found: tuple[Worked, ...]
     failed: tuple[Worked, ...]
     open: tuple[Worked, ...]
@@ -94,13 +96,15 @@ def night_view(model: VaultModel, night: Night) -> NightView:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
     last = {entry.query_id: entry for entry in night.ended}
     worked = [_worked(model, entry, night.ended) for entry in last.values()]
+    done = tuple(entry for entry in worked if entry.outcome == "done")
     skipped = _skipped(model, night, set(last))
     batches = tuple(_batch(model, batch) for batch in night.batches)
     place = model.nights.index(night)
     return NightView(
         title=f"Night of {formatting.day(night.date)}",
         date=night.date,
-        done=tuple(entry for entry in worked if entry.outcome == "done"),
+        done=done,
+        done_words=done_words(sum(one.by_model for one in done), len(done)),
         not_found=tuple(entry for entry in worked if entry.outcome == "not found"),
         failed=tuple(entry for entry in worked if entry.outcome == "failed"),
         open=tuple(entry for entry in worked if entry.outcome not in {"done", "not found", "failed"}),
@@ -126,6 +130,7 @@ def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryE
         entry=entry_of(model, card) if card and card.answered else None,
         outcome=_OUTCOMES.get(entry.status, "unfinished"),
         reason=entry.reason,
+        by_model=card is None or card.by_model,
         sources=len(card.drawn) if card else 0,
         facts=card.facts if card else 0,
         seconds=sum(seconds for _, seconds in mine),

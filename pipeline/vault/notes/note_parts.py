@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pipeline.domain.findings import origin_of, sheet_of
+from pipeline.domain.findings import by_model, sheet_of
 from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import name_slug, one_line
@@ -43,12 +43,27 @@ STATUS_WORDS = {
 }
 
 
+def shown_status(state: SessionState, status: str) -> str:
+    """Return a status as notes show it: what no model judged is not complete, it has ended."""
+    return "ended" if status in ("complete", "partial") and not by_model(state) else status
+
+
+def status_words(status: str, *, by_model: bool) -> str:
+    """Return a session's status in words."""
+    return "ended" if status == "complete" and not by_model else STATUS_WORDS.get(status, "unfinished")
+
+
+def reasoner_words(state: SessionState) -> str:
+    """Return who answered the questions: ``without a model``, or a model's name."""
+    return state.config.reasoner if by_model(state) else "without a model"
+
+
 @dataclass(frozen=True, slots=True)
 class Cited:
     """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, or code.
 
     ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
-    "" where nothing is to be said: a single source states it, or those that are cited.
+    ``disputed`` where another source denies it, else "".
     """
 
     text: str
@@ -311,14 +326,9 @@ class Citer:
         )
 
     def _standing(self, facts: Iterable[str]) -> str:
-        """``disputed``; ``3 independent sources`` if more state it than are cited; else ""."""
-        entries = [entry for name in facts if (entry := self._loaded.standings.get(name))]
-        if any(entry.standing == "disputed" for entry in entries):
-            return "disputed"
-        known = self._loaded.state.facts
-        cited = {origin_of(known[entry.fact_id].url) for entry in entries}
-        backing = cited | {origin_of(known[name].url) for entry in entries for name in entry.support if name in known}
-        return f"{len(backing)} independent sources" if len(backing) > max(1, len(cited)) else ""
+        """``disputed`` if another source denies one of these facts, else ""."""
+        entries = (self._loaded.standings.get(name) for name in facts)
+        return "disputed" if any(entry and entry.standing == "disputed" for entry in entries) else ""
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report; if it is not cited, as its title."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
-from pipeline.domain.findings import nearest_facts
+from pipeline.domain.findings import by_model, nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
@@ -27,7 +27,9 @@ from pipeline.vault.notes.note_parts import (
     open_questions,
     present,
     properties_of,
+    reasoner_words,
     session_link,
+    shown_status,
     source_link,
     topic_links,
     worker_link,
@@ -146,7 +148,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "sources": len(report.references),
             "facts": counts_of(state)["facts"],
             "words": report.words,
-            "disagreements": len(report.contradictions),
+            "disagreements": len(report.contradictions) if by_model(state) else 0,
             **({"changes": _changes(state)} if state.changes else {}),
             **({"earlier_reports": count} if (count := len(_earlier_reports(model, loaded))) else {}),
             "open_questions": len(report.unknowns),
@@ -159,7 +161,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
         "report",
         loaded.card.report_title,
         own,
-        status=state.status,
+        status=shown_status(state, state.status),
         topics=state.tags,
         created=loaded.card.reported_at or state.ended_at,
     )
@@ -173,7 +175,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     parts = tuple(Part(shown(section.title), citer.paragraphs(section.paragraphs)) for section in report.sections)
     titles = tuple(section.title for section in report.sections)
-    disagreements = citer.disagreements(report.contradictions)
+    disagreements = citer.disagreements(report.contradictions) if by_model(state) else ()
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
     counts, cost = counts_of(state), cost_of(state)
@@ -206,7 +208,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         more_earlier=0 if newer else max(0, len(before) - MOST),
         asked=asked_rows(model, loaded.asked, {url: model.sources[url] for url in loaded.shown_sources}),
         reported_at=loaded.card.reported_at or state.ended_at,
-        reasoner=state.config.reasoner,
+        reasoner=reasoner_words(state),
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.events.session_events import BranchMerged
-from pipeline.domain.findings import contradictions, open_gaps
+from pipeline.domain.findings import by_model, contradictions, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import one_line
 from pipeline.vault.notes.activity import Stretch, models, timeline
 from pipeline.vault.notes.cost_table import CostRow, cost_rows
 from pipeline.vault.notes.note_parts import (
-    STATUS_WORDS,
     Citer,
     Disagreement,
     Open,
@@ -28,7 +27,10 @@ from pipeline.vault.notes.note_parts import (
     perspective_name,
     present,
     properties_of,
+    reasoner_words,
     report_link,
+    shown_status,
+    status_words,
     topic_links,
     worker_link,
 )
@@ -216,7 +218,12 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
         }
     )
     properties = properties_of(
-        "session", f"Session: {state.query}", own, status=state.status, topics=state.tags, created=state.started_at
+        "session",
+        f"Session: {state.query}",
+        own,
+        status=shown_status(state, state.status),
+        topics=state.tags,
+        created=state.started_at,
     )
     return Note(loaded.card.session_path, "session", properties, _view(model, loaded))
 
@@ -229,7 +236,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     return SessionView(
         title=state.query,
         status=state.status,
-        outcome=STATUS_WORDS[state.status],
+        outcome=status_words(state.status, by_model=by_model(state)),
         unfinished=not state.ended,
         waiting=state.waiting,
         reason=state.end_reason,
@@ -247,11 +254,11 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         stretches=timeline(loaded.events),
         failures=failures_of(state),
         joined=tuple(_joined(state, event) for event in loaded.events if isinstance(event, BranchMerged)),
-        disagreements=Citer(model, loaded).disagreements(contradictions(state)),
+        disagreements=Citer(model, loaded).disagreements(contradictions(state) if by_model(state) else ()),
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         topics=topic_links(state.tags),
-        reasoner=state.config.reasoner,
+        reasoner=reasoner_words(state),
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         searches=counts["searches"],

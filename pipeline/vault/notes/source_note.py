@@ -90,14 +90,13 @@ class QuoteView:
 class ReadFor:
     """A session that read the source ``at`` a time, its workers that took quotes from it, and the results of cross-checking them.
 
-    ``taken``, ``borne_out``, ``disputed`` and ``cited`` count quotes.
+    ``taken``, ``disputed`` and ``cited`` count quotes.
     """
 
     session: Link
     at: str
     workers: tuple[Link, ...]
     taken: int
-    borne_out: int
     disputed: int
     cited: int
 
@@ -324,7 +323,6 @@ def _read_for(model: VaultModel, reading: Learnt) -> ReadFor:
         reading.page.at,
         tuple(worker_link(card, worker) for worker in reading.workers),
         len(standings),
-        standings.count("corroborated"),
         standings.count("disputed"),
         reading.cited,
     )

@@ -11,18 +11,17 @@ from pipeline.text.normalise import slug
 from pipeline.vault.mornings.entries import dated_link
 from pipeline.vault.notes.asked_since import AskedRow
 from pipeline.vault.notes.note_parts import (
-    STATUS_WORDS,
     Cited,
     best_link,
     cited,
     present,
     properties_of,
     source_link,
+    status_words,
     topic_link,
     topic_of,
     topic_path,
 )
-from pipeline.vault.notes.queue_snippet import queue_lines
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.session_card import Card
@@ -76,7 +75,6 @@ class TopicView:
     unanswered: tuple[Asked, ...]
     asked: tuple[AskedRow, ...]
     open: tuple[StillOpen, ...]
-    to_ask: tuple[Inert, ...]
     sources: tuple[CitedSource, ...]
     further_sources: int
     related: tuple[Link, ...]
@@ -138,7 +136,6 @@ def _view(model: VaultModel, topic: str, cards: Sequence[Card], asked: tuple[Ask
         unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
         asked=asked,
         open=still_open,
-        to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
         sources=sources[:MOST_SOURCES],
         further_sources=max(0, len(sources) - MOST_SOURCES),
         related=_related(topic, cards),
@@ -161,7 +158,7 @@ def _latest(sessions: Sequence[Card]) -> Card:
 
 def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     shown = _latest(sessions)
-    outcome = STATUS_WORDS.get(shown.status, "unfinished")
+    outcome = status_words(shown.status, by_model=shown.by_model)
     first = cited(model, shown.learnt.answer) if shown.learnt and shown.learnt.answer else None
     at = shown.reported_at or shown.ended_at or shown.started_at
     earlier = [card for card in reversed(sessions) if card is not shown and card.answered]

@@ -18,6 +18,7 @@ from pipeline.vault.notes.note_parts import (
     quote_link,
     report_link,
     session_link,
+    shown_status,
     worker_link,
 )
 from pipeline.vault.output.escaping import Inert, Link, plain
@@ -134,7 +135,7 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
-    status = "complete" if worker.status == "completed" else worker.status
+    status = shown_status(loaded.state, "complete") if worker.status == "completed" else worker.status
     properties = properties_of("worker", title, own, status=status, topics=state.tags, created=worker.started_at)
     return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 
@@ -227,13 +228,8 @@ def _by_source(model: VaultModel, loaded: LoadedSession, worker: Worker, found: 
 
 
 def standing_words(entry: ValidatedFact | None) -> str:
-    """Return the result of cross-checking a fact in words; "" if it was not checked."""
-    if entry is None or (entry.standing == "single" and not entry.support):
-        return ""
-    if entry.standing == "disputed":
-        return "disputed by another source"
-    others = len(entry.support)
-    return f"confirmed by {others} other quote{'' if others == 1 else 's'}" if others else "confirmed by another source"
+    """Return in words that another source denies a fact, or ""."""
+    return "disputed by another source" if entry and entry.standing == "disputed" else ""
 
 
 def _rejected(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Iterator[Rejected]:

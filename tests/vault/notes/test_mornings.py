@@ -40,7 +40,7 @@ def test_home_has_one_entry_for_a_question_with_two_reports(place: Workplace) ->
 def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_and_an_open_question(place: Workplace) -> None:
     home = _text(place, "Home")
     assert "An append is durable after fsync returned." in home
-    assert "2 independent sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report" in home
+    assert "3 sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report" in home
     assert re.search(r"Sources disagree: “One drive in nine loses flushed data”.* against “After fsync has returned", home)
     assert "Still open: How loud is it?" in home
 

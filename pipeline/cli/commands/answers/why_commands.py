@@ -78,8 +78,8 @@ def _lines(found: Why) -> Iterator[str]:
 
 
 def _evidence_lines(one: Evidence) -> Iterator[str]:
-    yield f"  fact {one.fact.id} ({one.standing}): “{' '.join(one.fact.quote.split())}”"
-    yield from (f"    confirmed by {_short(other)}" for other in one.confirmed_by)
+    disputed = " (disputed)" if one.standing == "disputed" else ""
+    yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
     address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
     yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
     for origin in one.origins[:_MOST_ORIGINS]:
