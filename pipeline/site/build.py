@@ -101,7 +101,7 @@ def _build(
         from pipeline.site.build_stages import Build  # imports everything that renders pages
         from pipeline.site.rendering.render_task import Job
 
-        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled, scan.private)
+        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled, scan.public)
         report = SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
         catalogue.remember(_PROGRAM, program)
         return report

@@ -17,7 +17,6 @@ from pipeline.site.pages.list_pages import navigation
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.sitemap import SiteMaps
 from pipeline.site.paths import HOME, has_product, is_image, is_shortened, page_of, product_of
-from pipeline.site.public import PublicVault
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_pool import RenderPool
 from pipeline.site.rendering.render_task import Job, Task, key_of
@@ -38,7 +37,7 @@ class Build:
     def __init__(self, job: Job, catalogue: Catalogue, built: BuiltFiles, scan: ChangeScan, inputs: str) -> None:
         self._job, self._catalogue, self._built, self._scan = job, catalogue, built, scan
         self._inputs = inputs
-        self._public = PublicVault(job.vault, job.private)
+        self._public = scan.public
         self._layout = Layout(job.templates, job.compiled)
         self._digests = {name: self._layout.digest(name) for name in _TEMPLATES}
         self._changed_files = {page.path: page.source for page in self._built.changed_files()}

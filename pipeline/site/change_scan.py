@@ -21,6 +21,7 @@ _FEW = 50
 _ASIDE = frozenset({"attic"})
 _READ = frozenset({".md", ".base", *IMAGES})
 
+_NOTHING = "[[], []]"
 _MARKS, _PRIVATE = "unpublished", "private"  # the catalogue's entries for which notes say that they are private, and which are
 Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
 
@@ -47,8 +48,8 @@ class ChangeScan:
     """The vault compared with the catalogue. ``steps`` has what the vault's build just did in its folders, if it ran.
 
     ``changed`` are the files that are new or were written since they were read, ``gone`` those that were removed; ``unreadable``
-    says which files and folders cannot be read and are left out. ``private`` are the notes that are not public; ``hidden`` are
-    the ids of those that the vault leaves out. If what is private changed, every note is read again.
+    says which files and folders cannot be read and are left out. ``public`` is what of the vault is public; ``hidden`` are
+    the ids of the notes that the vault leaves out. If what is public changed, every note is read again.
     """
 
     def __init__(
@@ -58,8 +59,8 @@ class ChangeScan:
         began = bool(catalogue.notes.marks())
         before = catalogue.recall(_PRIVATE)
         self._compare_all(steps)
-        self.private = self._private(hidden)
-        if not self._everything and self._private_now != (before or "[]"):
+        self.public = self._decide(hidden)
+        if not self._everything and self._private_now != (before or _NOTHING):
             self._everything = True
             self._compare_all({})
         self._leave_out_private()
@@ -88,26 +89,31 @@ class ChangeScan:
         """Tell whether the vault is as the catalogue knows it, folders included."""
         return not (self.to_read or self.gone or self._marks)
 
-    def _private(self, hidden: Collection[str]) -> frozenset[str]:
-        """The notes that are not public now; what they say themselves is known of all that did not change."""
+    def _decide(self, hidden: Collection[str]) -> public.PublicVault:
+        """What is public now; what notes say themselves is known of all that did not change."""
         known = {} if self._everything else json.loads(self._catalogue.recall(_MARKS) or "{}")
         marks: dict[str, str] = {path: value for path, value in known.items() if isfile(self._vault / path)}  # noqa: PTH113
         for path in filter(lambda path: path.endswith(".md"), self.changed):
             marks.pop(path, None)
             if (value := public.marks_of(read(self._vault, path) or b"")) is not None:
                 marks[path] = value
-        paths = {*self._catalogue.paths(), *json.loads(self._catalogue.recall(_PRIVATE) or "[]"), *self.changed} - self.gone
+        paths = {
+            *self._catalogue.paths(),
+            *json.loads(self._catalogue.recall(_PRIVATE) or _NOTHING)[0],
+            *self.changed,
+        } - self.gone
         notes = (path for path in sorted(paths) if path.endswith(".md"))
-        private = public.private_notes(self._vault, notes, marks.keys(), hidden)
+        decided = public.public_vault(self._vault, notes, marks.keys(), hidden)
         self.notices = public.unknown(marks)
-        self._marks_now, self._private_now = json.dumps(marks), json.dumps(sorted(private))
-        return private
+        self._marks_now = json.dumps(marks)
+        self._private_now = json.dumps([sorted(decided.private), sorted(decided.unsaid)])
+        return decided
 
     def _leave_out_private(self) -> None:
         """Take the notes that are not public for files that are not there."""
-        self.gone |= {path for path in self.private if self._catalogue.digest_and_look(path)}
-        self._fresh -= self.private
-        self.changed = {path: look for path, look in self.changed.items() if path not in self.private}
+        self.gone |= {path for path in self.public.private if self._catalogue.digest_and_look(path)}
+        self._fresh -= self.public.private
+        self.changed = {path: look for path, look in self.changed.items() if path not in self.public.private}
 
     def _follow(self, folder: str, step: Step) -> None:
         """Apply the steps of the vault's build to a folder that was as the catalogue knows it."""

@@ -7,7 +7,7 @@ or a session is private, then both are, with its workers, and the sources that n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -22,15 +22,19 @@ _NO = frozenset({"false", "no", "off", "nein", "0", "n"})
 
 @dataclass(frozen=True)
 class PublicVault:
-    """The files of a vault without those that are ``private``, and without what other notes say of these."""
+    """The files of a vault without those that are ``private``, and without what other notes say of those that are ``unsaid``.
+
+    Of a note that only says so itself, such as a topic's, nothing stands elsewhere but links, which become plain text.
+    """
 
     vault: Path
-    private: frozenset[str] = field(default_factory=frozenset)
+    private: frozenset[str] = frozenset()
+    unsaid: frozenset[str] = frozenset()
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file, None if it is private, is gone or may not be read."""
         data = None if path in self.private else read(self.vault, path)
-        if data is None or not self.private or not path.endswith(".md"):
+        if data is None or not self.unsaid or not path.endswith(".md"):
             return data
         text = data.decode("utf-8", "surrogateescape")
         head, body = _parted(text)
@@ -45,7 +49,7 @@ class PublicVault:
 
     @cached_property
     def _keys(self) -> frozenset[str]:
-        keys = {key_of(path) for path in self.private}
+        keys = {key_of(path) for path in self.unsaid}
         return frozenset(keys | {name_of(key) for key in keys})
 
 
@@ -65,22 +69,26 @@ def unknown(marks: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def private_notes(vault: Path, paths: Iterable[str], marks: Collection[str], hidden: Collection[str]) -> frozenset[str]:
-    """Return the notes that are not public. ``marks`` are those that say so themselves, ``hidden`` the ids of those that a
-    person hid: a hidden report is private, while other notes are also hidden to have fewer of them."""
+def public_vault(vault: Path, paths: Iterable[str], marks: Collection[str], hidden: Collection[str]) -> PublicVault:
+    """Return what of a vault with the notes ``paths`` is public.
+
+    ``marks`` are those that say themselves that they are not, ``hidden`` the ids of those that a person hid: a hidden report is
+    private, while other notes are also hidden to have fewer of them.
+    """
     if not marks and not hidden:
-        return frozenset()
+        return PublicVault(vault)
     texts = {path: data.decode("utf-8", "replace") for path in paths if (data := read(vault, path)) is not None}
     ids = {path: _property(_parted(text)[0], "id") for path, text in texts.items()}
     marked = (note for path, note in ids.items() if path in marks and note.startswith(("report:", "session:")))
     sessions = set(map(_session, (*marked, *(note for note in hidden if note.startswith("report:")))))
-    private = {path for path, note in ids.items() if path in marks or note in hidden or _session(note) in sessions}
+    unsaid = {path for path, note in ids.items() if note in hidden or _session(note) in sessions}
     sources = {key_of(path): path for path, note in ids.items() if note.startswith("source:")}
     cited: dict[bool, set[str]] = {True: set(), False: set()}
     for path, note in ids.items():
-        if note.startswith("report:") or path in private:
-            cited[path in private].update(sources.keys() & set(map(key_of, targets_of(texts[path]))))
-    return frozenset(private | {sources[key] for key in cited[True] - cited[False]})
+        if note.startswith("report:") or path in unsaid:
+            cited[path in unsaid].update(sources.keys() & set(map(key_of, targets_of(texts[path]))))
+    unsaid |= {sources[key] for key in cited[True] - cited[False]}
+    return PublicVault(vault, frozenset(unsaid | (ids.keys() & set(marks))), frozenset(unsaid))
 
 
 def _session(note: str) -> str:

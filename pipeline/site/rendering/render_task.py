@@ -29,14 +29,17 @@ _KEPT_BYTES = 60_000_000  # of HTML, in all renderers together
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The folders and the catalogue file of a build; ``compiled`` as in ``TemplateFolder``, ``private`` as in ``PublicVault``."""
+    """The folders and the catalogue file of a build; ``compiled`` as in ``TemplateFolder``.
+
+    ``public`` is what of the vault is public.
+    """
 
     vault: Path
     templates: Path
     site: Path
     catalogue: Path
     compiled: Path | None = None
-    private: frozenset[str] = frozenset()
+    public: PublicVault | None = None
 
 
 class Task(NamedTuple):
@@ -60,7 +63,7 @@ class PageRenderer:
 
     def __init__(self, job: Job, places: Places, renderers: int = 1) -> None:
         self._job = job
-        self._vault = PublicVault(job.vault, job.private)
+        self._vault = job.public or PublicVault(job.vault)
         self._places = places
         self._reader = Reader()
         self._layout = Layout(job.templates, job.compiled)

@@ -29,6 +29,7 @@ _KINDS_OF_CONTRADICTION = {
     "polarity": "One affirms what the other denies.",
     "claim": "Both cannot be right.",
 }
+_ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
 STATUS_WORDS = {
     "pending": "not started",
@@ -159,6 +160,8 @@ def outcome_of(state: SessionState, worker: Worker) -> str:
         return "stopped with the session" if state.ended else "under way"
     if worker.status == "failed":
         return f"given up: {worker.reason}"
+    if worker.reason == _ENOUGH:
+        return "found what it looked for" if by_model(state) else "read what was found"
     rounds = worker.reason.removesuffix(" iterations")
     return f"stopped after {formatting.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 

@@ -15,6 +15,7 @@ import pytest
 from pipeline.domain.events.records import Kind, Record
 from pipeline.errors import LogDamaged, ResearchError
 from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.database import FILE
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
@@ -298,3 +299,18 @@ def test_a_damaged_session_costs_no_note(tmp_path: Path) -> None:
     assert before.keys() == place.files().keys()
     assert len(report.problems) == 1
     assert "2026-11-28-tides-77aa" in report.problems[0]
+
+
+def test_a_drawing_that_an_earlier_version_made_is_removed_and_one_that_was_edited_is_set_aside(place: Workplace) -> None:
+    (place.vault / "charts").mkdir()
+    with sqlite3.connect(place.state / FILE) as base:
+        (owner,) = base.execute("SELECT owner FROM files WHERE kind = 'report'").fetchone()
+        for name, text in (("mine.svg", b"<svg>mine</svg>"), ("theirs.svg", b"<svg/>")):
+            (place.vault / "charts" / name).write_bytes(text)
+            row = (f"charts/{name}", owner, "figure", "", "[]", digest_of(b"<svg/>"), 6, 0)
+            base.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        base.execute("UPDATE kept SET value = 'of an earlier version' WHERE name = 'layout'")
+    report = place.build()
+    assert report.removed == ("charts/mine.svg", "charts/theirs.svg")
+    assert not (place.vault / "charts").exists()
+    assert [path.read_text() for path in (place.vault / "attic").iterdir()] == ["<svg>mine</svg>"]
