@@ -191,7 +191,7 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
     assert all(len(re.findall(r"\|[¹²³]+\]\]", quote)) == 1 for quote in quotes)
     assert "independent" not in body
     assert re.search(
-        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\] ·",
+        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]",
         quotes[0],
     )
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
@@ -259,7 +259,7 @@ def test_hostile_passages_change_nothing_that_notes_do(tmp_path: Path) -> None:
         assert "<%" not in text
         found = scan(body_of(text))
         assert not any((found.html, found.tags, found.images)), path
-        assert {fence.strip("`") for fence in found.fences} <= {"", "base", "yaml"}
+        assert {fence.strip("`") for fence in found.fences} <= {"", "base", "mermaid", "yaml"}
 
 
 def test_page_blocks_and_passages_have_the_same_kinds() -> None:
