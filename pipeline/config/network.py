@@ -37,7 +37,7 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way of one client. ``proxies`` are by scheme; ``unused`` is the environment's proxy that pages do not use.
+    """The way of one client. ``proxies`` are by scheme; ``unused`` says which proxy of the environment is not used, and why.
 
     ``direct`` are hosts that are asked without a proxy, as in ``NO_PROXY``. ``ca_file`` holds authorities beside the usual ones.
     """
@@ -45,7 +45,7 @@ class Route:
     proxies: Mapping[str, Proxy] = field(default_factory=dict)
     direct: Sequence[str] = ()
     ca_file: str = ""
-    unused: Proxy | None = None
+    unused: str = ""
 
     def proxy_for(self, url: str) -> Proxy | None:
         """Return the proxy through which an address is asked, or None: this machine is always asked directly."""
@@ -62,27 +62,29 @@ class Route:
             return f" (through the proxy {proxy.place}, from {proxy.source})"
         if self.proxies.get(urlsplit(url).scheme):
             return " (without the proxy: the address is on this machine, or NO_PROXY names it)"
-        return f" (without the proxy of {self.unused.source}: pages use only the setting `proxy:`)" if self.unused else ""
+        return f" (without {self.unused})" if self.unused else ""
 
 
 def services_route(settings: Settings, keys: Keys) -> Route:
     """Return the way to models and search providers: the setting's proxy, else the environment's.
 
     Raises:
-        UsageError: a proxy of the environment, or a file of authorities, cannot be used.
+        UsageError: a file of authorities cannot be used.
     """
     ca_file = _readable(settings.ca_file, "ca_file") or _readable(keys.value("SSL_CERT_FILE"), "SSL_CERT_FILE")
-    return Route(_from_setting(settings, keys) or _from_environment(keys), _direct(keys), ca_file)
+    proxies = _from_setting(settings, keys)
+    usual, others = _from_environment(keys)
+    return Route(proxies or usual, _direct(keys), ca_file, "" if proxies else others)
 
 
 def pages_route(settings: Settings, keys: Keys) -> Route:
     """Return the way to web pages: through a proxy only if the setting names one, since a proxy chooses its own addresses.
 
     Raises:
-        UsageError: a proxy of the environment, or the file of authorities, cannot be used.
+        UsageError: the file of authorities cannot be used.
     """
-    proxies, usual = _from_setting(settings, keys), _from_environment(keys)
-    unused = None if proxies else usual.get("https") or usual.get("http")
+    proxies, sources = _from_setting(settings, keys), sorted({one.source for one in _from_environment(keys)[0].values()})
+    unused = f"the proxy of {' and '.join(sources)}: pages use only the setting `proxy:`" if sources and not proxies else ""
     return Route(proxies, _direct(keys), _readable(settings.ca_file, "ca_file"), unused)
 
 
@@ -109,21 +111,24 @@ def _from_setting(settings: Settings, keys: Keys) -> dict[str, Proxy]:
     if not settings.proxy:
         return {}
     proxy = Proxy(SETTING, settings.proxy)
-    known = next((one.address for one in _from_environment(keys).values() if one.place == proxy.place), settings.proxy)
+    known = next((one.address for one in _from_environment(keys)[0].values() if one.place == proxy.place), settings.proxy)
     return dict.fromkeys(("http", "https"), Proxy(SETTING, known))
 
 
-def _from_environment(keys: Keys) -> dict[str, Proxy]:
+def _from_environment(keys: Keys) -> tuple[dict[str, Proxy], str]:
+    """Return the environment's proxies, and what to say of one that is no http proxy: without the network, nothing needs it."""
     found: dict[str, Proxy] = {}
+    others = ""
     for scheme, names in _VARIABLES.items():
         source, address = next(((name, value) for name in names if (value := _value(keys, name))), ("", ""))
         if address:
             whole = address if "://" in address else f"http://{address}"
             parts = urlsplit(whole)
-            if parts.scheme not in _VARIABLES or not parts.hostname:
-                raise UsageError(f"{source}: this is no http proxy", hint="write http://HOST:PORT; SOCKS is not supported")
-            found[scheme] = Proxy(source, whole)
-    return found
+            if parts.scheme in _VARIABLES and parts.hostname:
+                found[scheme] = Proxy(source, whole)
+            else:
+                others = f"the proxy of {source}: only http proxies are supported"
+    return found, others
 
 
 def _value(keys: Keys, name: str) -> str:

@@ -137,9 +137,11 @@ def _proxies(settings: Settings, keys: Keys) -> Iterator[Finding]:
     for proxy in dict.fromkeys(services.proxies.values()):
         whose = "models, searches and pages" if pages.proxies else "models and searches"
         yield ok("network", f"{whose} are asked through the proxy {proxy.place}, from {proxy.source}")
+    if services.unused:
+        yield note("network", f"models and searches are asked without {services.unused}", "write http://HOST:PORT, or unset it")
     if pages.unused:
         todo = "if pages can be read no other way, write proxy: http://HOST:PORT under settings"
-        yield note("network", f"pages are read without the proxy of {pages.unused.source}", todo)
+        yield note("network", f"pages are read without {pages.unused}", todo)
     if services.ca_file:
         yield ok("network", f"the authorities in {services.ca_file} vouch for servers too")
 

@@ -97,7 +97,10 @@ def test_a_provider_without_its_key_is_a_problem_also_for_a_single_query(folder:
 
 def test_a_proxy_that_pages_do_not_use_is_worth_a_note_without_its_password(folder: Path) -> None:
     [finding] = bad(folder, {"HTTPS_PROXY": "http://me:hunter-two@proxy.example.net:3128"})
-    assert (finding.about, finding.text) == ("network", "pages are read without the proxy of HTTPS_PROXY")
+    assert (finding.about, finding.text) == (
+        "network",
+        "pages are read without the proxy of HTTPS_PROXY: pages use only the setting `proxy:`",
+    )
     assert "proxy: http://HOST:PORT under settings" in finding.todo
     [fault] = bad(folder, {"SSL_CERT_FILE": str(folder / "none.pem")})
     assert (fault.about, fault.level) == ("network", "problem")
