@@ -147,7 +147,7 @@ def test_the_repairs_are_said_as_json_too(workspace: Path) -> None:
 
 
 def test_a_newer_programs_log_asks_for_an_upgrade_and_is_not_called_damaged(workspace: Path) -> None:
-    rewrite(segment_of(workspace), lambda data: data.replace(b'"schema_version":"1.', b'"schema_version":"2.'))
+    rewrite(segment_of(workspace), lambda data: data.replace(b'"schema_version":"2.', b'"schema_version":"3.'))
     before = notes(workspace)
     for command in (["verify"], ["run"], ["show", session_of(workspace).name], ["doctor"]):
         ended = said(workspace, *command)

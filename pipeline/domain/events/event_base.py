@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pipeline.domain.values import Cost, Value
 
-SCHEMA_MAJOR = 1
+SCHEMA_MAJOR = 2  # 2: no scores of sources, no names, no states of doubt; logs of 1 are read and gone on with
 SCHEMA_MINOR = 0
 SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
 

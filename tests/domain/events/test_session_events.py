@@ -113,7 +113,7 @@ def test_a_source_score_in_an_old_log_is_read_over_without_a_warning(caplog: pyt
     assert not caplog.records
 
 
-@pytest.mark.parametrize("schema", ["2.0", "17.3", "one", ""])
+@pytest.mark.parametrize("schema", ["3.0", "17.3", "one", ""])
 def test_a_newer_major_schema_is_refused_with_what_to_do(schema: str) -> None:
     with pytest.raises(SchemaTooNew) as caught:
         json_codec.decode(run_of(schema))
