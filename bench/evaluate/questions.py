@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from bench.evaluate.baseline import plain_text
-from pipeline.documents.read_document import parse
+from pipeline.documents.extract import extract
 from pipeline.errors import ReadFailed, UsageError
 from pipeline.text.normalise import normalised
 
@@ -171,7 +171,7 @@ class QuestionSet:
             name = path.relative_to(self.corpus)
             if path.is_file() and not any(part.startswith(".") for part in name.parts):
                 try:
-                    yield name.as_posix(), parse(path.read_bytes(), name).text
+                    yield name.as_posix(), extract(path.read_bytes(), path=str(name)).text
                 except (ReadFailed, OSError):
                     continue
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.documents.page_writer import Document
+from pipeline.documents.page import Document, Losses
 from pipeline.errors import ReadFailed
 
 _ANSWER_BYTES = 40_000_000
@@ -109,7 +109,7 @@ class Extractor:
             raise ReadFailed(str(answer["failed"]))
         found: dict[str, Any] = answer["document"]
         found["notices"], found["sheets"] = tuple(found["notices"]), tuple(found["sheets"])
-        return Document(**found)
+        return Document(**{**found, "losses": Losses(**found["losses"])})
 
     def _live_process(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None or self._read >= self._limits.pages:

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from pipeline.documents.manuals import is_manual
 from pipeline.errors import ReadFailed
 
 Format = Literal["markdown", "html", "text", "rst", "pdf", "manual", "unnamed"]
@@ -24,8 +25,12 @@ _WELL_KNOWN_NAMES = (
     "credits hacking maintainers notice bugs releases"
 )
 _WELL_KNOWN = re.compile(rf"(?:(.*)[-_.])?({'|'.join(_WELL_KNOWN_NAMES.split())})(?:\.[\w.+-]*)?\Z", re.IGNORECASE)
-_REQUEST = re.compile(r"^[.'][ \t]*(?:TH|SH|Dd|Dt|Sh|so)\b", re.MULTILINE)
-_HTML = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+# A file without a suffix that tells, and a page whose server does not say what it is, are known by how they begin.
+_HTML = re.compile(
+    r"\s*(?:<!--.{0,2000}?-->\s*|<\?xml[^>]{0,200}>\s*)*"
+    r"<(?:!doctype\s+html|html|head|body|script|iframe|h[1-6]|div|font|table|a|style|title|b|br|p|meta|link|main|article)[\s>/]",
+    re.IGNORECASE | re.DOTALL,
+)
 _MARKDOWN_TITLE = re.compile(r"\s*#{1,2} \S[^\n]*\n(?:\s*\n|\Z)")
 _MARKDOWN_SIGNS = (
     re.compile(r"^\n?#{2,4} \w[^\n]*\n\n", re.MULTILINE),
@@ -33,6 +38,8 @@ _MARKDOWN_SIGNS = (
     re.compile(r"\[[^\[\]\n]{1,80}\]\(https?://"),
 )
 _START = 8_000
+MAX_BYTES = 10_000_000
+MAX_PDF_BYTES = 30_000_000
 
 
 class Kind(NamedTuple):
@@ -58,18 +65,49 @@ def kind_of(path: Path) -> Kind | None:
     return None
 
 
-def format_of(kind: Kind, text: str) -> Format:
-    """Return the format of ``text``: that of its kind, or, for an unnamed one, the format recognised from its beginning."""
+def format_of(named: Format, text: str, content_type: str = "", url: str = "") -> Format:
+    """Return the format of ``text``: as its name says, else as its beginning, its server or its address do.
+
+    Raises:
+        ReadFailed: it is of a kind that is not read.
+    """
     start = text[:_START]
-    if kind.format == "manual":
-        return "manual" if _REQUEST.search(text) else "text"
-    if kind.format != "unnamed":
-        return kind.format
+    if named == "manual":
+        return "manual" if is_manual(text) else "text"
+    if named != "unnamed":
+        return named
     if _HTML.match(start):
         return "html"
-    signs = sum(bool(sign.search(start)) for sign in _MARKDOWN_SIGNS)
+    declared = content_type.partition(";")[0].strip().lower()
+    if start.lstrip()[:5].lower() in ("<?xml", "<rss ", "<feed", "<svg ", "<svg>"):
+        raise ReadFailed("it is XML, not a page of text")
+    if declared.split("/")[0] in ("image", "audio", "video", "font"):
+        raise ReadFailed(f"the server declares it as {declared[:40]}")
+    if declared in ("text/html", "application/xhtml+xml"):
+        return "html"
+    if declared == "text/markdown" or url.partition("?")[0].lower().endswith((".md", ".markdown")):
+        return "markdown"
+    signs = sum(bool(sign.search(start)) for sign in _MARKDOWN_SIGNS) if not url else 0
     is_markdown = signs > 1 or (signs and _MARKDOWN_TITLE.match(start))
     return "markdown" if is_markdown and not start.startswith("#!") else "text"
+
+
+def size_limit(kind: Kind) -> int:
+    """Return how many bytes a file of this kind may have."""
+    return MAX_PDF_BYTES if kind.format == "pdf" else MAX_BYTES
+
+
+def refuse_by_name_and_size(path: Path, size: int) -> None:
+    """Check a file's name and size in bytes before it is opened.
+
+    Raises:
+        ReadFailed: the name is not that of a document, or the file is too large.
+    """
+    kind = kind_of(path)
+    if kind is None:
+        raise ReadFailed(f"unsupported file type ({''.join(path.suffixes[-2:]).lower()})")
+    if size > size_limit(kind):
+        raise ReadFailed(f"its {size / 1e6:,.0f} MB exceed the limit of {size_limit(kind) / 1e6:,.0f} MB")
 
 
 def default_title(path: Path, kind: Kind) -> str:

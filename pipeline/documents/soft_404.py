@@ -15,6 +15,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from pipeline.text.words import word_count
+
 # Sizes of pages in words.
 _BARE = 20  # no more than a message
 _LITTLE = 25  # no content beside the message
@@ -29,7 +31,6 @@ _AROUND = " \t.!…,;:()[]-–—。！，"
 _QUOTATION_MARKS = ("“”", "„“", "„”", "«»", '""', "「」", "『』", "‘’")
 _QUOTED = re.compile("|".join(f"{mark[0]}[^{mark[1]}]{{1,200}}{mark[1]}" for mark in _QUOTATION_MARKS))
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LONGEST = 300
 _LONGEST_LINE = 5_000
 _HEADINGS = 3
@@ -66,7 +67,7 @@ class _Page:
         for line in self.lines:
             if most <= 0:
                 return
-            most -= _size(line)
+            most -= word_count(line)
             sentences = _SENTENCE_END.split(_QUOTED.sub("“”", line[:_LONGEST_LINE]))
             yield from (_opened(sentence[:_LONGEST]) for sentence in sentences)
 
@@ -87,7 +88,7 @@ def _page(source: str, title: str, text: str) -> _Page:
     headings = [line.lstrip("# ").partition(" {#")[0] for line in lines if line.startswith("#")]
     heads = [head for said in (unescape(declared[1]) if declared else "", title, *headings[:_HEADINGS]) for head in _heads(said)]
     own = tuple(line.removeprefix("- ").strip() for line in lines if not line.startswith("#"))
-    return _Page(source[:_MARKUP], tuple(heads), own, sum(map(_size, own)))
+    return _Page(source[:_MARKUP], tuple(heads), own, sum(map(word_count, own)))
 
 
 def _is_of(kind: _Kind, page: _Page) -> bool:
@@ -112,7 +113,7 @@ def _is_consent_alone(page: _Page) -> bool:
     """Return whether hardly any line is about something else than consent."""
     consent = _kind("consent")
     others = (line for line in page.lines if not consent.marks.search(line) and not consent.sentence.match(line))
-    return page.size <= _TEASER and sum(map(_size, others)) < _LITTLE
+    return page.size <= _TEASER and sum(map(word_count, others)) < _LITTLE
 
 
 def _heads(title: str) -> list[str]:
@@ -136,16 +137,11 @@ def _plain(text: str) -> str:
     return text.lower().replace("\u2019", "'").replace("\xa0", " ")
 
 
-def _size(line: str) -> int:
-    """Return the number of words; two signs of Chinese or Japanese count as a word."""
-    return len(line.split()) + len(_WIDE.findall(line)) // 2
-
-
 def _is_shell(source: str) -> bool:
     """Return whether the HTML has hardly any words, navigation included, but has scripts."""
     if not _SCRIPT.search(source):
         return False
-    written = len(_NO_WORDS.sub(" ", source).split())
+    written = word_count(_NO_WORDS.sub(" ", source))
     return written < _SHELL_WORDS and (len(source) > 1_000 or bool(_WANTS_SCRIPT.search(source)))
 
 

@@ -7,26 +7,27 @@ bytes; an answer is one line of JSON. The process's environment holds no keys, a
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 from dataclasses import asdict
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from pipeline.documents.extract import page_text
-from pipeline.documents.page_writer import Document
-from pipeline.documents.read_document import parse
+from pipeline.documents.extract import extract
 from pipeline.errors import ReadFailed
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
     """Answer requests until stdin ends; ``cpu_s`` are seconds of CPU time for each page."""
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)  # which is gone after this line: no file has a name here
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_AS, memory_bytes)
     while line := requests.readline():
         request = json.loads(line)
-        data = requests.read(request["size"])
+        data = requests.read(request.pop("size"))
         _allow_cpu(cpu_s)
         answers.write(json.dumps(_answer(data, request)).encode("ascii") + b"\n")
         answers.flush()
@@ -35,19 +36,13 @@ def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) 
 def _answer(data: bytes, request: dict[str, str]) -> dict[str, object]:
     """Return the answer; ``spent`` in it means that this process should be replaced."""
     try:
-        return {"document": asdict(_document(data, request))}
+        return {"document": asdict(extract(data, **request))}
     except ReadFailed as error:
         return {"failed": error.message}
     except MemoryError:
         return {"failed": "reading it takes too much memory", "spent": True}
     except Exception as error:  # noqa: BLE001 - a bug in a parser costs one page, never the night
         return {"failed": f"reading it failed ({type(error).__name__})", "spent": True}
-
-
-def _document(data: bytes, request: dict[str, str]) -> Document:
-    if "path" in request:
-        return parse(data, Path(request["path"]))
-    return page_text(data, request["content_type"], request["url"])
 
 
 def _limit(what: int, value: int) -> None:

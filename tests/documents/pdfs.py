@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Line = tuple[float, float, str]
-"""Font size, distance from the page's foot, text."""
+Line = tuple[float, float, str] | tuple[float, float, str, float]
+"""Font size, distance from the page's foot, text, and distance from its left edge."""
+_TURNS = ("1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0")
 
 
-def pdf(pages: Sequence[Sequence[Line]], info: str = "") -> bytes:
-    """Return a PDF of ``pages`` in Helvetica; ``info`` is the body of its information dictionary."""
+def pdf(pages: Sequence[Sequence[Line]], info: str = "", turned: int = 0) -> bytes:
+    """Return a PDF of ``pages`` in Helvetica; ``info`` is the body of its information dictionary.
+
+    The text is ``turned`` by so many quarters to the left.
+    """
     count = len(pages)
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(count))
     objects = [
@@ -20,7 +24,8 @@ def pdf(pages: Sequence[Sequence[Line]], info: str = "") -> bytes:
     for number, lines in enumerate(pages):
         page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {5 + 2 * number} 0 R"
         objects.append(f"{page} /Resources << /Font << /F 3 0 R >> >> >>".encode())
-        stream = _stream(lines)
+        places = ("0 0", "800 0", "600 800", "0 600")
+        stream = f"{_TURNS[turned]} {places[turned]} cm\n".encode() + _stream(lines)
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
     objects.append(f"<< {info} >>".encode())
     return _file(objects)
@@ -30,9 +35,9 @@ def _stream(lines: Sequence[Line]) -> bytes:
     return "\n".join(_show(*line) for line in lines).encode("latin-1")
 
 
-def _show(size: float, foot: float, text: str) -> str:
+def _show(size: float, foot: float, text: str, left: float = 50) -> str:
     escaped = text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-    return f"BT /F {size} Tf 50 {foot} Td ({escaped}) Tj ET"
+    return f"BT /F {size} Tf {left} {foot} Td ({escaped}) Tj ET"
 
 
 def _file(objects: Sequence[bytes]) -> bytes:

@@ -1,17 +1,37 @@
+"""What kind of file bytes are, by name, header and content; their limits; what is said of files that cannot be read."""
+
 from __future__ import annotations
 
-import pytest
+import gzip
+from contextlib import suppress
+from pathlib import Path
 
-from pipeline.documents.extract import MAX_HTML, MAX_MARKDOWN, page_text
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.documents.extract import MAX_TEXT, extract
+from pipeline.documents.file_types import MAX_BYTES, MAX_PDF_BYTES, refuse_by_name_and_size
+from pipeline.documents.page import MAX_BLOCKS, Document
 from pipeline.errors import ReadFailed
 from tests.documents.pdfs import pdf
 
 URL = "https://example.org/notes/the%20page.html?x=1"
 BODY = "<p>" + "A sentence of the page that can be quoted. " * 5 + "</p>"
+HTML = b"<!doctype html><title>T</title><p>" + b"A sentence of this page can be quoted here. " * 5
+PDF = pdf([[(12, 700, "A line of text in a PDF file.")]])
 
 
 def page(markup: str) -> bytes:
     return f"<!doctype html><html><head><title>Title</title>{markup}</head><body>{BODY}</body></html>".encode()
+
+
+def sent(data: bytes, content_type: str = "text/html", url: str = URL) -> Document:
+    return extract(data, content_type=content_type, url=url)
+
+
+def file(data: bytes, name: str) -> Document:
+    return extract(data, path=name)
 
 
 @pytest.mark.parametrize(
@@ -30,42 +50,90 @@ def page(markup: str) -> bytes:
             "2023-01-02",
         ),
         ('<script type="application/ld+json">{"author":[{"@type":"Person","name":"Grace H."}]}</script>', "Grace H.", ""),
+        ('<script type="application/ld+json">{"@graph":[{"author":"Grace H."}]}</script>', "Grace H.", ""),
+        ('<script type="application/ld+json">' + "[" * 9_000 + "</script>", "", ""),
         ('<time class=x datetime="2022-03-04T00:00">4 March</time>', "", "2022-03-04"),
         ('<meta name=date content="2021-01-01"><time datetime="2022-03-04">x</time>', "", "2021-01-01"),
     ],
-)  # fmt: skip
+)
 def test_author_and_date_are_found_where_pages_keep_them(markup: str, author: str, published: str) -> None:
-    document = page_text(page(markup), "text/html", URL)
+    document = sent(page(markup))
     assert (document.title, document.author, document.published) == ("Title", author, published)
 
 
-def test_each_kind_of_page_ends_in_the_one_page_text() -> None:
-    pages = {
-        "html": page_text(page(""), "text/html", URL),
-        "markdown": page_text(b"# Head\n\nSome text.", "text/markdown", URL),
-        "text": page_text(b"Some text\non two lines.", "text/plain", URL),
-        "pdf": page_text(pdf([[(12, 700, "A line of text in a PDF file.")]]), "text/html", URL),
-    }
-    for document in pages.values():
-        assert document.text.startswith(f"# {document.title}\n")
-    assert pages["pdf"].media_type == "application/pdf"
-    assert "Some text on two lines." in pages["text"].text
+@pytest.mark.parametrize(
+    ("markup", "notices"),
+    [
+        ('<meta name="robots" content="noindex, noai">', ("noai",)),
+        ("<meta name=ROBOTS content='NOAI, noimageai'>", ("noai", "noimageai")),
+        ('<meta name="night-research" content="noai">', ("noai",)),
+        ('<meta name="tdm-reservation" content="1">', ("tdm-reservation",)),
+        ('<meta name="tdm-reservation" content="0"><meta name=description content=noai>', ()),
+    ],
+)
+def test_what_a_page_asks_of_programs_is_kept(markup: str, notices: tuple[str, ...]) -> None:
+    assert sent(page(markup)).notices == notices
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "url", "media_type"),
+    [
+        (HTML, "text/html", "http://e.org/", "text/html"),
+        (HTML, "application/pdf", "http://e.org/a.pdf", "text/html"),
+        (HTML, "", "http://e.org/a.txt", "text/html"),
+        (HTML, "text/plain", "http://e.org/", "text/html"),
+        (b"\xef\xbb\xbf" + HTML, "", "http://e.org/", "text/html"),
+        (b"\n\n  <!-- x --><html>" + HTML, "", "http://e.org/", "text/html"),
+        (b'<?xml version="1.0"?><!DOCTYPE html PUBLIC "x"><html>' + HTML, "application/xhtml+xml", "http://e.org/", "text/html"),
+        (b"just words", "text/html; charset=utf-8", "http://e.org/", "text/html"),
+        (PDF, "text/html", "http://e.org/", "application/pdf"),
+        (b"\r\n" + PDF, "application/pdf", "http://e.org/", "application/pdf"),
+        (b"# Head\n\ntext", "text/markdown", "http://e.org/", "text/markdown"),
+        (b"# Head\n\ntext", "text/plain", "http://e.org/README.md?raw=1", "text/markdown"),
+        (b"just words", "", "http://e.org/", "text/plain"),
+        (b'{"a": 1}', "application/json", "http://e.org/", "text/plain"),
+        ("words".encode("utf-16"), "text/plain", "http://e.org/", "text/plain"),
+    ],
+)
+def test_what_a_page_is_is_told_by_its_bytes(data: bytes, declared: str, url: str, media_type: str) -> None:
+    document = sent(data, declared, url)
+    assert document.media_type == media_type
+    assert document.text.startswith(f"# {document.title}\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "declared"),
+    [
+        (b"", "text/html"),
+        (b" \n", "text/html"),
+        (b"\x89PNG\r\n\x1a\n", "text/html"),
+        (b"PK\x03\x04" + b"x" * 50, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+        (b"\x1f\x8b\x08\x00" + b"\x00" * 40, "text/html"),
+        (bytes(range(256)) * 20, "text/plain"),
+        (b'<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "b">]><lolz>&a;</lolz>', "text/xml"),
+        (b"<rss version='2.0'>", "application/rss+xml"),
+        (b"<svg xmlns='x'><script>alert(1)</script></svg>", "image/svg+xml"),
+        (b"not a picture", "image/png"),
+        ("words".encode("utf-32-le"), "text/plain"),
+    ],
+)
+def test_what_is_no_page_is_refused(data: bytes, declared: str) -> None:
+    with pytest.raises(ReadFailed):
+        sent(data, declared, "http://e.org/")
 
 
 def test_a_page_without_a_title_is_named_by_its_address() -> None:
-    assert page_text(b"just words", "text/plain", URL).title == "the page.html"
-    assert page_text(b"just words", "text/plain", "https://example.org/").title == "example.org"
+    assert sent(b"just words", "text/plain").title == "the page.html"
+    assert sent(b"just words", "text/plain", "https://example.org/").title == "example.org"
 
 
 @pytest.mark.parametrize(
     ("data", "content_type", "why"),
     [
-        (b"", "text/html", "empty"),
         (b"<html><body></body></html>", "text/html", "no text"),
         (b"<html><div id=root></div>" + b"<script src=x></script>" * 50, "text/html", "empty shell"),
         (b"<html><title>Just a moment...</title><p>Checking your browser</p>", "text/html", "captcha"),
-        (b"<html><p>" + b"x " * MAX_HTML, "text/html", "million"),
-        (b"[" * (MAX_MARKDOWN + 1), "text/markdown", "million"),
+        (b"<html><p>" + b"x " * MAX_TEXT, "text/html", "million"),
         (b"<html><p" + b" a=1" * 50_000 + b">x</p>", "text/html", "attributes"),
         (b"<html>" + b"<div>" * 20_000 + b"x", "text/html", "nested"),
         (b"%PDF-1.7\nnothing of the kind", "application/pdf", "."),
@@ -74,4 +142,109 @@ def test_a_page_without_a_title_is_named_by_its_address() -> None:
 )
 def test_what_holds_no_text_says_why(data: bytes, content_type: str, why: str) -> None:
     with pytest.raises(ReadFailed, match=why):
-        page_text(data, content_type, URL)
+        sent(data, content_type)
+
+
+def test_pictures_that_are_written_into_a_page_do_not_make_it_too_large() -> None:
+    picture = b"<img src='data:image/png;base64," + b"A" * 3_600_000 + b"'>"
+    assert "can be quoted here" in sent(HTML + picture).text
+
+
+@pytest.mark.parametrize(
+    "name", ["a.md", "a.MARKDOWN", "a.html", "a.htm", "a.xhtml", "a.txt", "a.text", "a.rst", "README", "x.1"]
+)
+def test_the_name_says_what_a_file_is(name: str) -> None:
+    assert "Some words." in file(b"Some words.\n", name).text
+    with pytest.raises(ReadFailed, match="a program"):
+        file(b"\x7fELF\0\0", name)
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.docx", "a.tar.gz", "a.0", "a.conf", "archive.zip"])
+def test_other_suffixes_are_refused(name: str) -> None:
+    with pytest.raises(ReadFailed, match="unsupported file type"):
+        file(b"Some words.\n", name)
+
+
+@pytest.mark.parametrize(
+    ("text", "media_type"),
+    [
+        ("<!DOCTYPE html><p>x", "text/html"),
+        ("# Title\n\n## Part\n\nSee [this](https://x.org).\n", "text/markdown"),
+        ("#!/bin/sh\n# a script\n\necho\n", "text/plain"),
+        ("Title\n=====\n\ntext\n", "text/plain"),
+    ],
+)
+def test_a_file_without_suffix_is_what_it_begins_like(text: str, media_type: str) -> None:
+    assert file(text.encode(), "README").media_type == media_type
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [("a.md.gz", "text/markdown"), ("NEWS.md.gz", "text/markdown"), ("a.html.gz", "text/html"), ("NEWS.gz", "text/plain")],
+)
+def test_packed_files_are_read_as_what_they_hold(name: str, media_type: str) -> None:
+    assert file(gzip.compress(b"Some words.\n"), name).media_type == media_type
+
+
+def test_a_packed_file_that_holds_too_much_is_refused_without_unpacking_it_whole() -> None:
+    with pytest.raises(ReadFailed, match="larger than the limit of 10 MB"):
+        file(gzip.compress(b"0" * (MAX_BYTES + 1)), "a.txt.gz")
+
+
+@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(b"word " * 100, mtime=0)[:-20], b"\x1f\x8b\x08\x00" + b"x" * 40])
+def test_a_damaged_packed_file_is_refused(data: bytes) -> None:
+    with pytest.raises(ReadFailed, match="damaged"):
+        file(data, "a.txt.gz")
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [("coreutils/NEWS.gz", "coreutils NEWS"), ("x/coreutils-NEWS.gz", "coreutils NEWS"), ("bash/copyright", "bash copyright"),
+     ("x/tar-README.Debian.gz", "tar README.Debian"), ("bash/README.txt", "bash README"), ("x/notes.txt", "notes")],
+)  # fmt: skip
+def test_a_file_without_title_is_called_by_its_word_and_what_it_is_about(path: str, title: str) -> None:
+    data = b"some words\nand more.\n"
+    assert file(gzip.compress(data) if path.endswith(".gz") else data, path).title == title
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t", b"---\ntitle: x\n---\n", b"<!-- x -->"])
+def test_a_file_without_text_is_refused(data: bytes) -> None:
+    with pytest.raises(ReadFailed, match=r"empty|no text"):
+        file(data, "a.md")
+
+
+def test_files_over_the_limit_are_refused_before_they_are_opened() -> None:
+    refuse_by_name_and_size(Path("a.md"), MAX_BYTES)
+    refuse_by_name_and_size(Path("a.pdf"), MAX_PDF_BYTES)
+    with pytest.raises(ReadFailed, match="50 MB"):
+        refuse_by_name_and_size(Path("a.md"), 50_000_000)
+    with pytest.raises(ReadFailed, match="30 MB"):
+        refuse_by_name_and_size(Path("a.pdf"), MAX_PDF_BYTES + 1)
+
+
+def test_line_ends_of_all_systems_are_the_same() -> None:
+    texts = {file(f"# A{end}{end}b{end}c{end}".encode(), "x.md").text for end in ("\n", "\r\n", "\r")}
+    assert texts == {"# A\n\nb c\n"}
+
+
+def test_control_and_direction_marks_do_not_reach_the_page() -> None:
+    assert file("a\u202eb\u200bc\x07d".encode(), "x.txt").text == "# x\n\nabcd\n"
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.html"])
+def test_a_file_of_countless_paragraphs_is_refused(name: str) -> None:
+    with pytest.raises(ReadFailed, match=r"paragraphs|million"):
+        file(b"<p>a\n\n" * (MAX_BLOCKS + 1), name)
+
+
+def test_the_account_counts_what_is_seen_and_what_is_stored() -> None:
+    menu = "<nav><ul>" + "<li><a href=x>Some other page</a>" * 4 + "</ul></nav>"
+    document = sent(f"<html><title>T</title>{menu}{BODY}".encode())
+    assert (document.losses.visible, document.losses.stored, document.losses.dropped) == (57, 45, {"menu": 12})
+    assert document.extractor == "html 2"
+
+
+@given(st.binary(max_size=300), st.text(max_size=60))
+def test_any_bytes_under_any_header_are_something_or_refused(data: bytes, content_type: str) -> None:
+    with suppress(ReadFailed):
+        assert sent(data, content_type, "http://e.org/").text

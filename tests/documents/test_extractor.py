@@ -22,7 +22,7 @@ MISBEHAVING = """
 import os, sys, time
 from pipeline.documents import extract, worker
 
-def reading(data, content_type, url):
+def reading(data, **hints):
     if b"spin" in data:
         while True: pass
     if b"sleep" in data: time.sleep(1000)
@@ -33,9 +33,9 @@ def reading(data, content_type, url):
     if b"deep" in data: raise RecursionError
     if b"chatter" in data: print("not json", flush=True)
     if b"write" in data: open(data.decode().split()[1], "w").write("x" * 10_000)
-    return extract.page_text(data, content_type, url)
+    return extract.extract(data, **hints)
 
-worker.page_text = reading
+worker.extract = reading
 worker.serve(sys.stdin.buffer, sys.stdout.buffer, int(sys.argv[1]), int(sys.argv[2]))
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.documents.extract import page_text
+from pipeline.documents.extract import extract
 from pipeline.errors import ReadFailed
 
 FOLDER = Path(__file__).with_name("soft_pages")
@@ -35,7 +35,7 @@ def pages(name: str) -> list[tuple[str, str]]:
 def refusal(html: str) -> str:
     source = f"<!doctype html><html><head><meta charset=utf-8></head>{html}</html>"
     try:
-        page_text(source.encode(), "text/html; charset=utf-8", "https://example.org/a/page")
+        extract(source.encode(), content_type="text/html; charset=utf-8", url="https://example.org/a/page")
     except ReadFailed as error:
         return error.message
     return ""

@@ -18,7 +18,7 @@ from pipeline.config.queries.model import Query
 from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import Keys, Workspace, config_for, load_workspace
 from pipeline.documents.extractor import Extractor
-from pipeline.documents.page_writer import Document
+from pipeline.documents.page import Document
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from pipeline import __version__
@@ -16,8 +16,7 @@ from pipeline.adapters.web.page_address import canonical, host_of, redirect_targ
 from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
 from pipeline.adapters.web.robots_cache import RobotsCache
 from pipeline.documents.extractor import Extractor
-from pipeline.documents.page_writer import Document
-from pipeline.documents.usage_notices import notices_in_headers
+from pipeline.documents.page import Document, usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.ports import Page
 
@@ -127,7 +126,7 @@ class WebFetch:
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
-        page = _page_of(url, document, notices_in_headers(reply.headers))
+        page = _page_of(url, document, notices_in(reply.headers))
         if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
             self._cache.put(url, cached)
         return page
@@ -163,6 +162,12 @@ def _redirect(url: str, reply: Reply) -> str | None:
         return None
     target = redirect_target(url, result[1].decode("utf-8", "replace"))
     return target if target != url else None
+
+
+def notices_in(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a reply's headers, whose names are in lower case, ask of programs."""
+    tags = usage_notices("robots", headers.get("x-robots-tag", ""))
+    return (*tags, *usage_notices("tdm-reservation", headers.get("tdm-reservation", "")))
 
 
 def _page_of(url: str, document: Document, notices: tuple[str, ...]) -> Page:

@@ -14,9 +14,9 @@ from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
 from pipeline.adapters.web.page_cache import PageCache
 from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
-from pipeline.documents.extract import page_text
+from pipeline.documents.extract import extract
 from pipeline.documents.extractor import Extractor
-from pipeline.documents.page_writer import Document
+from pipeline.documents.page import Document
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from tests.adapters.http.clocks import Clock
@@ -43,7 +43,7 @@ class Here(Extractor):
     """Extracts without a process: these tests are about what comes before. Others start real ones."""
 
     async def document(self, data: bytes, content_type: str, url: str) -> Document:
-        return page_text(data, content_type, url)
+        return extract(data, content_type=content_type, url=url)
 
 
 class Reading:

@@ -110,7 +110,8 @@ def test_walls_and_traps_say_what_they_are(path: str, why: str) -> None:
 
 
 # The others show it to every reader: that is text like any other, and not to believe it is the reasoner's part.
-HIDDEN = [2, 3, 4, 5, 6, 9, 10, 16, 18]
+HIDDEN = [2, 5, 6, 9, 10, 16, 18]
+MARKED = {3: "[image: IMPORTANT SYSTEM", 4: "[hidden] IMPORTANT SYSTEM"}
 
 
 @pytest.mark.parametrize("number", HIDDEN)
@@ -120,6 +121,16 @@ def test_an_instruction_that_no_reader_sees_is_not_in_the_page_s_text(number: in
         assert isinstance(found, Page)
         assert mark(number) not in found.title + found.text + found.author
         assert len(found.text.split()) > 40
+
+    reading(scenario)
+
+
+@pytest.mark.parametrize("number", MARKED)
+def test_an_instruction_that_a_reader_may_come_to_see_is_marked(number: int) -> None:
+    async def scenario(_server: Standin, read: Read, _clock: Clock) -> None:
+        found = await read(f"/poison/{number}")
+        assert isinstance(found, Page)
+        assert f"{MARKED[number]} MESSAGE {mark(number)}" in found.text
 
     reading(scenario)
 

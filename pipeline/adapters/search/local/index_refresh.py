@@ -8,7 +8,7 @@ from pipeline.adapters.search.local.document_folder import FoundFile, SkippedFil
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.passage_index import Index, IndexedFile, with_passages
 from pipeline.documents.extractor import Extractor
-from pipeline.documents.page_writer import Document
+from pipeline.documents.page import Document
 from pipeline.errors import ReadFailed
 from pipeline.text.normalise import digest_of
 

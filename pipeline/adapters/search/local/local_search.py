@@ -23,7 +23,7 @@ from pipeline.adapters.search.local.index_query import QueryResult, query_index
 from pipeline.adapters.search.local.index_refresh import IndexReport, refresh_index
 from pipeline.adapters.search.local.passage_index import Index, is_damage, remove_index
 from pipeline.documents.extractor import Extractor
-from pipeline.documents.page_writer import Document
+from pipeline.documents.page import Document
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
 

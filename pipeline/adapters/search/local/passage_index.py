@@ -21,7 +21,7 @@ from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
-VERSION = "14"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
+VERSION = "15"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 

@@ -1,1 +1,0 @@
-"""HTML → page text."""

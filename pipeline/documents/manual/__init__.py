@@ -1,1 +1,0 @@
-"""Manual pages (man and mdoc) → page text."""

@@ -1,0 +1,438 @@
+"""PDF → page: signs with their boxes become lines, lines columns, columns paragraphs, headings and rows.
+
+pdfium gives the signs in the order in which they were drawn. Where they stand decides instead: lines of scripts that run to the
+left are put together from the right, columns are read one after the other, turned pages are turned back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import statistics
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import Any
+
+from pipeline.documents.page import Document, Losses, PageText, squash
+from pipeline.errors import ReadFailed
+from pipeline.text.normalise import normalised
+from pipeline.text.words import word_count
+
+MAX_PAGES = 2_000
+MAX_SIGNS = 60_000  # of one page
+_NEAR = 4_000  # characters within which a line follows the one before it
+_EDGE_LINES = 2
+_LARGER, _WIDE_GAP = 1.15, 1.35
+_LONGEST_HEADING = 120
+_GUTTER = 1.4  # a gap between columns or cells, in font sizes
+_BULLETS = "•◦▪‣∙●○■·–*-"
+_SENTENCE_ENDS = (".", "!", "?", ":", ";", "”", '"', ")", "。", "！", "？", "۔", "؟")
+_HYPHENS = "-\u00ad\u2010\u2011\u0002\ufffe"  # pdfium marks the hyphen of a word that it has joined with U+FFFE or U+0002
+_TYPOGRAPHY = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0x00A0: " "}
+# Page numbers as they are printed: "7", "page 7", "vii", "7 / 20". They stand in no place that a parser could name.
+_PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?(?:\d{1,5}|[ivxl]{1,7})(?:\s*(?:/|of)\s*\d{1,5})?\W*\Z", re.IGNORECASE)
+_LEADERS = re.compile(r"(?:\. ?){5,}\s*\d*\Z")  # the dots of a table of contents
+_DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")  # a date in the file's properties
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_][^.!?]{2,80}\Z")  # "2.1 Results"
+_FILE_NAMES = (".doc", ".docx", ".tex", ".dvi", ".indd", ".pdf", ".ppt", ".pptx", ".html")
+
+
+_Sign = tuple[float, float, float, float, str]  # left, right, height, size, sign
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Signs side by side: from ``left`` to ``right``, ``height`` above the lower edge, in points. ``cells``: parts of a row."""
+
+    text: str
+    left: float
+    right: float
+    height: float
+    size: float
+    cells: tuple[str, ...] = ()
+
+
+def read_pdf(data: bytes, name: str) -> Document:
+    """Return the document in the PDF file ``data``; ``name`` is the title if the file has none.
+
+    Raises:
+        ReadFailed: the file cannot be parsed, needs a password, has more than ``MAX_PAGES`` pages, or has no text layer.
+    """
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(data) as document:
+            if len(document) > MAX_PAGES:
+                raise ReadFailed(f"more than {MAX_PAGES} pages")
+            pages = [_in_reading_order(_lines(document[number])) for number in range(len(document))]
+            meta = document.get_metadata_dict()
+    except pypdfium2.PdfiumError as error:
+        locked = "password" in str(error).lower()
+        raise ReadFailed("it needs a password" if locked else f"the PDF cannot be parsed ({error})") from error
+    if not any(pages):
+        raise ReadFailed("it has no text layer; run text recognition (OCR) on it first")
+    bodies = list(_without_headers_and_footers(pages))
+    if not any(bodies):
+        bodies = pages
+    page = PageText()
+    _write_blocks(page, [line for lines in bodies for line in lines])
+    declared = squash(meta.get("Title", ""))
+    named = declared.lower().endswith(_FILE_NAMES) or declared.lower().startswith(("untitled", "microsoft "))
+    title = ("" if named else declared) or _title_by_size(next(filter(None, bodies))) or page.opening_heading or name
+    made = _DATE.match(meta.get("CreationDate", ""))
+    text = page.rendered(title)
+    stored, visible = (
+        sum(word_count(line.text.replace(". .", "")) for lines in part for line in lines) for part in (bodies, pages)
+    )
+    dropped = {"headers, footers, table of contents": visible - stored} if visible > stored else {}
+    losses = Losses(visible, stored, dropped, sum(not lines for lines in pages))
+    published = "-".join(made.groups()) if made else ""
+    author = squash(meta.get("Author", "")).removeprefix("anonymous")
+    return Document(title, text, "application/pdf", author, published, sheets=_page_starts(bodies, text), losses=losses)
+
+
+# -- signs to lines -------------------------------------------------------------------------------------------------------------
+
+
+def _lines(sheet: Any) -> list[_Line]:
+    """Return the pieces of lines of a page, as wide as no gap parts them; in no order."""
+    from pypdfium2 import raw
+
+    text_page = sheet.get_textpage()
+    layer, count = text_page.raw, min(text_page.count_chars(), MAX_SIGNS)
+    sign_at, box_at, origin_at = raw.FPDFText_GetUnicode, raw.FPDFText_GetLooseCharBox, raw.FPDFText_GetCharOrigin
+    box, across, up = raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
+    angles = (raw.FPDFText_GetCharAngle(layer, at) for at in range(0, count, max(1, count // 40)))
+    turns = Counter(round(angle / (math.pi / 2)) % 4 for angle in angles)
+    turn = turns.most_common(1)[0][0] if turns else 0
+    runs: list[list[_Sign]] = []
+    end_left = end_right = end_height = usual = 0.0  # of the latest sign; ``usual`` is the size of the largest one of its line
+    for at in range(count):
+        code = sign_at(layer, at)
+        if code in (0, 10, 13) or not box_at(layer, at, box):
+            continue
+        origin_at(layer, at, across, up)
+        left, right, low, high, height = box.left, box.right, box.bottom, box.top, up.value
+        if turn:
+            left, right, low, high, height = _turned(left, right, low, high, across.value, height, turn)
+        size = high - low
+        usual = max(size, usual)
+        near = abs(height - end_height) <= 0.35 * usual
+        if not (near and (-3 < (left - end_right) / (usual or 1) < _GUTTER or -3 < (end_left - right) / (usual or 1) < _GUTTER)):
+            if code == 32:
+                continue
+            runs.append([])
+            usual = size
+        sign = chr(code)
+        runs[-1].append((left, right, height, size, " " if sign.isspace() else sign))
+        end_left, end_right, end_height = left, right, height
+    return _joined_runs([line for line in map(_line, runs) if line.text.strip()])
+
+
+def _turned(left: float, right: float, low: float, high: float, x: float, y: float, turn: int) -> tuple[float, ...]:
+    """Return a sign's box and height on a page that is turned back by ``turn`` quarters."""
+    if turn == 2:
+        return -right, -left, -high, -low, -y
+    return (-high, -low, left, right, x) if turn == 1 else (low, high, -right, -left, -x)
+
+
+def _line(run: list[_Sign]) -> _Line:
+    height, size = statistics.median(sign[2] for sign in run), sorted(sign[3] for sign in run)[len(run) * 4 // 5]
+    solid = [sign for sign in run if sign[4] != " "] or run
+    return _Line(_text_of(run, size), min(sign[0] for sign in solid), max(sign[1] for sign in solid), height, size)
+
+
+def _text_of(run: list[_Sign], size: float) -> str:
+    """Put a line's signs in order: by place, from the right where most letters belong to a script that is written so."""
+    to_left = sum(map(_is_to_left, (sign[4] for sign in run))) * 2 > sum(sign[4].isalpha() for sign in run) > 0
+    if to_left:  # pdfium's own blanks have no width, and stand where they would in a line from left to right
+        in_order = sorted((sign for sign in run if sign[1] > sign[0]), key=lambda sign: -sign[1])
+    else:
+        in_order = sorted(run, key=lambda sign: sign[0])
+    signs: list[str] = []
+    before: _Sign | None = None
+    for sign in in_order:
+        if before is not None and (before[0] - sign[1] if to_left else sign[0] - before[1]) > 0.16 * size:
+            signs.append(" ")
+        signs.append(sign[4])
+        before = sign
+    text = "".join(signs)
+    if to_left:  # numbers and words of other scripts go from left to right
+        groups = [(ahead, "".join(group)) for ahead, group in groupby(text, key=_is_ahead)]
+        text = "".join(group[::-1] if ahead else group for ahead, group in groups)
+    return unicodedata.normalize("NFC", " ".join(text.translate(_TYPOGRAPHY).split()))
+
+
+def _is_ahead(sign: str) -> bool:
+    return not _is_to_left(sign) and (sign.isalnum() or sign in ".,:/%-")
+
+
+def _is_to_left(sign: str) -> bool:
+    return unicodedata.bidirectional(sign) in ("R", "AL", "NSM", "AN")
+
+
+def _joined_runs(pieces: list[_Line]) -> list[_Line]:
+    """Join pieces that stand side by side without a wide gap: a line may be drawn in several steps."""
+    joined: list[_Line] = []
+    for piece in sorted(pieces, key=lambda one: (-round(one.height), one.left)):
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and abs(before.height - piece.height) < 0.35 * piece.size
+            and -0.5 * piece.size < piece.left - before.right < _GUTTER * piece.size
+        ):
+            to_left = any(map(_is_to_left, before.text[:20])) and any(map(_is_to_left, piece.text[:20]))
+            blank = " " if piece.left - before.right > 0.16 * piece.size else ""
+            text = f"{piece.text}{blank}{before.text}" if to_left else f"{before.text}{blank}{piece.text}"
+            size = before.size if len(before.text) > len(piece.text) else piece.size
+            joined[-1] = _Line(text, before.left, max(before.right, piece.right), before.height, size)
+        else:
+            joined.append(piece)
+    return joined
+
+
+# -- lines to columns -----------------------------------------------------------------------------------------------------------
+
+
+def _in_reading_order(lines: list[_Line], depth: int = 0) -> list[_Line]:
+    """Return lines column by column; lines across all columns part what is above from what is below them."""
+    gutter = _gutter(lines) if depth < 4 else None
+    if gutter is None:
+        return _rows(lines)
+    ordered: list[_Line] = []
+    band: list[_Line] = []
+    for line in (*sorted(lines, key=lambda one: -one.height), None):
+        if line is not None and not line.left < gutter < line.right:
+            band.append(line)
+            continue
+        sides = [[one for one in band if one.right <= gutter], [one for one in band if one.left >= gutter]]
+        if sum(any(map(_is_to_left, one.text[:20])) for one in band) * 2 > len(band):
+            sides.reverse()
+        for side in sides:
+            ordered += _in_reading_order(side, depth + 1)
+        band = []
+        ordered += [line] if line is not None else []
+    return ordered
+
+
+def _gutter(lines: Sequence[_Line]) -> float | None:
+    """Return where a page parts into two columns of text: few lines cross the place, and both sides are words, not cells."""
+    if len(lines) < 6:
+        return None
+    first, last = min(line.left for line in lines), max(line.right for line in lines)
+    best: tuple[int, float, float] | None = None
+    starts = sorted({round(line.left, 0) for line in lines})
+    for start in starts:
+        at = start - 2.0
+        left, right = [one for one in lines if one.right <= at], [one for one in lines if one.left >= at]
+        crossing = len(lines) - len(left) - len(right)
+        if not 0.2 < (at - first) / max(1.0, last - first) < 0.8 or min(len(left), len(right)) < 3 or crossing > 0.4 * len(lines):
+            continue
+        if min(statistics.median(word_count(one.text) for one in side) for side in (left, right)) < 3:
+            continue
+        wide = min(one.left for one in right) - max(one.right for one in left)
+        if best is None or (crossing, -wide) < best[:2]:
+            best = crossing, -wide, at
+    return best[2] if best else None
+
+
+def _rows(lines: Sequence[_Line]) -> list[_Line]:
+    """Return lines from top to bottom; pieces at one height are cells of a row if those of a neighbour stand below them."""
+    rows: list[list[_Line]] = []
+    for line in sorted(lines, key=lambda one: (-one.height, one.left)):
+        if rows and abs(rows[-1][0].height - line.height) < 0.35 * line.size:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    found: list[_Line] = []
+    for at, row in enumerate(rows):
+        row.sort(key=lambda one: one.left)
+        if sum(any(map(_is_to_left, one.text[:20])) for one in row) * 2 > len(row):
+            row.reverse()
+        text = " ".join(one.text for one in row)
+        beside = [rows[near] for near in (at - 1, at + 1) if 0 <= near < len(rows)]
+        in_table = len(row) > 1 and any(_is_aligned(row, other) for other in beside)
+        cells = tuple(one.text for one in row) if in_table else ()
+        whole = max(row, key=lambda one: len(one.text))
+        found.append(
+            replace(whole, text=text, left=min(one.left for one in row), right=max(one.right for one in row), cells=cells)
+        )
+    return found
+
+
+def _is_aligned(row: Sequence[_Line], other: Sequence[_Line]) -> bool:
+    near = 3.0
+    edges = [(one.left, one.right, (one.left + one.right) / 2) for one in sorted(other, key=lambda one: one.left)]
+    pairs = zip(sorted(row, key=lambda one: one.left), edges, strict=False)
+    return len(row) == len(other) and all(
+        min(abs(one.left - edge[0]), abs(one.right - edge[1]), abs((one.left + one.right) / 2 - edge[2])) < near
+        for one, edge in pairs
+    )
+
+
+# -- lines to blocks ------------------------------------------------------------------------------------------------------------
+
+
+def _page_starts(bodies: Sequence[Sequence[_Line]], text: str) -> tuple[int, ...]:
+    """Return where each page begins, as offsets in the ``normalised`` ``text``; one without text begins where the next does."""
+    whole, at, starts = normalised(text.strip()), 0, dict[int, int]()
+    for number, lines in enumerate(bodies):
+        for line in lines:
+            words = normalised(squash(line.cells[0] if line.cells else line.text)).split(" ")
+            words_before_break = " ".join(words[:-1] or words)
+            if words_before_break and (found := whole.find(words_before_break, at, at + _NEAR + len(words_before_break))) >= 0:
+                starts.setdefault(number, found)
+                at = found + len(words_before_break)
+    begins, latest = [], len(whole)
+    for number in range(len(bodies) - 1, -1, -1):
+        latest = starts.get(number, latest)
+        begins.append(latest)
+    return tuple(reversed(begins))
+
+
+def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[list[_Line]]:
+    """Yield the pages without repeated headers and footers, page numbers and leader lines of a table of contents."""
+    body = _usual_size([line for lines in pages for line in lines])
+    seen = Counter(key for lines in pages for key in {_without_digits(line.text) for line in _edges(lines)})
+    shifts = Counter(
+        shift for at, lines in enumerate(pages) for shift in {one - at for line in _edges(lines) for one in _numbers(line)}
+    )
+    often = max(3, len(pages) // 2)
+    for at, lines in enumerate(pages):
+        dropped = set[int]()
+        for line in _edges(lines) if len(pages) > 1 else ():
+            times, numbers = seen[_without_digits(line.text)], _numbers(line)
+            in_step = any(shifts[one - at] >= often for one in numbers)  # with the count of the pages
+            furniture = times >= often or _PAGE_NUMBER.match(line.text) or in_step or (times > 1 and numbers)
+            if furniture and round(line.size) <= body:
+                dropped.add(id(line))
+        yield [line for line in lines if id(line) not in dropped and not _LEADERS.search(line.text)]
+
+
+def _numbers(line: _Line) -> set[int]:
+    """Return the numbers with which a line begins and ends."""
+    words = line.text.split()
+    return {int(word) for word in (words[0], words[-1]) if word.isdecimal() and len(word) < 6}
+
+
+def _edges(lines: Sequence[_Line]) -> list[_Line]:
+    by_height = sorted(lines, key=lambda line: -line.height)
+    return [*by_height[:_EDGE_LINES], *by_height[_EDGE_LINES:][-_EDGE_LINES:]]
+
+
+def _without_digits(text: str) -> str:
+    return "".join("#" if sign.isdigit() else sign for sign in squash(text).casefold())
+
+
+def _title_by_size(lines: Sequence[_Line]) -> str:
+    """Return the first run of lines in the largest font, or "" if all lines have one size or the run is too long."""
+    sizes = {round(line.size) for line in lines}
+    if len(sizes) < 2:
+        return ""
+    run = next(list(group) for size, group in groupby(lines, key=lambda line: round(line.size)) if size == max(sizes))
+    title = squash(" ".join(line.text for line in run))
+    return title if len(title) <= _LONGEST_HEADING else ""
+
+
+def _write_blocks(page: PageText, lines: Sequence[_Line]) -> None:
+    """Add ``lines`` to ``page`` as headings, items, rows and paragraphs."""
+    shape = _Typography.of(lines)
+    words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split() if "-" in word}
+    for group in _paragraphs(lines, shape):
+        if group[0].cells:
+            page.row(group[0].cells)
+            continue
+        text = _joined_lines([line.text for line in group], words)
+        level = shape.heading_level(group[0], text)
+        if level:
+            page.heading(level, text)
+        elif _is_item(text):
+            page.item(text[1:])
+        else:
+            page.paragraph(text)
+
+
+def _is_item(text: str) -> bool:
+    return text[:1] in _BULLETS and (text[1:2] == " " or (text[:1] not in "–*-·" and len(text) > 1)) and bool(text[1:].strip())
+
+
+@dataclass(frozen=True, slots=True)
+class _Typography:
+    """Typical values of one document: body font size and line distance in points, width of a full line, heading sizes."""
+
+    size: float
+    gap: float
+    width: float
+    larger: tuple[float, ...]
+
+    @classmethod
+    def of(cls, lines: Sequence[_Line]) -> _Typography:
+        """Compute the values from ``lines`` (at least one)."""
+        size = _usual_size(lines)
+        body = [line for line in lines if round(line.size) == size]
+        gaps = [a.height - b.height for a, b in pairwise(body) if 0 < a.height - b.height < 5 * size]
+        larger = {float(round(line.size)) for line in lines if line.size > _LARGER * size}
+        widest = sorted(line.right - line.left for line in body)[-max(1, len(body) // 3) :]
+        return cls(size, statistics.median(gaps) if gaps else 0.0, statistics.median(widest), tuple(sorted(larger, reverse=True)))
+
+    def begins_paragraph(self, before: _Line, after: _Line) -> bool:
+        """Return whether ``after`` begins a new paragraph."""
+        gap = before.height - after.height
+        if before.cells or after.cells or _is_item(after.text) or round(before.size) != round(after.size):
+            return True
+        if before.size > _LARGER * self.size:
+            return not 0 < gap < 2 * before.size
+        if gap > _WIDE_GAP * self.gap > 0:
+            return not after.text[:1].islower() or before.text.endswith(_SENTENCE_ENDS) or gap > 2 * self.gap
+        indented = 0.8 * self.size < after.left - before.left < 4 * self.size and gap > 0
+        ends = before.text.endswith(_SENTENCE_ENDS)
+        return ends and (gap < 0 or before.right - before.left < 0.75 * self.width or indented)
+
+    def heading_level(self, line: _Line, text: str) -> int:
+        """Return the heading level of ``text``, counted from 1, or 0 if it is no heading."""
+        if len(text) > _LONGEST_HEADING or not any(letter.isalpha() for letter in text):
+            return 0
+        rounded = float(round(line.size))
+        if rounded in self.larger:
+            return 1 + min(self.larger.index(rounded), 4)
+        if (numbered := _NUMBERED.match(text)) and not text.endswith(_SENTENCE_ENDS):
+            return len(self.larger) + 1 + numbered[1].count(".")
+        return 0
+
+
+def _usual_size(lines: Sequence[_Line]) -> int:
+    weights: Counter[int] = Counter()
+    for line in lines:
+        weights[round(line.size)] += len(line.text)
+    return max(sorted(weights), key=lambda size: weights[size], default=0)
+
+
+def _paragraphs(lines: Sequence[_Line], shape: _Typography) -> Iterator[list[_Line]]:
+    group: list[_Line] = []
+    for line in lines:
+        if group and shape.begins_paragraph(group[-1], line):
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _joined_lines(lines: Sequence[str], words: set[str]) -> str:
+    """Join lines. A word split at a line end keeps its hyphen only if ``words`` holds the hyphenated form."""
+    text = ""
+    for line in lines:
+        if (
+            text[-1:] in _HYPHENS
+            and text[-2:-1].isalpha()
+            and (line[:1].islower() or (line[:1].isalpha() and not line[:1].isupper()))
+        ):
+            head, tail = text[:-1].rsplit(None, 1)[-1], line.split(None, 1)[0].rstrip(".,;:()")
+            text = (f"{text[:-1]}-" if f"{head}-{tail}".casefold() in words else text[:-1]) + line
+        else:
+            text = f"{text}\n{line}" if text else line
+    return squash("".join("-" if sign in "\ufffe\x02" else sign for sign in text))

@@ -1,1 +1,0 @@
-"""Plain text and reStructuredText → page text."""

@@ -1,0 +1,78 @@
+"""Plain text → page: paragraphs, lists, numbered and underlined headings; what is set in columns stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pipeline.documents.page import Document, Losses, PageText, squash
+from pipeline.text.words import word_count
+
+_LONGEST_HEADING = 100
+# "1. Scope", "2.3  Limits", "Chapter 4": a number makes a line a heading only where it stands alone.
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?[ \t]+\S.{0,99}\Z")
+_UNDERLINES = "=-~^\"'`#*+_:."
+_BULLET = re.compile(r"(?:[-*•·o+]|\(?\d{1,2}[.)])[ \t]+(?=\S)")
+_COLUMNS = re.compile(r"\S(?: {3,}|\t)\S")  # words set apart: a table or a drawing, whose line breaks carry meaning
+
+
+def read_text(source: str, name: str) -> Document:
+    """Return the document in ``source``; ``name`` is the title if its first line is none."""
+    page = PageText()
+    title = ""
+    levels: list[str] = []
+    for number, lines in enumerate(_groups(source.replace("\f", "\n\n").expandtabs(8))):
+        heading, rest = _heading(lines, levels)
+        if heading:
+            title = title or (heading[1] if number == 0 else "")
+            page.heading(*heading)
+        if rest:
+            _write(page, rest)
+    text = page.rendered(title or name)
+    words = word_count(source)
+    return Document(title or name, text, "text/plain", losses=Losses(words, words))
+
+
+def _groups(source: str) -> Iterator[list[str]]:
+    group: list[str] = []
+    for line in (*source.split("\n"), ""):
+        if line.strip():
+            group.append(line.rstrip())
+        elif group:
+            yield group
+            group = []
+
+
+def _heading(lines: list[str], levels: list[str]) -> tuple[tuple[int, str] | None, list[str]]:
+    """Return level and text of the heading that ``lines`` begin with, if they do, and the other lines."""
+    marks = [line.strip() for line in lines[:3]]
+    if len(lines) > 2 and _is_underline(marks[0]) and marks[0] == marks[2]:
+        lines, marks = lines[1:], marks[1:]
+    if len(lines) > 1 and _is_underline(marks[1]) and not _is_underline(marks[0]) and len(marks[1]) >= len(marks[0]) - 2:
+        if marks[1][0] not in levels:
+            levels.append(marks[1][0])
+        return (1 + levels.index(marks[1][0]), marks[0]), lines[2:]
+    found = _NUMBERED.match(marks[0])
+    alone = len(lines) == 1 and found and marks[0][-1] not in ".,;:!?" and not _COLUMNS.search(marks[0])
+    return ((len(levels) + 1 + found[1].count("."), squash(marks[0])), []) if alone and found else (None, lines)
+
+
+def _is_underline(line: str) -> bool:
+    return len(line) > 2 and line[0] in _UNDERLINES and not line.strip(line[0])
+
+
+def _write(page: PageText, lines: list[str]) -> None:
+    indent = min(len(line) - len(line.lstrip()) for line in lines)
+    lines = [line[indent:] for line in lines]
+    if any(map(_is_underline, lines)) or 2 * sum(bool(_COLUMNS.search(line)) for line in lines) > len(lines):
+        page.code("\n".join(lines))
+        return
+    started: list[str] = []
+    in_item = False
+    for line in (*lines, None):
+        bullet = _BULLET.match(line.lstrip()) if line is not None else None
+        if line is None or bullet:
+            (page.item if in_item else page.paragraph)("\n".join(started))
+            started, in_item = [], True
+        if line is not None:
+            started.append(line.lstrip()[bullet.end() :] if bullet and not line.lstrip()[0].isdigit() else line)

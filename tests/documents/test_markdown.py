@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.documents.markdown_reader import read_markdown
+from pipeline.errors import ReadFailed
+from pipeline.text.page_format import blocks
+
+
+def body(source: str) -> str:
+    return read_markdown(f"# T\n\n{source}", "name").text.removeprefix("# T\n").strip("\n")
+
+
+def test_front_matter_gives_title_author_date_and_language() -> None:
+    document = read_markdown("---\ntitle: A title\nauthor: [A, B]\ndate: 2024-05-01\nlang: de-AT\n---\nText.\n", "name")
+    assert (document.title, document.author, document.published, document.language) == ("A title", "A, B", "2024-05-01", "de")
+    assert document.text == "# A title\n\nText.\n"
+
+
+@pytest.mark.parametrize("front", ["title: [unclosed", "- a list", "a: b: c", "x: 2024-99-99", "&a [*a]", "\tx: y"])
+def test_faulty_front_matter_is_left_out_and_the_text_is_read(front: str) -> None:
+    assert read_markdown(f"---\n{front}\n---\nText.\n", "name").text.endswith("\n\nText.\n")
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\ntitle: Snipe: a survey\nauthor: A: B\ndate: 2024-03-11\n---",
+        '+++\ntitle = "Snipe: a survey"\ndate = 2024-03-11\n+++',
+    ],
+)
+def test_a_title_with_a_colon_is_a_title(front: str) -> None:
+    document = read_markdown(f"{front}\nText.\n", "name")
+    assert (document.title, document.published) == ("Snipe: a survey", "2024-03-11")
+
+
+def test_a_rule_at_the_top_is_no_front_matter() -> None:
+    assert read_markdown("---\n\nText.\n", "name").text == "# name\n\nText.\n"
+
+
+def test_headings_of_both_kinds_and_their_anchors() -> None:
+    source = "## One ##\n\nTwo\n---\n\n{#own}\n### Three\n\n#no heading\n"
+    assert body(source) == "## One {#one}\n\n## Two {#two}\n\n### Three {#own}\n\n#no heading"
+
+
+def test_lists_with_continuation_lines_and_boxes() -> None:
+    assert body("one\ntwo\n\n- one\n  more\n* [x] two\n1. three\n\nafter") == "one two\n\n- one more\n- two\n- three\n\nafter"
+
+
+def test_code_is_kept_as_it_was() -> None:
+    assert (
+        body("```python\n# x\n\n- y\n%%x%%\n```\nafter\n\n    z = 1\n")
+        == "```\n# x\n\n- y\n%%x%%\n```\n\nafter\n\n```\nz = 1\n```"
+    )
+    assert body("```x``` is code") == "x is code"
+
+
+def test_tables_become_rows() -> None:
+    assert body("| a | b |\n|---|:-:|\n| 1 | `x` |") == "| a | b |\n| 1 | x |"
+
+
+def test_comments_and_definitions_are_left_out() -> None:
+    assert body("a <!-- b\nc --> d\n\n[x]: http://example.org\n") == "a d"
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
+        ("**bold** and *it* and __b__ and _i_ and ~~gone~~", "bold and it and b and i and [deleted: gone]"),
+        ("snake_case_name and 5 * 3 * 2 and *args", "snake_case_name and 5 * 3 * 2 and *args"),
+        ("`**kwargs` and ``a `b` c``", "**kwargs and a `b` c"),
+        ("[text](http://x.org/a_(b)) <http://y.org>", "text http://y.org"),
+        ("[[note|shown]] and [[note]] and ![[embed]] x", "shown and note and x"),
+        ("[[note#Part#Sub]] [[note#^id]] [[#Part]] #tag", "note > Part > Sub note Part #tag"),
+        ("a &amp; b \\* c <b>d</b> 1 < 2", "a & b * c d 1 < 2"),
+        ("use vector<int> and List<String> here", "use vector<int> and List<String> here"),
+        ("![a wide lake](p.png)", "[image: a wide lake]"),
+        ("==marked== it", "marked it"),
+        ("a == b == c", "a == b == c"),
+        ("the value $\\frac{3}{4}$ and $5 or $6", "the value \\frac{3}{4} and $5 or $6"),
+        ("x<sup>2n</sup> and <ruby>漢字<rt>かんじ</rt></ruby>", "x^(2n) and 漢字(かんじ)"),
+    ],
+)
+def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> None:
+    assert body(marked) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a %%gone%% b", "a b"),
+        ("a\n\n%%\ngone\n\ngone\n%%\n\nb", "a\n\nb"),
+        ("100 %% of it", "100 %% of it"),
+        ("a 5%%f and 6%%g b", "a 5%%f and 6%%g b"),
+        ("`%%x%%` %%y%%", "%%x%%"),
+        ("a ^one-id\n\n- b ^37066d\n\nx ^2", "a\n\n- b\n\nx ^2"),
+        ("> [!note|right]- Mind\n> this", "Mind this"),
+        ("> [!tip]\n> Mind it.", "Mind it."),
+        ("{{% notice %}}\nSaid.\n{{% /notice %}}", "Said."),
+    ],
+)
+def test_the_marks_of_programs_around_markdown_are_left_out(source: str, expected: str) -> None:
+    assert body(source) == expected
+
+
+def test_a_note_stands_behind_its_paragraph_with_its_mark() -> None:
+    assert body("One.[^a] Two.[^b]\n\nThree.\n\n[^a]: Note *one*.\n[^b]: Note two.\n") == (
+        "One. Two.\n\n[a] Note one.\n\n[b] Note two.\n\nThree."
+    )
+
+
+def test_definitions_are_items_with_their_term() -> None:
+    assert body("WAL\n: a log\n\nafter") == "- WAL: a log\n\nafter"
+
+
+def test_a_box_keeps_its_title_and_text() -> None:
+    assert body('!!! warning "Ice"\n    Closed below minus 9.\n') == "Ice\n\nClosed below minus 9."
+
+
+def test_aliases_are_part_of_the_text() -> None:
+    text = read_markdown("---\naliases: [WAL, log]\n---\nText.\n", "name").text
+    assert text == "# name\n\nAlso known as: WAL, log.\n\nText.\n"
+
+
+@pytest.mark.parametrize(("name", "title"), [("My note", "My note"), ("index", "Part"), ("2024", "Part"), ("Untitled 1", "Part")])
+def test_a_note_is_called_by_its_name_unless_that_says_nothing(name: str, title: str) -> None:
+    assert read_markdown("Text.\n\n## Part\n\nMore.\n", name).title == title
+
+
+def test_a_note_that_this_program_made_is_refused() -> None:
+    note = "---\ntitle: x\nkind: report\ntags:\n  - research/report\n---\nText.\n"
+    with pytest.raises(ReadFailed, match="a note that this program generated"):
+        read_markdown(note, "x")
+    assert read_markdown(note.replace("kind: report", "kind: book"), "x").text
+
+
+@pytest.mark.parametrize("bomb", ["[" * 20_000, "![](" * 5_000, "a` ``b " * 5_000, "*a " * 9_000, "# " * 20_000, "|-" * 9_000])
+def test_hostile_marks_are_read(bomb: str) -> None:
+    assert read_markdown(f"{bomb}\n\nThe end.", "name").text.endswith("The end.\n")
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,9}( [a-z]{1,9}){0,9}", fullmatch=True), min_size=1, max_size=8))
+def test_plain_paragraphs_stay_as_they_are(paragraphs: list[str]) -> None:
+    text = read_markdown("\n\n".join(paragraphs), "0").text
+    assert [block.text for block in blocks(text)][1:] == paragraphs
+
+
+@given(st.text(st.sampled_from("ab \n#-*`|>[]()<!{}:=_~1.\t$%^"), max_size=200))
+def test_any_markdown_is_read_or_holds_no_text(source: str) -> None:
+    try:
+        assert read_markdown(source, "name").title
+    except ReadFailed as error:
+        assert "no text" in error.message  # noqa: PT017
