@@ -97,17 +97,16 @@ class ChangeScan:
             marks.pop(path, None)
             if (value := public.marks_of(read(self._vault, path) or b"")) is not None:
                 marks[path] = value
-        paths = {
-            *self._catalogue.paths(),
-            *json.loads(self._catalogue.recall(_PRIVATE) or _NOTHING)[0],
-            *self.changed,
-        } - self.gone
-        notes = (path for path in sorted(paths) if path.endswith(".md"))
-        decided = public.public_vault(self._vault, notes, marks.keys(), hidden)
+        decided = public.public_vault(self._vault, self._notes() if marks or hidden else (), marks.keys(), hidden)
         self.notices = public.unknown(marks)
         self._marks_now = json.dumps(marks)
         self._private_now = json.dumps([sorted(decided.private), sorted(decided.unsaid)])
         return decided
+
+    def _notes(self) -> list[str]:
+        """The paths of all notes, those included that were private until now."""
+        private = json.loads(self._catalogue.recall(_PRIVATE) or _NOTHING)[0]
+        return sorted(path for path in {*self._catalogue.paths(), *private, *self.changed} - self.gone if path.endswith(".md"))
 
     def _leave_out_private(self) -> None:
         """Take the notes that are not public for files that are not there."""

@@ -94,9 +94,7 @@ def test_what_changed_between_a_cut_and_the_next_build_is_seen_too(scratch: Scra
 def test_a_note_that_may_not_be_read_is_tried_again(scratch: Scratch) -> None:
     scratch.write("my/n1.md", note("Secret for a while", "x", "source"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "pipeline.site.rendering.render_task.read", lambda root, path: None if path == "my/n1.md" else files.read(root, path)
-        )
+        patch.setattr("pipeline.site.public.read", lambda root, path: None if path == "my/n1.md" else files.read(root, path))
         scratch.build()
     assert "Secret for a while" not in scratch.html("my/n1.html")
     scratch.build()
