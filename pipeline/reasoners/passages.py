@@ -23,7 +23,7 @@ from pipeline.text.normalise import holds_quote, normalised, one_line, tokens
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import Passage, passages, text_key, without_open_end
 from pipeline.text.ranking.query_terms import content_stems, parse_question
-from pipeline.text.ranking.scoring import BEST, StemmedText, scores, statistics_of
+from pipeline.text.ranking.scoring import BEST, BROAD_COVERAGE, StemmedText, is_broad, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
@@ -31,6 +31,7 @@ A = TypeVar("A", bound=Value)
 
 SUMMARY = "summary"
 _SUMMARY_WORDS = 150
+_REPORT_WORDS = 1_500
 _NARROW_WORDS = 850  # most words below the summary of a narrow report: on 63 questions, no answer was further down
 _ANSWER_SHARE = 0.8  # least share of the best score for a further passage of an answer to a question asked back
 _GAP_PASSAGES = 3
@@ -100,7 +101,9 @@ def _starts(text: str) -> tuple[int, ...]:
 
 
 def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words: int) -> list[Fact]:
-    """Return the passages of a report, best first: by score, or of a broad question by what each adds; each text once."""
+    """Return the passages of a report of ``words`` words, the best first, each text once: by score, at most 1,000 words; or
+    of a broad question by what each adds.
+    """
     question = parse_question(query, known.language)
     distinct: dict[str, Fact] = {}
     for fact in sorted((one for one in facts if without_open_end(one.quote)), key=lambda fact: (fact.url, fact.id)):
@@ -109,14 +112,12 @@ def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words
     texts = [stemmed_fact(fact, question.language) for fact in own]
     strength = scores(question, texts, known)
     ranking = _ranking(strength)
-    if question.broad:
-        by_part = [
-            _ranking(scores(parse_question(part, question.language), texts, known))
-            for part in question.parts
-            if len(question.parts) > 1
-        ]
-        ranking = chosen_passages([ranking, *by_part], strength, texts, known, words) or ranking
-    return [own[place] for place in ranking] or list(facts[:1])
+    if not is_broad(question, [strength[place] for place in ranking]):
+        return _within([own[place] for place in ranking] or list(facts[:1]), min(words, _SUMMARY_WORDS + _NARROW_WORDS))
+    strength = scores(question, texts, known, BROAD_COVERAGE)
+    by_part = [_ranking(scores(parse_question(part, question.language), texts, known)) for part in question.parts[1:]]
+    order = chosen_passages([_ranking(strength), *by_part], strength, texts, known, words)
+    return [own[place] for place in dict.fromkeys([*ranking[:1], *order])]
 
 
 def _ranking(strength: Sequence[float]) -> list[int]:
@@ -137,10 +138,9 @@ def _within(facts: Sequence[Fact], words: int) -> list[Fact]:
 
 def outline(question: q.OutlineQuestion) -> q.Outline:
     """Return a section for each document of the body, under its title: the best first, its passages in their order."""
-    words = question.words if parse_question(question.query, question.statistics.language).broad else _NARROW_WORDS
-    ranked = chosen_facts(question.query, question.facts, question.statistics, min(words, question.words) + _SUMMARY_WORDS)
+    ranked = chosen_facts(question.query, question.facts, question.statistics, question.words + _SUMMARY_WORDS)
     opening = _within(ranked, _SUMMARY_WORDS)
-    body = _within([fact for fact in ranked if fact not in opening], min(words, question.words)) or opening[-1:]
+    body = [fact for fact in ranked if fact not in opening] or opening[-1:]
     by_page: dict[str, list[Fact]] = {}
     for fact in body:
         by_page.setdefault(fact.url, []).append(fact)
@@ -166,7 +166,7 @@ def write(question: q.SectionQuestion) -> q.SectionText:
     """Return the section's passages as paragraphs; of the summary the best passages of all."""
     known = {fact.id: fact for fact in question.facts}
     if question.section.id == SUMMARY:
-        ranked = chosen_facts(question.query, question.facts, question.statistics, question.words)
+        ranked = chosen_facts(question.query, question.facts, question.statistics, _REPORT_WORDS)
         facts: Sequence[Fact] = _within(ranked, question.words)
     else:
         facts = [known[name] for name in question.section.facts if name in known]

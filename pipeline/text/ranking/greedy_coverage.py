@@ -16,7 +16,7 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
 POOL = 150  # ranked passages to select from
-_SEEDS = 2  # best passages of the whole question, and of each part, that are selected first
+_SEEDS = 1  # best passages of the whole question, and of each part, that are selected first
 _PASSAGE_COST = 80  # words added to the cost of each passage, so that short ones are not preferred
 _BEST_PASSAGES = 5  # ranked passages from which the best pages are determined
 _INDEX_FACTOR = 4  # an index with fewer passages than this times the ranked ones has no useful statistics

@@ -1,4 +1,4 @@
-"""Analysis of a question: its content words, its parts, and whether it takes several passages to answer it."""
+"""Analysis of a question: its content words and its parts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ _PART_BOUNDARY = re.compile(
     r"(?=(?:how|what|when|where|why|which|who|can|should|is|are|does|do|wie|was|wann|wo|warum|welche\w?|wer)\b)",
     re.IGNORECASE,
 )
-# Beginnings of questions that one passage seldom answers.
-_BROAD = (
-    "how do ", "how does ", "how did ", "how should ", "how can ", "how could ", "how is ", "how are ", "how to ", "what are ",
-    "what can ", "what should ", "what happens ", "what changed ", "what is known ", "explain ", "describe ", "compare ",
-    "overview ", "wie funktioniert ", "wie kann ", "wie soll", "welche ", "was sind ", "vergleich", "erkläre ",
-)  # fmt: skip
 
 
 class Term(NamedTuple):
@@ -49,23 +43,19 @@ class ParsedQuestion:
     """A question taken apart.
 
     ``terms`` are its content words, each once. ``parts`` are the questions that it consists of, one at least.
-    ``broad``: it takes several passages to answer it.
     """
 
     text: str
     language: str
     terms: tuple[Term, ...]
     parts: tuple[str, ...]
-    broad: bool
 
 
 @lru_cache(maxsize=512)
 def parse_question(text: str, language: str = "") -> ParsedQuestion:
     """Return the analysis of the question ``text``; ``language`` (Snowball's name) is detected if it is not given."""
     language = language or language_of(text) or DEFAULT_LANGUAGE
-    parts = _parts(text, language)
-    broad = len(parts) > 1 or " ".join(text.lower().split()).startswith(_BROAD)
-    return ParsedQuestion(text, language, _terms(text, language), parts, broad)
+    return ParsedQuestion(text, language, _terms(text, language), _parts(text, language))
 
 
 @lru_cache(maxsize=512)

@@ -28,13 +28,13 @@ def _chosen(texts: list[str], words: int, strength: list[float] | None = None) -
 def test_what_brings_up_something_new_comes_before_what_was_said() -> None:
     texts = ["seal torn", "flush cache", "seal torn record", "pump valve disk", "seal torn record", "pump valve disk"]
     order = _chosen(texts, 100)
-    assert order[:2] == [0, 1]  # the best two come first whatever they say
-    assert {order[2], order[3]} in ({2, 3}, {4, 5}, {2, 5}, {3, 4})
+    assert order[0] == 0  # the best comes first whatever it says
+    assert {order[1], order[2]} in ({2, 3}, {4, 5}, {2, 5}, {3, 4})
 
 
 def test_a_concept_counts_once_so_a_repetition_is_not_chosen() -> None:
     texts = ["seal torn record", "seal torn record", "seal torn record", "flush cache disk", "flush cache disk"]
-    assert _chosen(texts, 100) == [0, 1, 3]
+    assert _chosen(texts, 100) == [0, 3]
 
 
 @settings(deadline=None)
@@ -50,7 +50,7 @@ def test_the_budget_is_kept_and_nothing_is_chosen_twice(bodies: list[list[str]],
 def test_the_best_of_each_part_of_a_question_comes_first() -> None:
     made = ranked(["seal torn", "seal disk", "flush cache", "pump valve", "seal pump"])
     found = chosen_passages([[0, 1, 4], [2], [3]], [1.0, 0.9, 0.1, 0.1, 0.8], made, known_of(made), 100)
-    assert set(found[:4]) == {0, 1, 2, 3}
+    assert set(found[:3]) == {0, 2, 3}
     assert found[0] == 0
 
 

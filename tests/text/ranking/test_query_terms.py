@@ -1,4 +1,4 @@
-"""A question taken apart: its parts, the words that an answer must speak of, whether it is broad."""
+"""A question taken apart: its parts, the words that an answer must speak of."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ def said(text: str) -> set[str]:
         ("Wie tief ist der Hafen und wann kommt die Ebbe in den Hafen?", ("Hafen", "Ebbe")),
     ],
 )
-def test_a_question_in_two_parts_is_broad_and_has_both(question: str, words: tuple[str, str]) -> None:
+def test_a_question_in_two_parts_has_both(question: str, words: tuple[str, str]) -> None:
     query = parse_question(question)
     assert len(query.parts) == 2
     assert all(word in part for word, part in zip(words, query.parts, strict=True))
-    assert query.broad
 
 
 @pytest.mark.parametrize(
@@ -71,16 +70,6 @@ def test_an_identifier_is_in_a_text_whole_or_with_all_its_parts() -> None:
     assert term.is_in({term.stem})
     assert term.is_in(set(term.parts))
     assert not term.is_in(set(term.parts[:1]))
-
-
-@pytest.mark.parametrize("question", ["How does a journal survive a power cut?", "What are the ways to keep a journal?"])
-def test_a_question_that_many_passages_answer_is_broad(question: str) -> None:
-    assert parse_question(question).broad
-
-
-@pytest.mark.parametrize("question", ["How many pumps are there?", "Which option sets the timeout?", "What is the default port?"])
-def test_a_question_for_a_number_or_a_name_is_narrow(question: str) -> None:
-    assert not parse_question(question).broad
 
 
 def test_the_small_words_of_the_questions_own_language_weigh_nothing() -> None:

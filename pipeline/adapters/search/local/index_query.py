@@ -20,6 +20,7 @@ _CANDIDATES = 400
 _MOST_STEMS = 64  # of one query
 _COMMON = 0.25  # a stem in more than this share of the passages selects no candidates, if rarer stems are left
 MEANING = 1.0  # weight of the ranking by meaning, against that by words
+_PER_DOCUMENT = 4  # hits of one document that come before others
 _CONCEPTS = 600  # stems of the best passages whose counts are returned
 
 
@@ -44,7 +45,18 @@ def query_index(index: Index, text: str, limit: int, similar: Sequence[int] = ()
     best = _best(index, query, known, similar) if limit else []
     counts = {**known.counts, **index.counts(stem for stem in _frequent_stems(best) if stem not in known.counts)}
     statistics = known.model_copy(update={"counts": dict(sorted(counts.items()))})
-    return QueryResult(tuple(_hit(candidate, score) for score, candidate in best[:limit]), statistics, languages)
+    return QueryResult(tuple(_hit(candidate, score) for score, candidate in _spread(best, limit)), statistics, languages)
+
+
+def _spread(best: Sequence[tuple[float, Candidate]], limit: int) -> list[tuple[float, Candidate]]:
+    """Return ``limit`` passages, the first few of each document before its others: hits are what a session reads whole."""
+    taken: Counter[str] = Counter()
+    found: list[tuple[float, Candidate]] = []
+    others: list[tuple[float, Candidate]] = []
+    for entry in best:
+        taken[entry[1].url] += 1
+        (found if taken[entry[1].url] <= _PER_DOCUMENT else others).append(entry)
+    return [*found, *others][:limit]
 
 
 def _parsed_query(text: str, languages: Sequence[str]) -> ParsedQuestion:
