@@ -21,12 +21,13 @@ _log = logging.getLogger("pipeline.cli.note_questions")
 
 def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
     """Return the questions in notes that no talk has answered yet."""
-    from pipeline.vault.identity.takeover import is_retired
     from pipeline.wiring.workspace_adapters import questions_in_notes
 
     lines = questions_in_notes(env.console.folder)
     if not lines:
         return []
+    from pipeline.vault.identity.takeover import is_retired  # what follows is not needed by a night with nothing to do
+
     asked = [(talk.note, turn.text) for talk in _talks(env) for turn in talk.turns if turn.answer is not None]
     moved = {text for note, text in asked if is_retired(note)}  # now in the report that took over what stood in the note
     return [line for line in lines if line.text not in moved and (line.note, line.text) not in asked]

@@ -115,8 +115,8 @@ def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words
     if not is_broad(question, [strength[place] for place in ranking]):
         return _within([own[place] for place in ranking] or list(facts[:1]), min(words, _SUMMARY_WORDS + _NARROW_WORDS))
     strength = scores(question, texts, known, BROAD_COVERAGE)
-    by_part = [_ranking(scores(parse_question(part, question.language), texts, known)) for part in question.parts[1:]]
-    order = chosen_passages([_ranking(strength), *by_part], strength, texts, known, words)
+    by_part = [_ranking(scores(parse_question(part, question.language), texts, known)) for part in question.parts]
+    order = chosen_passages([_ranking(strength), *(by_part if len(by_part) > 1 else ())], strength, texts, known, words)
     return [own[place] for place in dict.fromkeys([*ranking[:1], *order])]
 
 

@@ -39,11 +39,11 @@ def test_a_note_is_hidden_listed_and_shown_again(folder: Path) -> None:
 
 def test_a_session_is_hidden_with_all_its_notes_and_its_sources_stay(folder: Path) -> None:
     assert said(folder, "hide", "harbour").code == 0
-    assert notes(folder, "reports") == notes(folder, "sessions") == notes(folder, "workers") == []
+    assert notes(folder, "reports") == notes(folder, "sessions") == []
     assert notes(folder, "sources") != []
     assert said(folder, "unhide").code == 2
     assert said(folder, "unhide", "--all").code == 0
-    assert notes(folder, "workers") != []
+    assert notes(folder, "sessions") != []
 
 
 def test_a_name_that_means_no_note_is_refused_with_what_to_write(folder: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_damaged_decision_is_reported_and_repaired(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", ["run", "build"])
 def test_run_and_build_say_what_became_of_a_persons_changes(folder: Path, command: str) -> None:
-    moved, edited, gone = notes(folder, "sources")[0], notes(folder, "sessions")[0], notes(folder, "workers")[0]
+    moved, edited, gone = notes(folder, "sources")[0], notes(folder, "sessions")[0], notes(folder, "reports")[0]
     (folder / "vault" / "mine").mkdir()
     moved.rename(folder / "vault" / "mine" / "moved.md")
     edited.write_text(f"{edited.read_text()}\nI disagree.\n")

@@ -224,16 +224,6 @@ def test_a_passage_that_another_source_holds_too_leads_to_that_source_s_own_quot
     assert re.findall(r" · also in \[\[[^#\]]+#\^([^|\]]+)\|", body) == [block_id(other.id)]
 
 
-def test_words_that_no_document_holds_are_named_in_the_first_line(tmp_path: Path) -> None:
-    other = Sentence(text="A disk stops.", facts=(Story(MemoryStore()).facts[0].id,))
-    section = ReportSection(id="section_1", title="Disks", paragraphs=(Paragraph(sentences=(other,), kind="passages"),))
-    body = report_of(tmp_path, "A log grows.", sections=(section,), missing=("Kafka",))
-    assert (
-        "> [!abstract] In short\n> No passage in your documents mentions “Kafka” together with the rest.\n>\n> > A log grows."
-        in body
-    )
-
-
 def test_what_the_sources_disagree_on_stands_before_the_sections(tmp_path: Path) -> None:
     body = report_of(tmp_path, "A log grows.")
     assert body.index("## Sources disagree") < body.index("## What fsync does")

@@ -148,23 +148,6 @@ def test_deeper_researches_the_question_in_a_fast_session_that_the_report_links_
     assert before == {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
 
 
-def test_where_the_pages_do_not_clearly_say_what_comes_nearest_is_quoted(folder: Path) -> None:
-    question = "How many ships wait in the harbour at low tide?"
-    answer = asked(folder, question)
-    assert answer.code == 5
-    assert answer.out.startswith("The stored pages do not clearly say. This comes nearest:\n\nThe harbour is 1")
-    assert "corpus:harbour-" in answer.out
-    assert answer.out.endswith(f'research add "{question}" has it researched.\n')
-    (turn,) = turns(said(folder, "--json", "ask", question))
-    assert turn["found"] is False
-    assert turn["answer"] == []
-    near, facts = turn["nearest"], turn["facts"]
-    assert isinstance(near, list)
-    assert isinstance(facts, list)
-    assert {name for one in near for name in one["facts"]} == {fact["id"] for fact in facts}
-    assert said(folder, "verify").code == 0
-
-
 def test_no_note_is_named_that_is_not_there(folder: Path) -> None:
     for note in (folder / "vault" / "sources").rglob("*.md"):
         note.unlink()
