@@ -152,6 +152,7 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
             )
         return
     skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
+    skipped += [f"{workspace.document_name(one.path)}: {one.reason}" for one in report.thin]
     for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
         console.say(line, fg="yellow")
     if skipped:

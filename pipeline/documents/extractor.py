@@ -22,8 +22,19 @@ from typing import Any
 
 from pipeline.documents.page import Document, Losses
 from pipeline.errors import ReadFailed
+from pipeline.ports import Page
 
 _ANSWER_BYTES = 40_000_000
+
+
+def page_of(url: str, document: Document, notices: Sequence[str] = ()) -> Page:
+    """Return a document as the page at ``url``; ``notices`` are those that came with it."""
+    losses = document.losses
+    return Page(
+        url, document.title, document.text, document.media_type, document.author, document.published,
+        tuple(dict.fromkeys((*notices, *document.notices))), document.sheets, document.language, document.extractor,
+        losses.visible, losses.stored, losses.dropped, losses.empty_pages,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

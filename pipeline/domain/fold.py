@@ -30,6 +30,7 @@ from pipeline.domain.state import (
 )
 from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
 from pipeline.domain.values import SectionPlan, Value
+from pipeline.text.page_format import what_is_missing
 
 _log = logging.getLogger("pipeline.domain.fold")
 
@@ -151,6 +152,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
         event.notices,
         event.seconds or 0.0,
         event.sheets,
+        what_is_missing(event.visible, event.stored, event.empty_pages),
     )
 
 

@@ -106,7 +106,7 @@ GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to
 
 @dataclass(slots=True)
 class PageDone:
-    """A page that was read."""
+    """A page that was read. ``missing`` is what its stored text lacks, or ""."""
 
     url: str
     title: str
@@ -120,6 +120,7 @@ class PageDone:
     notices: tuple[str, ...] = ()
     seconds: float = 0.0
     sheets: tuple[int, ...] = ()
+    missing: str = ""
 
 
 @dataclass(slots=True)

@@ -135,6 +135,9 @@ class Page:
 
     ``notices`` are what the source says about its use by programs: ``noai``, ``noimageai``, ``tdm-reservation``. ``sheets`` are
     where the pages of a PDF begin: offsets in characters in the ``normalised`` text.
+
+    ``extractor`` names what read it, with its version. Of the ``visible`` words, ``stored`` are in ``text``, the others were left
+    out by the reasons in ``dropped``; ``empty_pages`` of a PDF hold no text.
     """
 
     url: str
@@ -145,6 +148,12 @@ class Page:
     published: str = ""
     notices: tuple[str, ...] = ()
     sheets: tuple[int, ...] = ()
+    language: str = ""
+    extractor: str = ""
+    visible: int = 0
+    stored: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    empty_pages: int = 0
 
 
 class Fetch(Protocol):

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+_LITTLE = 0.5  # of what a reader sees; a page of which less is stored is named
 BlockKind = Literal["heading", "paragraph", "item", "code", "row"]
 
 _HEADING = re.compile(r"(#{1,6}) (.*?)(?: \{#([^{}\s]+)\})?\Z")
@@ -61,6 +62,15 @@ def blocks(text: str) -> Iterator[Block]:
             trail = [entry for entry in trail if entry[0] < level] + [(level, body, found[3] or "")]
             heading, anchor, path = body, found[3] or "", tuple(entry[1] for entry in trail)
         yield Block(kind, body, heading, anchor, path, level)
+
+
+def what_is_missing(visible: int, stored: int, empty_pages: int) -> str:
+    """Return what the stored text of a source lacks: most of its ``visible`` words, or pages of a PDF; "" if it is whole."""
+    parts = [f"only {stored:,} of its {visible:,} words are stored"] if stored < _LITTLE * visible else []
+    if empty_pages:
+        parts.append(f"{empty_pages:,} of its pages hold" if empty_pages > 1 else "one of its pages holds")
+        parts[-1] += " no text (text recognition would read them)"
+    return "; ".join(parts)
 
 
 def _raw_blocks(text: str) -> Iterator[tuple[BlockKind, str]]:

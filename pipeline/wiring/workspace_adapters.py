@@ -96,7 +96,11 @@ def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None, ext
     """Return the search over the workspace's own documents."""
     from pipeline.adapters.search.local.local_search import LocalFolder
 
-    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite", meaning, extractor)
+    return LocalFolder(workspace.corpora, _index_file(workspace), meaning, extractor)
+
+
+def _index_file(workspace: Workspace) -> Path:
+    return workspace.folder / "events" / "local" / "corpus.sqlite"
 
 
 def http_of(settings: Settings, keys: Keys) -> HttpClient:
@@ -145,6 +149,12 @@ class Searches:
             search = web_search(name, access.url, access.key, self._http, headers)
             self._members[name] = Member(search, price=search.price)
         return self._members[name]
+
+
+def thin_documents(workspace: Workspace) -> list[str]:
+    """Return what lacks much of its text among the documents that are indexed, as the last refresh found them."""
+    thin = documents_of(workspace).thin() if _index_file(workspace).exists() else ()
+    return [f"{workspace.document_name(one.path)}: {one.reason}" for one in thin]
 
 
 def corpus_files(workspace: Workspace) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.documents.extract import extract
+from pipeline.text.page_format import what_is_missing
 
 CASES = Path(__file__).parent / "cases"
 # file, what its page holds, what it does not hold
@@ -41,6 +42,16 @@ def test_a_file_that_others_misread_is_read_as_it_is_meant(name: str, holds: str
     text = extract((CASES / name).read_bytes(), path=name).text
     assert re.search(holds, text, re.DOTALL), text
     assert not re.search(holds_not, text), text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [((100, 50, 0), ""), ((1000, 49, 0), "only 49 of its 1,000 words are stored"), ((9, 9, 1), "one of its pages holds no text"),
+     ((100, 9, 3), "only 9 of its 100 words are stored; 3 of its pages hold no text"), ((0, 0, 0), "")],
+)  # fmt: skip
+def test_what_a_stored_text_lacks_is_said_when_it_is_much(numbers: tuple[int, int, int], said: str) -> None:
+    assert what_is_missing(*numbers).startswith(said)
+    assert bool(what_is_missing(*numbers)) == bool(said)
 
 
 def test_pages_without_text_are_counted() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from pipeline import __version__
+from pipeline.documents.extract import VERSION
 from pipeline.ports import Page
 from pipeline.text.normalise import digest_of
 
@@ -73,8 +74,8 @@ class PageCache:
             self._shrink()
 
     def _path(self, url: str) -> Path:
-        # The version is part of the key because another version may extract other text.
-        return self._folder / f"{digest_of(f'{__version__} {url}'.encode('utf-8', 'replace'))}.json.gz"
+        # The versions are part of the key because another version may extract other text.
+        return self._folder / f"{digest_of(f'{__version__} {VERSION} {url}'.encode('utf-8', 'replace'))}.json.gz"
 
     def _shrink(self) -> None:
         with os.scandir(self._folder) as entries:

@@ -15,8 +15,8 @@ from pipeline.adapters.web.host_politeness import HostPoliteness
 from pipeline.adapters.web.page_address import canonical, host_of, redirect_target
 from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
 from pipeline.adapters.web.robots_cache import RobotsCache
-from pipeline.documents.extractor import Extractor
-from pipeline.documents.page import Document, usage_notices
+from pipeline.documents.extractor import Extractor, page_of
+from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.ports import Page
 
@@ -126,7 +126,7 @@ class WebFetch:
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
-        page = _page_of(url, document, notices_in(reply.headers))
+        page = page_of(url, document, notices_in(reply.headers))
         if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
             self._cache.put(url, cached)
         return page
@@ -168,9 +168,3 @@ def notices_in(headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return what a reply's headers, whose names are in lower case, ask of programs."""
     tags = usage_notices("robots", headers.get("x-robots-tag", ""))
     return (*tags, *usage_notices("tdm-reservation", headers.get("tdm-reservation", "")))
-
-
-def _page_of(url: str, document: Document, notices: tuple[str, ...]) -> Page:
-    said = tuple(dict.fromkeys((*notices, *document.notices)))
-    found = document
-    return Page(url, found.title, found.text, found.media_type, found.author, found.published, said, found.sheets)

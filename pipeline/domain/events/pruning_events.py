@@ -36,6 +36,7 @@ class KeptPage(Value):
     published: str = ""
     notices: tuple[str, ...] = ()
     sheets: tuple[int, ...] = ()
+    missing: str = ""
 
 
 class KeptSpent(Value):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from pipeline.domain.events.event_base import SCHEMA as SCHEMA
 from pipeline.domain.events.event_base import SCHEMA_MAJOR as SCHEMA_MAJOR
 from pipeline.domain.events.event_base import SCHEMA_MINOR as SCHEMA_MINOR
@@ -172,7 +174,7 @@ class PageRead(Answered):
 
     ``notices``: ``gives-orders``, if its text gives orders to language models; and what it says about its use by programs,
     ``noai``, ``noimageai`` or ``tdm-reservation``. ``sheets``: where the pages of a PDF begin, as offsets in the ``normalised``
-    text.
+    text. ``extractor`` and the account of the reading that follows it are as in ``ports.Page``; older logs have none.
     """
 
     type: Literal["page.read"] = "page.read"
@@ -186,6 +188,12 @@ class PageRead(Answered):
     published: str = ""
     notices: tuple[str, ...] = ()
     sheets: tuple[int, ...] = ()
+    language: str = ""
+    extractor: str = ""
+    visible: int = 0
+    stored: int = 0
+    dropped: dict[str, int] = Field(default_factory=dict)
+    empty_pages: int = 0
 
 
 class FactsObserved(Answered):

@@ -100,7 +100,7 @@ def _space(folder: Path) -> Iterator[Finding]:
 
 
 def _corpus(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
-    from pipeline.wiring.workspace_adapters import corpus_files, documents_in, unusable_folders
+    from pipeline.wiring.workspace_adapters import corpus_files, documents_in, thin_documents, unusable_folders
 
     settings = workspace.queue.settings
     try:
@@ -120,6 +120,8 @@ def _corpus(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield problem("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:
         yield ok("documents", text + ("" if wanted else "; not searched"))
+    for thin in thin_documents(workspace):
+        yield note("documents", thin)
 
 
 def _templates(folder: Path) -> Iterator[Finding]:

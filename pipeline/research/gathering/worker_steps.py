@@ -133,6 +133,12 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
         published=one_line(page.published, 40),
         notices=(*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
         sheets=page.sheets,
+        language=page.language,
+        extractor=page.extractor,
+        visible=page.visible,
+        stored=page.stored,
+        dropped=dict(page.dropped),
+        empty_pages=page.empty_pages,
     )
     return Outcome((event,), (data,))
 

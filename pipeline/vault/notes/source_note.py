@@ -137,6 +137,7 @@ class SourceView:
     author: str
     published: str
     notices: tuple[str, ...]
+    missing: str
     media_type: str
     cited_in: tuple[CitedIn, ...]
     found_again: tuple[FoundAgain, ...]
@@ -191,6 +192,7 @@ def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], aroun
         author=page.author,
         published=page.published,
         notices=page.notices,
+        missing=page.missing,
         media_type=page.media_type,
         cited_in=_cited_in(model, by_start),
         found_again=_found_again(model, by_start),

@@ -11,6 +11,7 @@ from pipeline.documents.extractor import Extractor
 from pipeline.documents.page import Document
 from pipeline.errors import ReadFailed
 from pipeline.text.normalise import digest_of
+from pipeline.text.page_format import what_is_missing
 
 _BATCH_FILES = 200
 _BATCH_BYTES = 20_000_000
@@ -22,7 +23,7 @@ _RETRY = -1
 class IndexReport:
     """The result of a refresh: number of files searched, of those new or changed, of those removed, and of passages.
 
-    ``problems`` are the files that are not searched, by path.
+    ``problems`` are the files that are not searched, by path, ``thin`` those whose text lacks much.
     """
 
     files: int
@@ -30,6 +31,7 @@ class IndexReport:
     removed: int
     passages: int
     problems: tuple[SkippedFile, ...]
+    thin: tuple[SkippedFile, ...] = ()
 
 
 def refresh_index(index: Index, folder: Corpus, extractor: Extractor) -> IndexReport:
@@ -101,7 +103,9 @@ def _index_entry(folder: Corpus, extractor: Extractor, file: FoundFile, known: I
 
 
 def _searched(file: FoundFile, digest: str, document: Document) -> IndexedFile:
-    entry = IndexedFile(file.url, file.size, file.changed, digest, "", document.title, document.published)
+    losses = document.losses
+    missing = what_is_missing(losses.visible, losses.stored, losses.empty_pages)
+    entry = IndexedFile(file.url, file.size, file.changed, digest, "", document.title, document.published, "", missing)
     return with_passages(entry, document.text)
 
 
@@ -109,4 +113,11 @@ def _report(index: Index, skipped: list[SkippedFile], changed: int, removed: int
     files = index.files().values()
     problems = [*skipped, *(SkippedFile(printable(path_of(file.url)), file.reason) for file in files if file.reason)]
     searched = sum(not file.reason for file in files)
-    return IndexReport(searched, changed, removed, index.count(), tuple(sorted(problems)))
+    return IndexReport(searched, changed, removed, index.count(), tuple(sorted(problems)), thin_files(index))
+
+
+def thin_files(index: Index) -> tuple[SkippedFile, ...]:
+    """Return the files whose text lacks much, by path."""
+    return tuple(
+        sorted(SkippedFile(printable(path_of(file.url)), file.missing) for file in index.files().values() if file.missing)
+    )

@@ -20,10 +20,9 @@ from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, Passag
 from pipeline.adapters.search.local.document_folder import SkippedFile, contents
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.index_query import QueryResult, query_index
-from pipeline.adapters.search.local.index_refresh import IndexReport, refresh_index
+from pipeline.adapters.search.local.index_refresh import IndexReport, refresh_index, thin_files
 from pipeline.adapters.search.local.passage_index import Index, is_damage, remove_index
-from pipeline.documents.extractor import Extractor
-from pipeline.documents.page import Document
+from pipeline.documents.extractor import Extractor, page_of
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
 
@@ -107,6 +106,15 @@ class LocalFolder:
         with self._lock, self._translate_errors():
             return self._refresh()
 
+    def thin(self) -> tuple[SkippedFile, ...]:
+        """Return the documents whose text lacks much, as they were when the index was last brought up to date.
+
+        Raises:
+            SearchFailed: the index cannot be read.
+        """
+        with self._lock, self._translate_errors():
+            return thin_files(self._open_index())
+
     def close(self) -> None:
         """Close the index; the next search opens it again."""
         with self._lock:
@@ -139,7 +147,7 @@ class LocalFolder:
             document = self._extractor.file(contents(path), path)
         except ReadFailed as error:
             raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
-        return _page(address, document)
+        return page_of(address, document)
 
     def _refresh(self) -> IndexReport:
         self._scope = None
@@ -187,18 +195,6 @@ class LocalFolder:
         except (sqlite3.Error, OSError) as error:
             hint = f"make sure its folder is writable and delete {self._cache}; it is a cache and will be built again"
             raise SearchFailed(f"The index of {self._folder} cannot be used: {error}.", hint=hint) from error
-
-
-def _page(address: str, document: Document) -> Page:
-    return Page(
-        url=address,
-        title=document.title,
-        text=document.text,
-        media_type=document.media_type,
-        author=document.author,
-        published=document.published,
-        sheets=document.sheets,
-    )
 
 
 def _no_documents(folder: Corpus, problems: tuple[SkippedFile, ...]) -> CorpusUnusable:

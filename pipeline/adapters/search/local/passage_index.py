@@ -21,7 +21,7 @@ from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
-VERSION = "15"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
+VERSION = "16"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 
@@ -29,7 +29,7 @@ _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE files (
     url TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, digest TEXT NOT NULL, reason TEXT NOT NULL,
-    title TEXT NOT NULL, published TEXT NOT NULL, language TEXT NOT NULL
+    title TEXT NOT NULL, published TEXT NOT NULL, language TEXT NOT NULL, missing TEXT NOT NULL
 );
 CREATE INDEX files_digest ON files (digest);
 CREATE TABLE passages (
@@ -52,7 +52,10 @@ class PassageRow(NamedTuple):
 
 
 class IndexedFile(NamedTuple):
-    """A file's entry. ``reason`` is why it is not searched, or ""; ``digest`` is its SHA-256, or "" if it was not read."""
+    """A file's entry. ``reason`` is why it is not searched, or ""; ``digest`` is its SHA-256, or "" if it was not read.
+
+    ``missing`` is what its stored text lacks, or "".
+    """
 
     url: str
     size: int
@@ -62,6 +65,7 @@ class IndexedFile(NamedTuple):
     title: str = ""
     published: str = ""
     language: str = ""
+    missing: str = ""
     rows: Sequence[PassageRow] = ()
 
 
@@ -123,7 +127,7 @@ class Index:
 
     def files(self) -> dict[str, IndexedFile]:
         """Return all files by address, without their passages."""
-        rows = self._db.execute("SELECT url, size, changed, digest, reason, title, published, language FROM files")
+        rows = self._db.execute("SELECT url, size, changed, digest, reason, title, published, language, missing FROM files")
         return {row[0]: IndexedFile(*row) for row in rows}
 
     def count(self) -> int:
@@ -176,7 +180,7 @@ class Index:
         self._db.executemany("DELETE FROM files WHERE url = ?", keys)
 
     def _insert(self, files: Sequence[IndexedFile]) -> None:
-        self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [file[:8] for file in files])
+        self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [file[:9] for file in files])
         rows = sorted((row for file in files for row in file.rows), key=lambda row: row.words[0])
         self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row.stored for row in rows])
         self._db.executemany("INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)", [row.words for row in rows])

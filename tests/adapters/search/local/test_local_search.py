@@ -396,3 +396,11 @@ def test_a_file_that_would_take_gigabytes_is_skipped_by_name_and_the_others_are_
         "deep.html": "its elements are nested more than 1000 levels deep",
         "zeros.txt.gz": "its content is larger than the limit of 10 MB",
     }
+
+
+def test_a_file_of_which_pages_hold_no_text_is_named_with_their_number(docs: Path) -> None:
+    (docs / "half.pdf").write_bytes(pdf([[(11, 700, "The level of the lake is 42 metres.")], [], []]))
+    (docs / "good.md").write_text("The dam is open.")
+    expected = (("half.pdf", "2 of its pages hold no text (text recognition would read them)"),)
+    assert corpus(docs).refresh().thin == expected
+    assert corpus(docs).thin() == expected
