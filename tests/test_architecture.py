@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).parent.parent / "pipeline"
 # The rooms from the inside out: a room imports only rooms of rows above its own.
 ROWS: tuple[set[str], ...] = (
     {"errors"},
-    {"text", "system"},
+    {"system"},
+    {"text"},
     {"domain"},
     {"ports", "config"},
     {"documents"},
@@ -102,6 +103,83 @@ def test_only_the_command_line_prints_or_exits() -> None:
     beside = {"pipeline.ops.console_output"}
     found = {name for name in TREES if mentions(name) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside
+
+
+# Whose ``open`` opens a file; ``Path.open`` is called on any value that is no class.
+OPENING = {"os", "io", "gzip", "bz2", "lzma", "zipfile", "tarfile", "codecs", "wave", "Path"}
+AT_THE_DOOR = {"read_text", "read_bytes", "write_text", "write_bytes"}
+WRITING = {"tempfile.NamedTemporaryFile", "tempfile.mkstemp", "tempfile.TemporaryFile", "sqlite3.connect", "filecmp.cmp"}
+WRITING |= {"shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.copytree", "shutil.move"}
+
+
+def opens_a_file(node: ast.AST) -> bool:
+    """Whether a part of a module's code opens, reads or writes a file by its path, or takes a function that does."""
+    if isinstance(node, ast.ImportFrom) and node.module in OPENING | {place.partition(".")[0] for place in WRITING}:
+        return any(alias.name == "open" or f"{node.module}.{alias.name}" in WRITING for alias in node.names)
+    if isinstance(node, ast.Name):
+        return node.id == "open" and isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "open":
+        owner = ast.unparse(node.func.value)
+        return owner in OPENING or not owner.rpartition(".")[2][:1].isupper()
+    if isinstance(node, ast.Attribute):
+        owner = ast.unparse(node.value)
+        return f"{owner}.{node.attr}" in WRITING or (node.attr in AT_THE_DOOR and owner != "files")
+    return False
+
+
+def opened_in(source: str) -> list[str]:
+    """The places of a module that open a file, without those of the null device and of what is in memory already."""
+    nodes = list(ast.walk(ast.parse(source)))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    harmless = {call for call in calls if any(word.arg == "fileobj" for word in call.keywords)}
+    harmless |= {call for call in calls if call.args and ast.unparse(call.args[0]) == "os.devnull"}
+    return [ast.unparse(node) for node in nodes if opens_a_file(node) and node not in harmless]
+
+
+def test_files_are_opened_and_sqlite_is_connected_in_one_module() -> None:
+    """Elsewhere a named pipe in a folder would hold up a night, and a cut off write would leave half a file."""
+    # It hands work over to the processes that it starts, in a temporary file that nobody else knows.
+    beside = {"pipeline.system.files", "pipeline.system.worker_pool"}
+    found = {name_of(path): opened_in(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    assert {name: places for name, places in found.items() if places and name not in beside} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('a')",
+        "path.open()",
+        "(folder / 'a').open('a')",
+        "os.open(path, os.O_RDONLY)",
+        "io.open('a')",
+        "gzip.open(path)",
+        "Path('a').read_text()",
+        "partial(path.read_bytes)",
+        "self.path.write_text('a')",
+        "from io import open",
+        "sqlite3.connect(path)",
+        "from sqlite3 import connect",
+        "shutil.copyfile(one, other)",
+        "from tempfile import NamedTemporaryFile",
+    ],
+)
+def test_what_opens_a_file_is_seen(code: str) -> None:
+    assert opened_in(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "ResearchSession.open(store, name)",
+        "files.read_bytes(path)",
+        "read_text(path)",
+        "os.open(os.devnull, os.O_WRONLY)",
+        "tarfile.open(fileobj=buffer, mode='w')",
+        "os.fdopen(descriptor)",
+    ],
+)
+def test_what_opens_no_file_is_let_be(code: str) -> None:
+    assert opened_in(code) == []
 
 
 def test_no_text_is_measured_by_its_blanks() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import os
 import shutil
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.system.files import read_bytes
+from pipeline.system.files import read_bytes, write_new
 from pipeline.text.normalise import digest_of
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
@@ -62,7 +61,7 @@ def _ignore(folder: Path) -> bool:
     if os.path.lexists(file):
         return False
     try:
-        file.write_text(_IGNORED)
+        write_new(file, _IGNORED.encode())
     except OSError as error:
         raise SystemRefused(
             f"{file} cannot be written: {error.strerror}", hint="free space, or let this user write there"
@@ -80,10 +79,10 @@ def _copy(names: Iterable[Path], folder: Path) -> Laid:
                 kept.append(name.as_posix())
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source() / name, target)
+            write_new(target, read_bytes(source() / name))
             created.append(name.as_posix())
     except OSError as error:
-        where = error.filename2 or error.filename or folder
+        where = error.filename or folder
         raise SystemRefused(
             f"{where} cannot be written: {error.strerror}", hint="free space, or let this user write there"
         ) from error
@@ -126,7 +125,7 @@ def is_sample(name: str, file: Path) -> bool:
         OSError: it cannot be read.
     """
     sample = source() / "corpus" / name
-    return sample.is_file() and filecmp.cmp(sample, file, shallow=False)
+    return sample.is_file() and read_bytes(file, sample.stat().st_size + 1) == read_bytes(sample)
 
 
 def _files(root: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pipeline.config import scaffold
 from pipeline.errors import SystemRefused
-from pipeline.system.files import read_bytes, read_text
+from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import digest_of
 
 SHIPPED = ".shipped.json"
@@ -55,7 +55,7 @@ def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) 
                 _update(own, name, data, known.get(name, ""), done, replace=replace, dry=dry)
         for name in sorted(known.keys() - _current().keys()):
             file = own / name
-            if file.is_file() and not file.is_symlink() and digest_of(file.read_bytes()) == known[name]:
+            if file.is_file() and not file.is_symlink() and digest_of(read_bytes(file)) == known[name]:
                 done.removed.append(name)
                 if not dry:
                     file.unlink()
@@ -97,9 +97,7 @@ def _copy_aside(own: Path, name: str, data: bytes, *, dry: bool) -> str:
 
 def _write(file: Path, data: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_bytes(data)
-    temporary.replace(file)
+    write(file, data)
 
 
 def record_shipped(folder: Path) -> None:
@@ -134,4 +132,4 @@ def _shipped(own: Path) -> Mapping[str, str]:
 def _current() -> dict[str, bytes]:
     root = scaffold.source() / "templates"
     files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.startswith("."))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files if REPLACED not in path.parts}
+    return {path.relative_to(root).as_posix(): read_bytes(path) for path in files if REPLACED not in path.parts}

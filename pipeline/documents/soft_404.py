@@ -15,6 +15,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from pipeline.system.files import read_text
 from pipeline.text.words import word_count
 
 # Sizes of pages in words.
@@ -147,7 +148,7 @@ def _is_shell(source: str) -> bool:
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("soft_pages.toml").read_text("utf-8"))
+    return tomllib.loads(read_text(Path(__file__).with_name("soft_pages.toml")))
 
 
 @cache

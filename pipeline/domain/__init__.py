@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from pipeline.system.program_id import digest_of_sources
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
 _BESIDE = ("../text/ranking/rank_fusion.py", "../text/ranking/term_statistics.py")  # types that a snapshot holds
@@ -21,7 +22,7 @@ def fold_id() -> str:
     """
     here = Path(__file__).parent
     sources = (*sorted(here.rglob("*.py")), *(here / name for name in _BESIDE))
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    return digest_of_sources(sources)
 
 
 @dataclass(frozen=True, slots=True)

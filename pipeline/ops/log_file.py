@@ -12,6 +12,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from pipeline.ops.console_output import LOG_FILE, masked
+from pipeline.system.files import open_log
 
 LARGEST = 1_000_000  # bytes; up to three older files of that size are kept
 OLDER = 3
@@ -36,8 +37,7 @@ class _LogFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
-        return open(handle, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by the base
+        return os.fdopen(open_log(path), "a", encoding="utf-8", errors="backslashreplace")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
         """Ignore a failed write: a disk that cannot take the log file cannot take the event log either, which reports it."""

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,9 @@ from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import SETTLED, Catalogue
 from pipeline.site.change_scan import ChangeScan
+from pipeline.system.files import open_lock
 from pipeline.system.folder_fingerprint import Step, digest_below
+from pipeline.system.process_lock import turn
 from pipeline.system.program_id import program_id
 from pipeline.text.normalise import digest_of
 
@@ -123,8 +124,7 @@ def _build_lock(state: Path) -> Iterator[None]:
     """Wait until no other build is running."""
     try:
         state.mkdir(parents=True, exist_ok=True)
-        with (state / _LOCK).open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with turn(open_lock(state / _LOCK)):
             yield
     except OSError as error:
         raise files.refused(error) from error

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import SystemRefused
-from pipeline.system.files import read_bytes
+from pipeline.system.files import read_bytes, write_new
 from pipeline.system.folder_fingerprint import Look
 
 _TEMPORARY = ".tmp"
@@ -52,7 +52,7 @@ class Staged:
         """
         try:
             self._make(path.rpartition("/")[0])
-            _write_new(temporary_of(self.site, path), data)
+            write_new(temporary_of(self.site, path), data, leftover=True)  # one that an interrupted build left is replaced
         except OSError as error:
             raise refused(error) from error
         self.paths.append(path)
@@ -78,22 +78,6 @@ def temporary_name(path: str) -> str:
     """Return the temporary path of a file, within the site."""
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}.{name}{_TEMPORARY}"
-
-
-def _write_new(place: str, data: bytes) -> None:
-    """Write a new file; one that an interrupted build left is replaced."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        descriptor = os.open(place, flags, 0o666)
-    except FileExistsError:
-        Path(place).unlink()
-        descriptor = os.open(place, flags, 0o666)
-    try:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(descriptor, left) :]
-    finally:
-        os.close(descriptor)
 
 
 def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:

@@ -11,12 +11,13 @@ import fcntl
 import json
 import os
 import socket
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 from pipeline.errors import LogUnwritable, WorkspaceLocked
-from pipeline.system import durable_files
+from pipeline.system import files
 
 
 class Lock:
@@ -36,7 +37,7 @@ class Lock:
             LogUnwritable: no lock can be made here.
         """
         try:
-            durable_files.make_directories(self._path.parent)
+            files.make_directories(self._path.parent)
             while self._fd is None:
                 self._fd = self._try()
             os.ftruncate(self._fd, 0)
@@ -54,7 +55,7 @@ class Lock:
             return
         with contextlib.suppress(OSError):
             self._path.unlink()
-        durable_files.close(self._fd)
+        files.close(self._fd)
         self._fd = None
 
     def _name(self) -> str:
@@ -62,7 +63,7 @@ class Lock:
         return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since, "program": self._program})
 
     def _try(self) -> int | None:
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        fd = files.open_lock(self._path)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Its owner may have removed the file between open and flock: that lock would guard nothing.
@@ -70,12 +71,12 @@ class Lock:
                 return fd
         except BlockingIOError:
             owner = _owner(fd)
-            durable_files.close(fd)
+            files.close(fd)
             raise WorkspaceLocked(f"{owner} {self._what}", hint="wait until it has ended, or stop it") from None
         except BaseException:
-            durable_files.close(fd)
+            files.close(fd)
             raise
-        durable_files.close(fd)
+        files.close(fd)
         return None
 
     def _is_current(self, fd: int) -> bool:
@@ -102,6 +103,16 @@ class WorkspaceLock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._lock.release()
+
+
+@contextlib.contextmanager
+def turn(fd: int) -> Iterator[None]:
+    """Hold the lock of an open file or folder, as soon as nobody else has it, and close the descriptor at the end."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _owner(fd: int) -> str:

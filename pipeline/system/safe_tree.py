@@ -12,11 +12,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from pipeline.system.files import read_bytes
+from pipeline.system.files import open_folder, read_bytes, write_new
 from pipeline.system.folder_fingerprint import Folder, Look, look
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Obstacle(Exception):
@@ -95,7 +92,7 @@ class Tree:
         folder, name = self._folder_of(path, create=True)
         temporary = f".{name}.tmp"
         try:
-            state = _write_new(folder, temporary, data, durable)
+            found = write_new(temporary, data, folder=folder, leftover=True, durable=durable)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
@@ -103,7 +100,7 @@ class Tree:
             raise
         if durable:
             os.fsync(folder)
-        return state
+        return Look(found.st_size, found.st_mtime_ns)
 
     def remove(self, path: str) -> None:
         """Remove a file, and the folders that it leaves empty.
@@ -136,7 +133,7 @@ class Tree:
                 raise Obstacle(f"{path!r} leads elsewhere")
             if create:
                 self._root.mkdir(parents=True, exist_ok=True)
-            found = os.open(self._root, _FOLDER & ~os.O_NOFOLLOW)
+            found = open_folder(self._root)
         else:
             parent, _, name = folder.rpartition("/")
             if name in {"", ".", ".."}:
@@ -151,7 +148,7 @@ def _opened(parent: int, name: str, path: str, create: bool) -> int:
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=parent)
     try:
-        return os.open(name, _FOLDER, dir_fd=parent)
+        return open_folder(name, folder=parent, follow=False)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
             raise Obstacle(f"{path} is no plain folder (a file, or a symbolic link)") from error
@@ -165,21 +162,3 @@ def _bytes_of(folder: int, name: str, path: str) -> bytes:
         if error.errno in {errno.ELOOP, errno.EISDIR, errno.EINVAL}:
             raise Obstacle(f"{path} is no plain file (a symbolic link?)") from error
         raise
-
-
-def _write_new(folder: int, name: str, data: bytes, durable: bool) -> Look:
-    try:
-        descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
-    except FileExistsError:  # left by a process that died
-        os.unlink(name, dir_fd=folder)
-        descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
-    try:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(descriptor, left) :]
-        if durable:
-            os.fsync(descriptor)
-        found = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    return Look(found.st_size, found.st_mtime_ns)

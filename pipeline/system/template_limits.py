@@ -15,6 +15,8 @@ from typing import Any
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from pipeline.system.files import open_regular
+
 TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
 TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
 LARGEST = 32_000_000  # characters of a note or page
@@ -119,7 +121,7 @@ def _memory_limit(soft: int, hard: int) -> int:
 def _own_memory() -> int | None:
     """The file in which the system tells what this process holds; to open it for each note would take longer than the rest."""
     try:
-        return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        return open_regular("/proc/self/statm")
     except OSError:
         return None
 

@@ -259,7 +259,7 @@ def _digest(text: str) -> str:
 def _compiler_id(kind: type[Environment]) -> str:
     """A name for what decides how a template is compiled, beside Python's version, which Jinja checks."""
     modules = [sys.modules[part.__module__] for part in kind.__mro__ if part.__module__.startswith("pipeline.")]
-    sources = [Path(str(module.__file__)).read_bytes() for module in modules]
+    sources = [read_bytes(str(module.__file__)) for module in modules]
     return _digest(repr((jinja2.__version__, kind.__qualname__, sources)))
 
 

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from pipeline.system.files import read_bytes
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -83,12 +84,17 @@ class Pool(Generic[P]):
         """The processes. What they must know may be much, so they read it from a file: a pipe that none reads blocks for ever."""
         from concurrent.futures import ProcessPoolExecutor
 
+        file = self.handed((self._furnish, self._given))
+        self._pool = pool = ProcessPoolExecutor(self._number, spawning(), _begin, (file,))
+        return pool
+
+    def handed(self, value: object) -> str:
+        """Return the name of a file that holds ``value`` for ``taken`` in the other processes; ``close`` removes it."""
         file = NamedTemporaryFile(prefix="research-")  # noqa: SIM115 - it is closed when they have ended
         self._closers.append(file.close)
-        pickle.dump((self._furnish, self._given), file, pickle.HIGHEST_PROTOCOL)
+        pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
         file.flush()
-        self._pool = pool = ProcessPoolExecutor(self._number, spawning(), _begin, (file.name,))
-        return pool
+        return file.name
 
     def go_on_alone(self, why: Exception) -> None:
         """Do all further work in this process."""
@@ -169,10 +175,15 @@ _place: Any = None  # of a process that does nothing but work for another
 
 def _begin(file: str) -> None:
     global _place
-    furnish, given = pickle.loads(Path(file).read_bytes())  # noqa: S301 - written by the process that asks
+    furnish, given = taken(file)
     logging.getLogger().addHandler(_Collector())
     _place = furnish(given)
     begin()
+
+
+def taken(file: str) -> Any:
+    """Return the value in a file of ``Pool.handed``."""
+    return pickle.loads(read_bytes(file))  # noqa: S301 - written by the process that asks
 
 
 def _serve(work: Callable[[Any, Q], T], about: Q) -> _Answer[T]:

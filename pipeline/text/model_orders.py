@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
+from pipeline.system.files import read_text
+
 _LONGEST = 1_000_000
 _GROUP = re.compile(r"\(\?:((?:[^()\\]|\\.|\([^()]*\))*)\)(?![?*+{])")  # with groups of one level inside
 _PLAIN = re.compile(r"(?:[^\\()\[\].*+?{}|^$]|\\[^\w\s])+")
@@ -61,7 +63,7 @@ def _order() -> re.Pattern[str]:
 
 @cache
 def _lines() -> tuple[str, ...]:
-    lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+    lines = read_text(Path(__file__).with_suffix(".txt")).splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 

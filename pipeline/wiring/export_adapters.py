@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import CommandRefused, SystemRefused, UsageError
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes, read_text
+from pipeline.system import files
 from pipeline.text.normalise import digest_of
 from pipeline.vault.citations.cited_sources import CitedSource, cited_sources
 from pipeline.vault.export.portable import Portable, portable
@@ -44,7 +43,7 @@ def report_document(folder: Path, session: str) -> ExportedReport:
     path = report_of(folder)(session)
     if not path:
         raise CommandRefused(f"{session} has no report in the vault", hint=f"research show {session} says how far it got")
-    note = frontmatter.loads(read_text(folder / path))
+    note = frontmatter.loads(files.read_text(folder / path))
     sources = cited_sources_of(folder, session)
     paths = source_notes(folder, [source.url for source in sources])
     document = portable(
@@ -68,7 +67,7 @@ def write_export(folder: Path, place: Path, data: bytes) -> None:
     place, local, digest = Path(os.path.abspath(place)), folder / "events" / "local", digest_of(data)  # noqa: PTH100 - keeps links
     made: dict[str, str] = {}
     with suppress(OSError, ValueError):
-        made = dict(json.loads(read_text(local / _EXPORTS)))
+        made = dict(json.loads(files.read_text(local / _EXPORTS)))
     if os.path.lexists(place) and not _holds(place, {made.get(str(place), ""), digest}):
         raise UsageError(
             f"{place} is there already, and this command has not made it, or it was changed since: it was left as it is",
@@ -76,11 +75,9 @@ def write_export(folder: Path, place: Path, data: bytes) -> None:
         )
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        temporary = place.with_name(f".{digest[:16]}.tmp")
-        temporary.write_bytes(data)
-        temporary.replace(place)
+        files.write(place, data)
         made[str(place)] = digest
-        durable_files.replace(local / _EXPORTS, json.dumps(made, indent=1).encode(), local / "tmp")
+        files.replace(local / _EXPORTS, json.dumps(made, indent=1).encode(), local / "tmp")
     except OSError as error:
         raise SystemRefused(f"{place} cannot be written: {error.strerror}", hint="give --out another place") from error
 
@@ -88,6 +85,6 @@ def write_export(folder: Path, place: Path, data: bytes) -> None:
 def _holds(place: Path, digests: set[str]) -> bool:
     """Whether a regular file, no link, has one of these digests."""
     try:
-        return digest_of(read_bytes(place, follow=False)) in digests
+        return digest_of(files.read_bytes(place, follow=False)) in digests
     except OSError:
         return False

@@ -20,8 +20,7 @@ from pipeline.config.network import services_route
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
 from pipeline.errors import CorpusUnusable, TemplateInvalid
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes
+from pipeline.system import files
 from pipeline.text.normalise import one_line
 from pipeline.wiring.store_adapters import (
     copy_log,
@@ -78,15 +77,13 @@ def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
         OSError: the disk refuses.
     """
     local = folder / "events" / "local"
-    durable_files.replace(
-        local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp"
-    )
+    files.replace(local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp")
 
 
 def last_run(folder: Path) -> dict[str, Any]:
     """Return what ``remember_run`` put there, empty if that cannot be read."""
     try:
-        found = json.loads(read_bytes(folder / "events" / "local" / "last-run.json"))
+        found = json.loads(files.read_bytes(folder / "events" / "local" / "last-run.json"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -246,7 +243,7 @@ def git_branch(folder: Path) -> str:
         head = parent / ".git" / "HEAD"
         if head.is_file():
             try:
-                name = read_bytes(head, 1_000).decode().strip()
+                name = files.read_bytes(head, 1_000).decode().strip()
             except (OSError, UnicodeDecodeError):
                 return ""
             return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""

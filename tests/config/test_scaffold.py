@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -109,14 +110,14 @@ def test_a_folder_without_documents_or_no_folder_holds_none(tmp_path: Path) -> N
 def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copyfile = shutil.copyfile
+    really = os.write
 
-    def full(source: Path, target: Path) -> None:
-        if target.name == "graph.json":
-            raise OSError(28, "No space left on device", str(target))
-        copyfile(source, target)
+    def full(descriptor: int, data: bytes) -> int:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().name == "graph.json":
+            raise OSError(28, "No space left on device")
+        return really(descriptor, data)
 
-    monkeypatch.setattr(shutil, "copyfile", full)
+    monkeypatch.setattr(os, "write", full)
     with pytest.raises(SystemRefused, match=r"graph\.json cannot be written"):
         scaffold.restore_vault(tmp_path)
     monkeypatch.undo()

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import pytest
 
 import pipeline
-from pipeline.system import durable_files
+from pipeline.system import files
 
 PROGRAM = str(Path(pipeline.__file__).parent)
 Fault = Literal["EIO", "ENOSPC", "short", "full"]
@@ -83,7 +83,7 @@ def faulty(root: Path, at: int = 0, fault: Fault = "EIO", happens: Callable[[], 
         for name in _HANDLES:
             patch.setattr(os, name, _by_handle(system, name, getattr(os, name)))
         for own, name in _STORE.items():  # the store took hold of these when it was imported
-            patch.setattr(durable_files, own, getattr(os, name))
+            patch.setattr(files, own, getattr(os, name))
         patch.setattr(io, "open", _opened(system, io.open))
         yield system
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,11 +173,15 @@ def test_a_question_that_cannot_be_added_is_said_with_path_and_reason(
 ) -> None:
     space = evening.copy(tmp_path / "workspace")
 
-    def refused(**_: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+    really = os.open
+
+    def refused(path: str | Path, flags: int, *arguments: int, **keywords: Any) -> int:
+        if flags & os.O_CREAT and Path(path).parent == space.folder:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return really(path, flags, *arguments, **keywords)
 
     before = (space.folder / "queries.yaml").read_bytes()
-    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr(os, "open", refused)
     said = space.research("add", "Why do tides come twice a day?")
     assert said.code == 12
     assert "queries.yaml cannot be written: Read-only file system" in said.err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.system import durable_files
+from pipeline.system import files
 from tests.adapters.store.faults import FaultyDisk
 
 
@@ -27,7 +27,7 @@ class MortalDisk(FaultyDisk):
         self.dead = False
         self.done = 0
         for name in ("_write", "_link", "_fsync", "_fdatasync"):
-            monkeypatch.setattr(durable_files, name, self._mortal(getattr(durable_files, name)))
+            monkeypatch.setattr(files, name, self._mortal(getattr(files, name)))
 
     def _mortal(self, operation: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:

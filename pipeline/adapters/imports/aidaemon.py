@@ -48,7 +48,6 @@ def read_database(files: SourceFiles, name: str) -> Iterator[ParsedImport | Impo
         yield ImportFinding(where=name, what=what)
     try:
         with closing(connect_sqlite(path, "ro&immutable=1")) as db:
-            db.execute("PRAGMA trusted_schema=OFF")
             db.text_factory = bytes
             yield from _Database(db, files, name).read()
     except sqlite3.Error as error:

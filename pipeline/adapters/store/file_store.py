@@ -27,7 +27,7 @@ from pipeline.adapters.store.upkeep import removal
 from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
-from pipeline.system import durable_files
+from pipeline.system import files
 from pipeline.text.normalise import digest_of
 
 _log = logging.getLogger("pipeline.adapters.store")
@@ -254,7 +254,7 @@ class FileStore:
         try:
             with self._guard:  # else another thread could take a folder for durable that is only just made
                 self._prepare()
-                durable_files.make_directories(self._layout.object(digest).parent)
+                files.make_directories(self._layout.object(digest).parent)
             object_store.write(self._layout.object(digest), data, self._layout.scratch)
         except OSError as error:
             raise LogUnwritable(f"an object cannot be stored: {error.strerror}", hint="check space and permissions") from error

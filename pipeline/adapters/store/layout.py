@@ -27,8 +27,7 @@ from pathlib import Path
 
 from pipeline.domain.events.records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes
+from pipeline.system import files
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
@@ -64,9 +63,9 @@ class Layout:
 
     def _make(self, path: Path, content: bytes) -> None:
         if not path.exists():
-            durable_files.make_directories(path.parent)
+            files.make_directories(path.parent)
             with contextlib.suppress(FileExistsError):
-                durable_files.close(durable_files.create(path, content, self.scratch))
+                files.close(files.create(path, content, self.scratch))
 
     def folder(self, stream: str) -> Path:
         """Return the folder that holds the stream's segments."""
@@ -127,7 +126,7 @@ class Layout:
         versions = [0]
         for name, size, *_ in (state.split(":") for state in mark.split(" ") if not mark.startswith("pruned:")):
             try:
-                lines = read_bytes(self.root / segment_path(stream, name), int(size)).count(b"\n")
+                lines = files.read_bytes(self.root / segment_path(stream, name), int(size)).count(b"\n")
             except OSError:  # it was removed meanwhile
                 continue
             before = sum(versions) if is_shared(stream) else int(name[:6]) - 1

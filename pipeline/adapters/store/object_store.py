@@ -9,8 +9,7 @@ import zlib
 from pathlib import Path
 
 from pipeline.errors import ObjectMissing
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes
+from pipeline.system import files
 from pipeline.text.normalise import digest_of
 
 LARGEST = 256_000_000  # bytes of an object, packed or not: no page comes near, and a damaged file may unpack to anything
@@ -26,12 +25,12 @@ def write(path: Path, data: bytes, scratch: Path) -> None:
     """
     if len(data) > LARGEST:
         raise _too_large(data)
-    durable_files.make_directories(path.parent)
+    files.make_directories(path.parent)
     if holds(path, data):
         # Whoever stored it may have died before its name was durable.
-        durable_files.sync_directory(path.parent)
+        files.sync_directory(path.parent)
         return
-    durable_files.replace(path, packed(data), scratch)
+    files.replace(path, packed(data), scratch)
 
 
 def holds(path: Path, data: bytes) -> bool:
@@ -90,7 +89,7 @@ def _too_large(data: bytes) -> OSError:
 
 
 def _content(path: Path) -> bytes:
-    return read_bytes(path, LARGEST + 1)
+    return files.read_bytes(path, LARGEST + 1)
 
 
 def _unpacked(packed_bytes: bytes) -> bytes:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.domain.events.records import Snapshot
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes
+from pipeline.system import files
 from pipeline.text.normalise import digest_of
 
 _STATE = b',"state":'
@@ -31,21 +29,14 @@ def write(path: Path, stored: Stored) -> None:
     """
     version, fold_id, state = stored.snapshot
     head = {"version": version, "hash": stored.hash.decode(), "fold_id": fold_id, "digest": _digest(stored)}
-    durable_files.make_directories(path.parent)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        temporary.touch(0o600)
-        temporary.write_bytes(json.dumps(head).encode()[:-1] + _STATE + state + b"}")
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    files.make_directories(path.parent)
+    files.write(path, json.dumps(head).encode()[:-1] + _STATE + state + b"}", mode=0o600)
 
 
 def read(path: Path, fold_id: str) -> Stored | None:
     """Return the stored snapshot if that fold made it and its bytes are sound."""
     try:
-        head, _, state = read_bytes(path)[:-1].partition(_STATE)
+        head, _, state = files.read_bytes(path)[:-1].partition(_STATE)
         fields = json.loads(head + b"}")
         stored = Stored(Snapshot(int(fields["version"]), fold_id, state), str(fields["hash"]).encode())
         return stored if fields["digest"] == _digest(stored) else None
@@ -57,7 +48,7 @@ def is_valid(hash_: bytes, segments: list[Path]) -> bool:
     """Return whether a record of that hash is still stored in one of the segments."""
     needle = b',"hash":"%b"}' % hash_
     with contextlib.suppress(OSError):
-        return any(needle in read_bytes(path) for path in reversed(segments))
+        return any(needle in files.read_bytes(path) for path in reversed(segments))
     return False
 
 

@@ -22,7 +22,7 @@ from pipeline.adapters.store.record_chain import RecordChain
 from pipeline.adapters.store.segment_format import ZEROS, Line, seal
 from pipeline.domain.events.records import Record
 from pipeline.errors import EventRejected, LogDamaged, LogUnwritable, VersionConflict
-from pipeline.system import durable_files
+from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
 _HINTS = {
@@ -114,14 +114,14 @@ class StreamWriter:
         """See to it that what will be built on is durable: it may be what a killed process left in the system's cache."""
         if segments := self._layout.segments(self._stream):
             for path in segments:
-                durable_files.settle(path)
-            durable_files.sync_directory(self._layout.folder(self._stream))
+                files.settle(path)
+            files.sync_directory(self._layout.folder(self._stream))
 
     def _store_merges(self, merges: Sequence[Sequence[Line]]) -> None:
         """Store the merges that join the stream's branches: what follows builds on them."""
         for lines in merges:
             data = b"".join(seal(line.record.data, line.prev)[0] for line in lines)
-            durable_files.close(self._create(data, lines[0].record.version, lines[0].record.run_id))
+            files.close(self._create(data, lines[0].record.version, lines[0].record.run_id))
 
     def _copied(self, chain: RecordChain) -> bytes:
         """Return once more what is in doubt."""
@@ -174,29 +174,29 @@ class StreamWriter:
 
     def _write(self, data: bytes, first_version: int, run_id: str) -> None:
         if self._fd is not None and run_id == self._run_id:
-            durable_files.append(self._fd, data)
+            files.append(self._fd, data)
             return
         self._close()
         self._fd = self._create(data, first_version, run_id)
         self._run_id = run_id
 
     def _create(self, data: bytes, first_version: int, run_id: str) -> int:
-        durable_files.make_directories(self._layout.folder(self._stream))
+        files.make_directories(self._layout.folder(self._stream))
         if first_version == 1:
             # A killed process may have made these folders and not made them durable.
             for folder in itertools.takewhile(self._layout.root.parent.__ne__, self._layout.folder(self._stream).parents):
-                durable_files.sync_directory(folder)
+                files.sync_directory(folder)
         attempt = 1
         while True:
             path = self._layout.segment(self._stream, first_version, run_id, attempt)
             try:
-                return durable_files.create(path, data, self._layout.scratch)
+                return files.create(path, data, self._layout.scratch)
             except FileExistsError:
                 attempt += 1
 
     def _close(self) -> None:
         if self._fd is not None:
-            durable_files.close(self._fd)
+            files.close(self._fd)
         self._fd = None
 
     def _head(self, version: int) -> bytes:

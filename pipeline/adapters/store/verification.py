@@ -16,8 +16,7 @@ from pipeline.adapters.store.upkeep.stored_log import FileLog, StoredLog
 from pipeline.domain.events.records import KINDS, kind_of
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes
+from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
 _NAMED_SESSION = re.compile(rb'"type":"query\.ended".*?,"session":"([^"]+)"')
@@ -90,8 +89,8 @@ def write_off(root: Path, session: str) -> Repair:
     mark = layout.written_off(session)
     try:
         layout.prepare()
-        durable_files.make_directories(mark.parent)
-        durable_files.replace(mark, b"Its log was missing, and its user wrote it off.\n", layout.scratch)
+        files.make_directories(mark.parent)
+        files.replace(mark, b"Its log was missing, and its user wrote it off.\n", layout.scratch)
     except OSError as error:
         raise LogUnwritable(f"{mark} cannot be written: {error.strerror}", hint="check space and permissions") from error
     return Repair(session, "")
@@ -194,9 +193,9 @@ def _repair_stream(layout: Layout, stream: str, aside: Path) -> list[Repair]:
 
 
 def _set_aside(layout: Layout, name: str, aside: Path, kept: Sequence[bytes] = ()) -> Repair:
-    copy, content = aside / name, read_bytes(layout.root / name)
-    durable_files.make_directories(copy.parent)
-    durable_files.close(durable_files.create(copy, content, layout.scratch))
+    copy, content = aside / name, files.read_bytes(layout.root / name)
+    files.make_directories(copy.parent)
+    files.close(files.create(copy, content, layout.scratch))
     lines = content.splitlines()[len(kept) :] if name.endswith(".jsonl") else []
     dropped = tuple(_described(raw, number) for number, raw in enumerate(lines, len(kept) + 1))
     return Repair(name, layout.named(copy), len(kept), dropped)
@@ -209,11 +208,11 @@ def _described(raw: bytes, number: int) -> str:
 
 def _keep(layout: Layout, path: Path, content: bytes) -> None:
     if content:
-        durable_files.replace(path, content, layout.scratch)
+        files.replace(path, content, layout.scratch)
     else:
         _remove(path)
 
 
 def _remove(path: Path) -> None:
     path.unlink()
-    durable_files.sync_directory(path.parent)
+    files.sync_directory(path.parent)

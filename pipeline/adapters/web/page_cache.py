@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from pipeline import __version__
 from pipeline.documents.extract import VERSION
 from pipeline.ports import Page
+from pipeline.system.files import read_bytes, write
 from pipeline.text.normalise import digest_of
 
 MOST_PAGES = 5_000
@@ -57,7 +57,7 @@ class PageCache:
     def get(self, url: str) -> CachedPage | None:
         """Return the cached page of the address ``url``, or None."""
         try:
-            found = json.loads(gzip.decompress(self._path(url).read_bytes()))
+            found = json.loads(gzip.decompress(read_bytes(self._path(url))))
             page = found["page"] | {name: tuple(found["page"].get(name, ())) for name in ("notices", "sheets")}
             return CachedPage(Page(**page), found["etag"], found["last_modified"])
         except (OSError, EOFError, ValueError, TypeError, KeyError):
@@ -68,9 +68,7 @@ class PageCache:
         data = gzip.compress(self._redact(json.dumps(asdict(cached)).encode("ascii")), mtime=0)
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=self._folder, prefix=".", delete=False) as file:
-                file.write(data)
-            Path(file.name).replace(self._path(url))
+            write(self._path(url), data, mode=0o600)
             self._shrink()
 
     def _path(self, url: str) -> Path:

@@ -6,9 +6,7 @@ The new text is checked by reading the whole result: it must say what the file s
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +18,8 @@ from pipeline.config.queries.problems import Problems, quoted
 from pipeline.config.queries.yaml_nodes import Listing, Node, Scalar, decoded, nodes
 from pipeline.config.queries.yaml_nodes import Mapping as MappingNode
 from pipeline.errors import SystemRefused, UsageError
+from pipeline.system.files import open_folder, write
+from pipeline.system.process_lock import turn
 from pipeline.text.normalise import same_question
 
 Field = str | int | float | Sequence[str]
@@ -61,15 +61,12 @@ def add_allowed(path: Path, text: str, refuse: Callable[[Queue], None], **fields
 def _turn(folder: Path) -> Iterator[None]:
     """Let one process at a time read and replace the file: the later of two would drop the other's question."""
     try:
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        handle = open_folder(folder)
     except OSError:
         yield  # reading the file says what is wrong with its folder
         return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with turn(handle):
         yield
-    finally:
-        os.close(handle)
 
 
 def _refuse_repeat(queue: Queue, text: str) -> None:
@@ -156,19 +153,10 @@ def _written(value: Field) -> str:
 
 def _replace(path: Path, data: bytes) -> None:
     """Put ``data`` in the file's place at once, with the file's mode."""
-    name = ""
     try:
         if not os.access(path, os.W_OK):  # it could be replaced all the same, but whoever protected it did not mean that
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(path.stat().st_mode & 0o7777)
-        Path(name).replace(path)
+        write(path, data, durable=True, mode=path.stat().st_mode & 0o7777)
     except OSError as error:
-        if name:
-            Path(name).unlink(missing_ok=True)
         hint = "free space, or let this user write there; the question was not added"
         raise SystemRefused(f"{path} cannot be written: {error.strerror}", hint=hint) from error

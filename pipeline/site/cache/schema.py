@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.system.files import connect_sqlite
@@ -61,13 +62,11 @@ def connected(file: Path) -> sqlite3.Connection:
 def prepared(file: Path) -> sqlite3.Connection:
     """Return the file open for writing; created again if there is none or it has another format."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    db = connect_sqlite(file)
-    try:
+    with suppress(sqlite3.DatabaseError):
+        db = connect_sqlite(file)
         if db.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
             return db
-    except sqlite3.DatabaseError:
-        pass
-    db.close()
+        db.close()
     file.unlink(missing_ok=True)
     db = connect_sqlite(file)
     db.executescript(f"{SCHEMA} PRAGMA user_version = {FORMAT};")

@@ -24,7 +24,6 @@ SETTLED = "settled"
 PRUNED = "pruned pages"  # and for the pages that were pruned by then
 # The catalogue's entry for the marks of the streams of decisions about notes.
 DECISIONS = "decisions"
-_BUSY_S = 60.0
 DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places")
 # `cards` has a small row for queries over all sessions; `wholes` has everything about each.
 TABLES = (
@@ -60,9 +59,8 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        base = connect_sqlite(path, timeout_s=_BUSY_S)
+        base = connect_sqlite(path)
         base.execute("PRAGMA cache_size = -20000")
-        base.execute("PRAGMA synchronous = NORMAL")  # after a power cut it is consistent, perhaps without the latest commit
         base.execute("PRAGMA schema_version").fetchone()
     except (sqlite3.OperationalError, OSError) as error:
         raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
@@ -71,7 +69,7 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
 
 def copy_in_memory(folder: Path) -> sqlite3.Connection:
     """Return a copy of the file in memory; an empty database if there is none or it is damaged."""
-    base = sqlite3.connect(":memory:", isolation_level=None)
+    base = connect_sqlite(None)
     if not (folder / FILE).is_file():
         return base
     try:
@@ -80,7 +78,7 @@ def copy_in_memory(folder: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
-        return sqlite3.connect(":memory:", isolation_level=None)
+        return connect_sqlite(None)
     return base
 
 

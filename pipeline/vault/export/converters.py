@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
+from pipeline.system.files import read_bytes, write
 from pipeline.vault.export.portable import Portable
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave-browser")
@@ -33,7 +34,7 @@ def pdf(html: str) -> bytes:
         raise UsageError("PDF needs Chromium or Chrome, and none is installed", hint=hint)
     with tempfile.TemporaryDirectory(prefix="research-") as folder:
         page, out = Path(folder) / "page.html", Path(folder) / "page.pdf"
-        page.write_text(html, "utf-8")
+        write(page, html.encode())
         _run([browser, *_switches(folder), f"--print-to-pdf={out}", page.as_uri()], "")
         return _made(out, "the browser wrote no PDF")
 
@@ -78,6 +79,6 @@ def _run(command: Sequence[str], text: str) -> None:
 
 def _made(out: Path, otherwise: str) -> bytes:
     try:
-        return out.read_bytes()
+        return read_bytes(out)
     except OSError as error:
         raise SystemRefused(otherwise, hint="take --format html or markdown") from error

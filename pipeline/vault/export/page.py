@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from pipeline.system.files import read_text
 from pipeline.vault.export.portable import Portable
 
 _REFERENCE = re.compile(r"\[\^(\d+)\]")
@@ -19,11 +20,12 @@ _REFERENCE = re.compile(r"\[\^(\d+)\]")
 
 def page(document: Portable) -> str:
     """Return the document as an HTML file."""
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    here = Path(__file__).parent
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(read_text(here / "page.html.j2"))
     reader, env = _reader(), {"notes": len(document.notes), "seen": set[str]()}
-    return environment.get_template("page.html.j2").render(
+    return template.render(
         title=document.title,
-        style=Markup((Path(__file__).parent / "page.css").read_text("utf-8")),  # noqa: S704 - a file of ours
+        style=Markup(read_text(here / "page.css")),  # noqa: S704 - a file of ours
         body=Markup(reader.render(document.body, env)),  # noqa: S704 - the Markdown reader lets no HTML through
         notes=[Markup(reader.renderInline(note, env)) for note in document.notes],  # noqa: S704 - as above
     )

@@ -6,14 +6,12 @@ room for. So a busy machine, on which they get little done, costs no extra time,
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from pipeline.ports import EventStore, Reopenable
-from pipeline.system.worker_pool import Pool, processors
+from pipeline.system.worker_pool import Pool, processors, taken
 from pipeline.vault.load import ReadSession, read_session
 from pipeline.vault.rendering.render_task import Order, RenderResult, render_order
 from pipeline.vault.rendering.templates import Renderer
@@ -38,7 +36,7 @@ class _Place:
     def linked(self, file: str) -> VaultModel:
         """Return the links in a file."""
         if self.file != file:
-            self.model, self.file = pickle.loads(Path(file).read_bytes()), file  # noqa: S301 - written by the process that asks
+            self.model, self.file = taken(file), file
         return self.model
 
 
@@ -51,13 +49,10 @@ class RenderPool:
         self._reads = opener is not None
         self._pool = Pool(processors(_MOST) - 1, self._here, _set_up, (renderer.folder, renderer.compiled, opener))
         self._started = False
-        self._closers: list[Callable[[], object]] = []
 
     def close(self) -> None:
         """End the processes; unfinished batches are dropped."""
         self._pool.close()
-        for close in self._closers:
-            close()
 
     def read(self, names: Sequence[str]) -> Iterator[ReadSession]:
         """Yield the outline and the events of each of the sessions, in any order."""
@@ -78,7 +73,7 @@ class RenderPool:
         """
         self._start(number, batch)
         if self._started and not self._here.file:
-            self._here.file = self._written(self._here.model)
+            self._here.file = self._pool.handed(self._here.model)
         yield from self._pool.shared(_Render(self._here.file), orders, batch, _AHEAD if self._started else 0)
 
     def _start(self, number: int, batch: int) -> None:
@@ -86,13 +81,6 @@ class RenderPool:
         if not self._started and number >= WORTH_IT * batch:
             self._started = True
             self._pool.submit(_wake, None)
-
-    def _written(self, model: VaultModel) -> str:
-        file = NamedTemporaryFile(prefix="research-")  # noqa: SIM115 - it is closed when the processes have ended
-        self._closers.append(file.close)
-        pickle.dump(model, file, pickle.HIGHEST_PROTOCOL)
-        file.flush()
-        return file.name
 
 
 def _set_up(given: tuple[Path, Path | None, Callable[[], EventStore] | None]) -> _Place:

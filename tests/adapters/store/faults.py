@@ -1,4 +1,4 @@
-"""A disk that can fail and lose power, put under ``pipeline.system.durable_files``.
+"""A disk that can fail and lose power, put under ``pipeline.system.files``.
 
 What survives a power cut is what was synced, and by chance some of what was not, whole or cut or zeroed. After a failed sync
 the system believes that its pages are clean: later syncs succeed and the disk never gets them.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system import durable_files
+from pipeline.system import files
 
 
 class FaultyDisk:
@@ -28,19 +28,19 @@ class FaultyDisk:
         self._lost: dict[int, list[range]] = {}
         self._names: dict[int, set[str]] = {}
         self._held: dict[int, int] = {}
-        monkeypatch.setattr(durable_files, "_write", self._write)
-        monkeypatch.setattr(durable_files, "_link", self._link)
-        monkeypatch.setattr(durable_files, "_fsync", self._sync)
-        monkeypatch.setattr(durable_files, "_fdatasync", self._sync)
-        monkeypatch.setattr(durable_files, "_forget", self._forget)
+        monkeypatch.setattr(files, "_write", self._write)
+        monkeypatch.setattr(files, "_link", self._link)
+        monkeypatch.setattr(files, "_fsync", self._sync)
+        monkeypatch.setattr(files, "_fdatasync", self._sync)
+        monkeypatch.setattr(files, "_forget", self._forget)
 
     def power_cut(self, root: Path) -> None:
         """Leave of the files below ``root`` what a power cut would leave."""
-        for folder, _, files in os.walk(root):
+        for folder, _, found in os.walk(root):
             inode = Path(folder).stat().st_ino
             names = self._names.get(inode, set())
-            self._names[inode] = set(files)
-            for path in (Path(folder, name) for name in files):
+            self._names[inode] = set(found)
+            for path in (Path(folder, name) for name in found):
                 if path.name not in names and self._chance.random() < 0.5:
                     path.unlink()
                 else:
@@ -49,7 +49,7 @@ class FaultyDisk:
 
     def take_over(self, root: Path) -> None:
         """Take the names below ``root``, which others made, as durable."""
-        self._names |= {Path(folder).stat().st_ino: set(files) for folder, _, files in os.walk(root)}
+        self._names |= {Path(folder).stat().st_ino: set(found) for folder, _, found in os.walk(root)}
 
     def forget(self) -> None:
         """Take the bytes that are there now as durable."""

@@ -13,7 +13,7 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
 from pipeline.domain.events.records import Record
 from pipeline.errors import LogUnwritable, VersionConflict
-from pipeline.system import durable_files
+from pipeline.system import files
 from tests.adapters.store.faults import FaultyDisk
 from tests.adapters.store.samples import record, records
 
@@ -54,7 +54,7 @@ def test_a_batch_cut_anywhere_is_acknowledged_once_when_it_comes_again(tmp_path:
         store = FileStore(tmp_path / str(count))
         store.append("s-1", records([1, 2]), 0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(durable_files, "_write", writes_only(count))
+            patch.setattr(files, "_write", writes_only(count))
             with pytest.raises(LogUnwritable):
                 store.append("s-1", records([3, 4, 5]), 2)
         assert store.append("s-1", records([3, 4, 5]), 2) == 5
@@ -66,8 +66,8 @@ def test_a_batch_cut_anywhere_is_acknowledged_once_when_it_comes_again(tmp_path:
 
 def test_whole_lines_of_a_failed_batch_are_stored_events(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_write", writes_only(400))
-        patch.setattr(durable_files, "_ftruncate", fails)
+        patch.setattr(files, "_write", writes_only(400))
+        patch.setattr(files, "_ftruncate", fails)
         with pytest.raises(LogUnwritable):
             store.append("s-1", records([3, 4, 5]), 2)
     loaded = list(store.load("s-1"))
@@ -82,8 +82,8 @@ def test_a_failed_file_is_given_up_and_a_new_segment_repeats_what_is_in_doubt(
     tmp_path: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_fdatasync", fails)
-        patch.setattr(durable_files, "_ftruncate", fails)
+        patch.setattr(files, "_fdatasync", fails)
+        patch.setattr(files, "_ftruncate", fails)
         with pytest.raises(LogUnwritable, match="Input/output error") as refused:
             store.append("s-1", records([3]), 2)
     assert "check it" in refused.value.hint
@@ -101,7 +101,7 @@ def test_a_failed_append_is_cut_off_again_so_that_nobody_builds_on_what_the_disk
     before = (tmp_path / FOLDER / "000001-run-1.jsonl").read_bytes()
     for name, fault in (("_fdatasync", fails), ("_write", writes_only(100)), ("_write", full)):
         with monkeypatch.context() as patch:
-            patch.setattr(durable_files, name, fault)
+            patch.setattr(files, name, fault)
             with pytest.raises(LogUnwritable):
                 store.append("s-1", records([3]), 2)
         assert list(FileStore(tmp_path).load("s-1")) == records([1, 2])
@@ -112,7 +112,7 @@ def test_what_is_in_doubt_stays_in_doubt_over_a_release(
     tmp_path: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_fdatasync", fails)
+        patch.setattr(files, "_fdatasync", fails)
         with pytest.raises(LogUnwritable):
             store.append("s-1", records([3]), 2)
     store.release("s-1")
@@ -131,12 +131,12 @@ def test_a_failed_sync_is_never_repeated_on_that_file(store: FileStore, monkeypa
         fails()
 
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_fdatasync", watch_and_fail)
+        patch.setattr(files, "_fdatasync", watch_and_fail)
         with pytest.raises(LogUnwritable):
             store.append("s-1", records([3]), 2)
     (failed,) = synced
-    monkeypatch.setattr(durable_files, "_fsync", watch)
-    monkeypatch.setattr(durable_files, "_fdatasync", watch)
+    monkeypatch.setattr(files, "_fsync", watch)
+    monkeypatch.setattr(files, "_fdatasync", watch)
     store.append("s-1", records([3]), 2)
     store.append("s-1", records([4]), 3)
     assert len(synced) > 2
@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_no_trace_of_a_first_write(tmp_path: Path, monkeypatc
     store = FileStore(tmp_path)
     store.put(b"page")
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_write", full)
+        patch.setattr(files, "_write", full)
         for _ in range(3):
             with pytest.raises(LogUnwritable, match="No space left") as refused:
                 store.append("s-1", records([1]), 0)
@@ -165,8 +165,8 @@ def test_a_first_segment_whose_name_is_not_durable_is_followed_by_another(
 ) -> None:
     store = FileStore(tmp_path)
     with monkeypatch.context() as patch:
-        synced = durable_files.sync_directory
-        patch.setattr(durable_files, "sync_directory", lambda path: fails() if path == tmp_path / FOLDER else synced(path))
+        synced = files.sync_directory
+        patch.setattr(files, "sync_directory", lambda path: fails() if path == tmp_path / FOLDER else synced(path))
         with pytest.raises(LogUnwritable):
             store.append("s-1", records([1, 2]), 0)
     assert store.append("s-1", records([1, 2]), 0) == 2
@@ -179,7 +179,7 @@ def test_an_interrupt_between_write_and_acknowledgement_loses_nothing(store: Fil
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_fdatasync", interrupted)
+        patch.setattr(files, "_fdatasync", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.append("s-1", records([3]), 2)
     assert store.append("s-1", records([3, 4]), 2) == 4
@@ -189,7 +189,7 @@ def test_an_interrupt_between_write_and_acknowledgement_loses_nothing(store: Fil
 def test_a_new_run_makes_durable_what_it_builds_on(tmp_path: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.release("s-1")
     synced: list[int] = []
-    monkeypatch.setattr(durable_files, "_fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    monkeypatch.setattr(files, "_fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
     FileStore(tmp_path).append("s-1", [record(3, run="run-2")], 2)
     assert (tmp_path / FOLDER / "000001-run-1.jsonl").stat().st_ino in synced
 
@@ -199,7 +199,7 @@ def test_what_a_killed_process_left_and_a_sync_lost_is_not_built_on(tmp_path: Pa
     killed = FileStore(tmp_path)
     killed.append("s-1", records([1, 2]), 0)
     with monkeypatch.context() as patch:
-        patch.setattr(durable_files, "_fdatasync", dies)
+        patch.setattr(files, "_fdatasync", dies)
         with pytest.raises(KeyboardInterrupt):
             killed.append("s-1", records([3]), 2)
     killed.release("s-1")

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from pipeline.domain.events.records import Kind, Record
 from pipeline.errors import LogDamaged, ResearchError
+from pipeline.system.files import connect_sqlite
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.database import FILE
@@ -139,7 +141,7 @@ def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace)
 
 
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vault.cache.database._BUSY_S", 0.01)
+    monkeypatch.setattr("pipeline.vault.cache.database.connect_sqlite", partial(connect_sqlite, timeout_s=0.01))
     base = place.vault / "bases" / "reports.base"
     base.unlink()
     other = sqlite3.connect(place.state / FILE, isolation_level=None)

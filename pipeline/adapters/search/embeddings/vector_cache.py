@@ -12,7 +12,6 @@ from pathlib import Path
 from pipeline.system.files import connect_sqlite
 
 VERSION = 1
-_BUSY_S = 60.0
 _SCHEMA = """
 CREATE TABLE spaces (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL);
 CREATE TABLE vectors (
@@ -112,7 +111,7 @@ class _Open:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    db = connect_sqlite(path, timeout_s=_BUSY_S)
+    db = connect_sqlite(path)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")  # a vector that was paid for must survive a power cut

@@ -7,7 +7,6 @@ always read from its current file.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import sqlite3
 import threading
 from collections import Counter
@@ -25,6 +24,8 @@ from pipeline.adapters.search.local.passage_index import Index, is_damage, remov
 from pipeline.documents.extractor import Extractor, page_of
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
+from pipeline.system.files import open_lock
+from pipeline.system.process_lock import turn
 
 __all__ = ["IndexReport", "LocalFolder", "SkippedFile"]
 
@@ -184,8 +185,7 @@ class LocalFolder:
     def _refresh_lock(self) -> Iterator[None]:
         """Hold the lock that makes other processes wait while this one builds the index."""
         self._cache.parent.mkdir(parents=True, exist_ok=True)
-        with Path(f"{self._cache}.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with turn(open_lock(f"{self._cache}.lock")):
             yield
 
     @contextmanager

@@ -23,7 +23,6 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 VERSION = "16"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
-_BUSY_S = 60.0
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -93,7 +92,7 @@ class Index:
 
     def __init__(self, cache: Path, source: str) -> None:
         """Open ``cache``; an index built from another ``source`` or by another version is replaced by an empty one."""
-        self._db = connect_sqlite(cache, timeout_s=_BUSY_S, threads=True)
+        self._db = connect_sqlite(cache, threads=True)
         try:
             self._prepare(f"{VERSION} {source}")
         except BaseException:
@@ -102,7 +101,6 @@ class Index:
 
     def _prepare(self, identity: str) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
         if self._identity() != identity:
             self._db.execute("BEGIN IMMEDIATE")
             if self._identity() != identity:  # another process may have been faster

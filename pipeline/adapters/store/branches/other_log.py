@@ -22,8 +22,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import kind_of
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.system import durable_files
-from pipeline.system.files import read_bytes
+from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
 NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
@@ -88,7 +87,7 @@ def _segments_of(there: Layout, copied: Copied) -> dict[str, list[Segment]]:
         if entry.stat(follow_symlinks=False).st_size > _LARGEST:
             copied.refused.append(Finding(name, 0, "corrupt", "it is larger than any segment"))
             continue
-        segment = parse(name, read_bytes(entry.path), stream)
+        segment = parse(name, files.read_bytes(entry.path), stream)
         if segment.finding and segment.finding.kind != "torn":
             copied.refused.append(segment.finding)
         elif segment.lines:
@@ -158,7 +157,7 @@ class _Stream:
         """Yield this log's segments of the stream, from the folders where the other log has them."""
         for path in sorted(path for folder in folders for path in (self.here.root / folder).glob(f"*{_SUFFIX}")):
             if _stream_of(name := self.here.named(path)) == self.name:
-                yield parse(name, read_bytes(path), self.name)
+                yield parse(name, files.read_bytes(path), self.name)
 
     def _is_fresh(self, theirs: Segment, ours: Segment | None) -> bool:
         """Return whether a segment has records that are not here. If both logs have the file, one must begin the other."""
@@ -223,8 +222,8 @@ class _Stream:
             object_store.write(self.here.object(digest), data, self.here.scratch)
         content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
         target = self.here.root / segment.path
-        durable_files.make_directories(target.parent)
-        durable_files.replace(target, content, self.here.scratch)
+        files.make_directories(target.parent)
+        files.replace(target, content, self.here.scratch)
 
     def _with_kept(self, digests: set[str]) -> set[str]:
         """Return the objects with those that the kept report of a pruned session names."""

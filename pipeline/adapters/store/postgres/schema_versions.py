@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.adapters.store.postgres.connection import Connection
 from pipeline.errors import LogUnreadable, SchemaTooNew
+from pipeline.system.files import read_text
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('night-research schema ' || current_schema()))"
 _TABLE = "CREATE TABLE IF NOT EXISTS store_migrations (version int PRIMARY KEY, name text NOT NULL, at timestamptz DEFAULT now())"
@@ -30,9 +31,8 @@ class Migration(NamedTuple):
 
 def migrations() -> list[Migration]:
     """Return all that this program knows, in order."""
-    folder = resources.files("pipeline.adapters.store.postgres") / "schema"
-    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
-    return [Migration(int(entry.name[:4]), entry.name.removesuffix(".sql"), entry.read_text("utf-8")) for entry in files]
+    files = sorted((Path(__file__).parent / "schema").glob("*.sql"))
+    return [Migration(int(path.name[:4]), path.stem, read_text(path)) for path in files]
 
 
 def newest() -> int:
@@ -107,4 +107,4 @@ def _too_new(name: str, found: int, known: int) -> SchemaTooNew:
 
 def roles() -> str:
     """Return the SQL that makes a role for research and a role for maintenance, with their rights."""
-    return (resources.files("pipeline.adapters.store.postgres") / "roles.sql").read_text("utf-8")
+    return read_text(Path(__file__).with_name("roles.sql"))

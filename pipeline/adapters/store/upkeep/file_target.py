@@ -10,7 +10,7 @@ from pipeline.adapters.store.record_chain import RecordChain
 from pipeline.adapters.store.segment_format import Segment, seal
 from pipeline.adapters.store.upkeep.stored_log import FileLog
 from pipeline.errors import LogUnwritable
-from pipeline.system import durable_files
+from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
 
@@ -34,8 +34,8 @@ class FileTarget(FileLog):
         """
         path = self.layout.object(digest)
         with _refusals(str(path)):
-            durable_files.make_directories(path.parent)
-            durable_files.replace(path, body, self.layout.scratch)
+            files.make_directories(path.parent)
+            files.replace(path, body, self.layout.scratch)
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:  # noqa: ARG002 - a database needs it
         """Write the segments whose files lack records, those first that others continue.
@@ -57,8 +57,8 @@ class FileTarget(FileLog):
         path = self.layout.root / segment.path
         with _refusals(str(path)):
             if not path.exists() or path.stat().st_size < len(content):
-                durable_files.make_directories(path.parent)
-                durable_files.replace(path, content, self.layout.scratch)
+                files.make_directories(path.parent)
+                files.replace(path, content, self.layout.scratch)
 
     def write_off(self, session: str) -> None:
         """Accept that a session's log is missing.

@@ -14,7 +14,7 @@ from pipeline.adapters.store.segment_format import ZEROS, envelope_of, seal
 from pipeline.adapters.store.stream_reader import read_segments
 from pipeline.domain.events.records import Record, kind_of
 from pipeline.errors import LogUnwritable
-from pipeline.system import durable_files
+from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
 
@@ -35,7 +35,7 @@ def remove_stream(layout: Layout, stream: str) -> None:
             _unlink(path)
         _unlink(layout.snapshot(stream))
         if folder.is_dir():
-            durable_files.sync_directory(folder)
+            files.sync_directory(folder)
         if kind_of(stream) == "session":
             _remove_empty(folder, folder.parent)
 
@@ -52,7 +52,7 @@ def remove_objects(layout: Layout, digests: Iterable[str]) -> None:
             _unlink(path)
         for folder in sorted({path.parent for path in paths}):
             if folder.is_dir():
-                durable_files.sync_directory(folder)
+                files.sync_directory(folder)
 
 
 def strike(layout: Layout, stream: str, change: Callable[[Record], Record]) -> None:
@@ -68,10 +68,10 @@ def strike(layout: Layout, stream: str, change: Callable[[Record], Record]) -> N
             for record in map(change, _records(layout, stream)):
                 line, head = seal(record.data, head)
                 lines.append(line)
-            durable_files.replace(paths[0], b"".join(lines), layout.scratch)
+            files.replace(paths[0], b"".join(lines), layout.scratch)
             for path in paths[1:]:
                 _unlink(path)
-            durable_files.sync_directory(layout.folder(stream))
+            files.sync_directory(layout.folder(stream))
 
 
 def _records(layout: Layout, stream: str) -> list[Record]:
@@ -98,7 +98,7 @@ def _remove_empty(*folders: Path) -> None:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 return  # somebody put a file of theirs there
             raise
-        durable_files.sync_directory(folder.parent)
+        files.sync_directory(folder.parent)
 
 
 @contextmanager
