@@ -35,6 +35,7 @@ _REPORT_WORDS = 1_500
 _NARROW_WORDS = 850  # most words below the summary of a narrow report: on 63 questions, no answer was further down
 _ANSWER_SHARE = 0.8  # least share of the best score for a further passage of an answer to a question asked back
 _GAP_PASSAGES = 3
+_ANSWER_PASSAGES = 3
 _FREE = Cost(model_requested=EXTRACTIVE, model=EXTRACTIVE)
 
 
@@ -100,20 +101,25 @@ def _starts(text: str) -> tuple[int, ...]:
     return tuple(starts)
 
 
+def distinct_facts(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts, each text once, without those that only introduce what is not in them."""
+    found: dict[str, Fact] = {}
+    for fact in sorted((one for one in facts if without_open_end(one.quote)), key=lambda fact: (fact.url, fact.id)):
+        found.setdefault(text_key(fact.quote, fact.heading), fact)
+    return list(found.values()) or list(facts)
+
+
 def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words: int) -> list[Fact]:
     """Return the passages of a report of ``words`` words, the best first, each text once: by score, at most 1,000 words; or
     of a broad question by what each adds.
     """
     question = parse_question(query, known.language)
-    distinct: dict[str, Fact] = {}
-    for fact in sorted((one for one in facts if without_open_end(one.quote)), key=lambda fact: (fact.url, fact.id)):
-        distinct.setdefault(text_key(fact.quote, fact.heading), fact)
-    own = list(distinct.values()) or list(facts)
+    own = distinct_facts(facts)
     texts = [stemmed_fact(fact, question.language) for fact in own]
     strength = scores(question, texts, known)
     ranking = _ranking(strength)
     if not is_broad(question, [strength[place] for place in ranking]):
-        return _within([own[place] for place in ranking] or list(facts[:1]), min(words, _SUMMARY_WORDS + _NARROW_WORDS))
+        return _within([own[place] for place in ranking] or own[:1], min(words, _SUMMARY_WORDS + _NARROW_WORDS))
     strength = scores(question, texts, known, BROAD_COVERAGE)
     by_part = [_ranking(scores(parse_question(part, question.language), texts, known)) for part in question.parts]
     order = chosen_passages([_ranking(strength), *(by_part if len(by_part) > 1 else ())], strength, texts, known, words)
@@ -221,10 +227,10 @@ def stand_alone(question: StandAloneQuestion) -> StandAlone:
 def answer(question: TalkQuestion) -> TalkReply:
     """Return the best passage, and up to two others that are nearly as good, while they have ``words`` words together."""
     query = parse_question(question.query, question.statistics.language)
-    ranked = chosen_facts(question.query, question.facts, question.statistics, question.words)
-    strength = scores(query, [stemmed_fact(fact, query.language) for fact in ranked], question.statistics)
-    best = max(strength, default=0.0)
-    near = [fact for fact, score in zip(ranked, strength, strict=True) if score >= _ANSWER_SHARE * best][:3]
+    own = distinct_facts(question.facts)
+    strength = scores(query, [stemmed_fact(fact, query.language) for fact in own], question.statistics)
+    ranking = _ranking(strength)[:_ANSWER_PASSAGES]
+    near = [own[place] for place in ranking if strength[place] >= _ANSWER_SHARE * strength[ranking[0]]] or own[:1]
     return TalkReply(sentences=tuple(_quoted(fact) for fact in _within(near, question.words)))
 
 
