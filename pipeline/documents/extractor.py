@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.documents.page import Document, Losses
+from pipeline.documents.page import Document, Losses, megabytes
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 
@@ -39,7 +39,10 @@ def page_of(url: str, document: Document, notices: Sequence[str] = ()) -> Page:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits for one document: wall-clock seconds, CPU seconds, bytes of memory; ``pages`` is how many one process reads."""
+    """Limits for one document: wall-clock seconds and CPU seconds for each begun megabyte, bytes of memory.
+
+    ``pages`` is how many one process reads.
+    """
 
     wall_s: float = 20.0
     cpu_s: int = 10
@@ -100,13 +103,14 @@ class Extractor:
         with self._turn:
             process = self._live_process()
             late = threading.Event()
-            timer = threading.Timer(self._limits.wall_s, _stop, (process, late))
+            wall_s = self._limits.wall_s * megabytes(len(data))
+            timer = threading.Timer(wall_s, _stop, (process, late))
             timer.start()
             try:
                 answer = _exchange(process, data, hints)
             except (OSError, ValueError):  # a dead process closes its pipes
                 self._kill()
-                slow = f"reading it took longer than {self._limits.wall_s:g} s"
+                slow = f"reading it took longer than {wall_s:g} s"
                 raise ReadFailed(slow if late.is_set() else "reading it takes too much computing time or memory") from None
             except BaseException:
                 self._kill()  # else the next document would get this one's answer

@@ -221,3 +221,8 @@ class _Anchors:
             anchor = f"{wanted}-{self._used[wanted]}"
         self._used[anchor] = 1
         return anchor
+
+
+def megabytes(size: int) -> int:
+    """Return how many megabytes are begun by ``size`` bytes, at most 15: a manual of a thousand pages takes half a minute."""
+    return min(1 + size // 1_000_000, 15)

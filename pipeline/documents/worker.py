@@ -15,11 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from pipeline.documents.extract import extract
+from pipeline.documents.page import megabytes
 from pipeline.errors import ReadFailed
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
-    """Answer requests until stdin ends; ``cpu_s`` are seconds of CPU time for each page."""
+    """Answer requests until stdin ends; ``cpu_s`` are seconds of CPU time for each begun megabyte."""
     with TemporaryDirectory() as folder:
         os.chdir(folder)  # which is gone after this line: no file has a name here
     _limit(resource.RLIMIT_CORE, 0)
@@ -28,7 +29,7 @@ def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) 
     while line := requests.readline():
         request = json.loads(line)
         data = requests.read(request.pop("size"))
-        _allow_cpu(cpu_s)
+        _allow_cpu(cpu_s * megabytes(len(data)))
         answers.write(json.dumps(_answer(data, request)).encode("ascii") + b"\n")
         answers.flush()
 
