@@ -48,6 +48,7 @@ _CODES = {
     "romanian": "ro", "turkish": "tr", "vietnamese": "vi", "indonesian": "id", "russian": "ru", "ukrainian": "uk",
     "greek": "el", "hebrew": "he", "arabic": "ar", "hindi": "hi",
 }  # fmt: skip
+_CODES_BY_SCRIPT = {"japanese": "ja", "korean": "ko", "chinese": "zh", "thai": "th"}
 _SCRIPTS = {
     "japanese": "\u3040-\u30ff", "korean": "\uac00-\ud7af", "chinese": "\u3400-\u4dbf\u4e00-\u9fff", "thai": "\u0e00-\u0e7f",
     "greek": "\u0370-\u03ff", "hebrew": "\u0590-\u05ff", "hindi": "\u0900-\u097f", "arabic": "\u0600-\u06ff",
@@ -174,6 +175,11 @@ def language_of(text: str) -> str:
     shares = {name: sum(found[word] for word in stop_words(name) & found.keys()) for name in _CODES}
     best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
     return best if shares[best] > _LANGUAGE_SHARE * found.total() else script
+
+
+def language_code(*texts: str) -> str:
+    """Return the code of the language of the first of ``texts`` that tells its language, such as ``de``; ``en`` if none does."""
+    return next((code for text in texts if (code := (_CODES | _CODES_BY_SCRIPT).get(language_of(text)))), "en")
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:

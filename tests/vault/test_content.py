@@ -151,7 +151,7 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
     story.analysed().reported()
     place = Workplace(tmp_path, store)
     place.build()
-    assert "careful-model (large, small); searched in local" in place.note("reports/").read_text()
+    assert "careful-model (large, small)\n> - **Searched in:** local\n" in place.note("reports/").read_text()
 
 
 def test_a_plan_that_waits_for_its_user_says_so_on_its_note_and_on_the_front_page(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_quotes_stand_in_the_callout_that_says_how_they_fared(tmp_path: Path) ->
     place = Workplace(tmp_path, a_store())
     place.build()
     whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
-    assert re.search(r"> \[!conflict\] Disputed: under “Drives”\n> “One drive in nine loses flushed data\.”", whole)
+    assert re.search(r"> \[!conflict\] Disputed: Under “Drives”\n> “One drive in nine loses flushed data\.”", whole)
     assert re.search(r"> \[!verified\] Quote\n> Fsync makes an append durable\.\n>\n> “An append is durable", whole)
 
 

@@ -11,12 +11,14 @@ from markdown_it.token import Token
 from pipeline.site.markdown import block_syntax, html_render_rules, inline_syntax
 from pipeline.site.markdown.note_draft import Around, Aside, Draft
 from pipeline.site.paths import block_anchor, heading_anchor
+from pipeline.text.labels import in_all_languages
 
 _CONTENTS = {"h2": 2, "h3": 3}
 _QUOTATION_MARKS = "“”„\"' "
-_STANDINGS = ("Disputed by",)
+_STANDINGS = tuple(in_all_languages("Disputed by"))
 _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
-_SUMMARY, _NO_ANSWER = "abstract", ("question", "Not found")  # callouts that say what a note comes to
+_SUMMARY, _NO_ANSWER = "abstract", "question"  # callouts that say what a note comes to; questions have other titles too
+_NOT_FOUND = in_all_languages("Not found")
 
 
 class Reader:
@@ -115,7 +117,7 @@ def _describe(tokens: Sequence[Token], draft: Draft) -> None:
             draft.text.append(token.content)
         elif token.type == "callout_title_close":
             kind = token.meta["kind"]
-            summarised = not summary and (kind == _SUMMARY or (kind, draft.text[-1]) == _NO_ANSWER)
+            summarised = not summary and (kind == _SUMMARY or (kind == _NO_ANSWER and draft.text[-1] in _NOT_FOUND))
         elif token.type == "callout_close":
             summarised = False
         if "block" in token.meta:

@@ -22,6 +22,7 @@ from pipeline.site.public import PublicVault
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_task import key_of
 from pipeline.system.folder_fingerprint import NO_FOLDER, Look, all_folders, is_seen
+from pipeline.text.labels import in_all_languages
 from pipeline.text.normalise import digest_of
 
 ASSETS = "assets"
@@ -72,7 +73,9 @@ class AuxiliaryPages:
 
     def _night_html(self, vault: PublicVault, face: Face) -> str:
         """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""
-        text = body_of(vault.read(face.path) or b"").partition("\n## Runs\n")[0]
+        text = body_of(vault.read(face.path) or b"")
+        for runs in in_all_languages("Runs"):
+            text = text.partition(f"\n## {runs}\n")[0]
         draft = Reader().read(text, Draft(face.path, self._site.url, CataloguedPlaces(self._catalogue)))
         return "".join(part for part in draft.parts() if isinstance(part, str)).strip()
 

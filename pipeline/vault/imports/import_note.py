@@ -9,12 +9,13 @@ from itertools import islice
 
 from pipeline.domain.imports.import_events import ImportedFact, ImportFinding, MessageImported
 from pipeline.domain.imports.state import NAMES, NOT_CHECKED, ImportState
+from pipeline.text.labels import count
 from pipeline.text.normalise import one_line, slug
 from pipeline.vault.imports.foreign_markdown import foreign_markdown
 from pipeline.vault.notes.note_parts import heading, present, properties_of
 from pipeline.vault.notes.queue_snippet import queue_lines
 from pipeline.vault.output.escaping import Inert, Link, address
-from pipeline.vault.output.formatting import count, joined
+from pipeline.vault.output.formatting import joined
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.prose import prose

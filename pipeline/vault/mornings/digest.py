@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
+from pipeline.text import labels
 from pipeline.text.normalise import clean
 from pipeline.vault import load
 from pipeline.vault.mornings.entries import done_words, news_words, standing_words
@@ -107,12 +108,12 @@ def heading_of(digest: Digest) -> str:
     counts += [f"{len(found)} not found" for found in [digest.of(_NOT_FOUND)] if found]
     counts += [f"{len(found)} failed" for found in [digest.of("failed")] if found]
     counts += [f"{count} unfinished" for count in [len(digest.open) - len(digest.of("failed"))] if count]
-    return f"Night of {formatting.day(digest.date)}: {', '.join(counts)}"
+    return f"Night of {labels.day(digest.date)}: {', '.join(counts)}"
 
 
 def _lines(digest: Digest, place_of: Callable[[Card], str]) -> Iterator[str]:
     cost = f", {formatting.money(digest.usd)}" if digest.usd else ""
-    left_out = f"; {formatting.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
     yield from _wrapped(f"{heading_of(digest)} ({formatting.duration(digest.seconds)}{cost}{left_out})")
     for one in digest.of(_ANSWERED):
         yield from ("", *_wrapped(one.query), *_report(one, place_of))

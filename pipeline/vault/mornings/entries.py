@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.vault.mornings.learnt import CitedText, Dispute, News
 from pipeline.vault.notes.note_parts import Cited, best_link, cited, source_link
@@ -77,13 +78,13 @@ def dated_link(card: Card) -> Link:
     """Return the link to a report, shown as its day and what was new: ``21 November 2026: 4 new facts``."""
     news = card.learnt.news if card.learnt else None
     what = news_words(news, dated=False) if news else "first report" if not card.previous_session else ""
-    day = formatting.day(card.reported_at or card.ended_at or card.started_at)
+    day = labels.day(card.reported_at or card.ended_at or card.started_at)
     return Link(best_link(card).path, f"{day}: {what}" if what else day)
 
 
 def standing_words(card: Card) -> str:
     """Return how many sources the report cites, and whether one denies the answer: ``3 sources``, ``2 sources, disputed``."""
-    words = formatting.count(len(card.drawn), "source") if card.drawn else ""
+    words = labels.count(len(card.drawn), "source") if card.drawn else ""
     return f"{words}, disputed" if card.learnt and card.learnt.disputed else words
 
 
@@ -98,10 +99,10 @@ def news_words(news: News, *, dated: bool = True) -> str:
 
     Documents of the report before that were deleted or moved come first. ``dated`` False: without the day of that report.
     """
-    since = f" since {formatting.day(news.since)}" if news.since and dated else ""
+    since = f" since {labels.day(news.since)}" if news.since and dated else ""
     if news.quiet:
         return _lost_words(news.lost) if news.lost else f"nothing new{since}"
-    added = [formatting.count(news.added_in_all, "new fact")] if news.added_in_all else []
+    added = [labels.count(news.added_in_all, "new fact")] if news.added_in_all else []
     changed = [f"{news.changed_in_all:,} changed"] if news.changed_in_all else []
     gone = [f"{news.gone_in_all:,} gone"] if news.gone_in_all else []
     before = f"{_lost_words(news.lost)}; " if news.lost else ""

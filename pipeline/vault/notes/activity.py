@@ -10,7 +10,8 @@ from typing import TypeVar
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.values import EXTRACTIVE
-from pipeline.vault.output.formatting import count, joined
+from pipeline.text.labels import count
+from pipeline.vault.output.formatting import joined
 
 T = TypeVar("T", bound=e.EventBase)
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import batch_events as n
+from pipeline.text import labels
+from pipeline.text.words import language_code
 from pipeline.vault.mornings.entries import Entry, done_words, entry_of
 from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, session_link
-from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.vault_model import Batch, Night, VaultModel
@@ -79,7 +80,8 @@ class NightView:
 
 def night_note(model: VaultModel, night: Night) -> Note:
     """Return the note of a night."""
-    view = night_view(model, night)
+    language = night_language(night)
+    view = night_view(model, night, language)
     own = {
         "done": len(view.done),
         "not_found": len(view.not_found),
@@ -88,11 +90,17 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "cost_usd": round(view.usd, 6),
         "duration_s": round(view.seconds, 3),
     }
-    properties = properties_of("night", view.title, own, created=night.batches[0].started_at)
+    properties = properties_of("night", view.title, own, created=night.batches[0].started_at, language=language)
     return Note(night.path, "night", properties, view)
 
 
-def night_view(model: VaultModel, night: Night) -> NightView:
+def night_language(night: Night) -> str:
+    """Return the code of the language that all its questions have, else that of English."""
+    languages = {language_code(entry.query) for entry in night.ended}
+    return languages.pop() if len(languages) == 1 else labels.ENGLISH
+
+
+def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> NightView:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
     last = {entry.query_id: entry for entry in night.ended}
     worked = [_worked(model, entry, night.ended) for entry in last.values()]
@@ -101,7 +109,7 @@ def night_view(model: VaultModel, night: Night) -> NightView:
     batches = tuple(_batch(model, batch) for batch in night.batches)
     place = model.nights.index(night)
     return NightView(
-        title=f"Night of {formatting.day(night.date)}",
+        title=labels.label("Night of {day}", language, day=labels.day(night.date, language)),
         date=night.date,
         done=done,
         done_words=done_words(sum(one.by_model for one in done), len(done)),
@@ -116,8 +124,8 @@ def night_view(model: VaultModel, night: Night) -> NightView:
         usd=sum(batch.usd for batch in batches),
         unknown_usd=sum(model.unknown[entry.id][0] for entry in night.ended),
         likely_usd=sum(model.unknown[entry.id][1] for entry in night.ended),
-        earlier=night_link(model.nights[place - 1]) if place else None,
-        later=night_link(model.nights[place + 1]) if place + 1 < len(model.nights) else None,
+        earlier=night_link(model.nights[place - 1], language) if place else None,
+        later=night_link(model.nights[place + 1], language) if place + 1 < len(model.nights) else None,
     )
 
 

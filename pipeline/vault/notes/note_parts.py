@@ -9,8 +9,10 @@ from functools import lru_cache
 from pipeline.domain.findings import by_model, sheet_of
 from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
+from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
+from pipeline.text.words import language_code
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import CitedText
 from pipeline.vault.output import formatting
@@ -54,9 +56,9 @@ def status_words(status: str, *, by_model: bool) -> str:
     return "ended" if status == "complete" and not by_model else STATUS_WORDS.get(status, "unfinished")
 
 
-def reasoner_words(state: SessionState) -> str:
+def reasoner_words(state: SessionState, language: str = labels.ENGLISH) -> str:
     """Return who answered the questions: ``without a model``, or a model's name."""
-    return state.config.reasoner if by_model(state) else "without a model"
+    return state.config.reasoner if by_model(state) else labels.label("without a model", language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ def outcome_of(state: SessionState, worker: Worker) -> str:
     if worker.reason == _ENOUGH:
         return "found what it looked for" if by_model(state) else "read what was found"
     rounds = worker.reason.removesuffix(" iterations")
-    return f"stopped after {formatting.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
+    return f"stopped after {labels.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
 def perspective_name(view: Perspective) -> str:
@@ -171,14 +173,20 @@ def perspective_name(view: Perspective) -> str:
     return view.name.removeprefix("Gap: ")
 
 
-def night_link(night: Night) -> Link:
-    """Return the link to a night's note."""
-    return Link(night.path, formatting.day(night.date))
+def session_language(loaded: LoadedSession) -> str:
+    """Return the code of the question's language, else of that of its quotes."""
+    state = loaded.state
+    return language_code(state.query, *(fact.quote for fact in state.facts.values()))
 
 
-def night_links(model: VaultModel, session: Card) -> tuple[Link, ...]:
+def night_link(night: Night, language: str = labels.ENGLISH) -> Link:
+    """Return the link to a night's note, shown as its day."""
+    return Link(night.path, labels.day(night.date, language))
+
+
+def night_links(model: VaultModel, session: Card, language: str = labels.ENGLISH) -> tuple[Link, ...]:
     """Return the links to the nights that worked on a session."""
-    return tuple(night_link(night) for night in model.nights_of.get(session.id, ()))
+    return tuple(night_link(night, language) for night in model.nights_of.get(session.id, ()))
 
 
 def last_night(model: VaultModel, loaded: LoadedSession) -> str:
@@ -230,12 +238,12 @@ def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
     return Link(source.path, words or source.title, paths.block_id(fact_id))
 
 
-def address_words(url: str) -> str:
+def address_words(url: str, language: str = labels.ENGLISH) -> str:
     """Return a source's place in words: its host, or its path in the user's documents."""
     if host := host_of(url):
         return host
     scheme, _, rest = url.partition(":")
-    return f"{rest} in your documents" if scheme == "corpus" and rest else url
+    return labels.label("{path} in your documents", language, path=rest) if scheme == "corpus" and rest else url
 
 
 def cited(model: VaultModel, sentence: CitedText) -> Cited:
@@ -253,7 +261,7 @@ class Citer:
     """
 
     def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
-        self._model, self._loaded = model, loaded
+        self._model, self._loaded, self._language = model, loaded, session_language(loaded)
         self._numbers = _numbers(loaded.state.report) if loaded.state.report else {}
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
@@ -307,7 +315,8 @@ class Citer:
         trail = tuple(dict.fromkeys(fact.path or filter(None, (source.title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
         sheet = sheet_of(self._loaded.state, fact)
-        names = (*(one_line(name, 70) for name in shown[-_MOST_HEADINGS:]), *([f"page {sheet}"] if sheet else []))
+        names = [one_line(name, 70) for name in shown[-_MOST_HEADINGS:]]
+        names += [labels.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return quote_link(source, fact.id, " › ".join(names))
 
     def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
@@ -365,9 +374,16 @@ def _numbers(report: Report) -> dict[str, int]:
 
 
 def properties_of(
-    kind: Kind, title: str, own: Mapping[str, Property], *, status: str = "", topics: tuple[str, ...] = (), created: str = ""
+    kind: Kind,
+    title: str,
+    own: Mapping[str, Property],
+    *,
+    status: str = "",
+    topics: tuple[str, ...] = (),
+    created: str = "",
+    language: str = labels.ENGLISH,
 ) -> dict[str, Property]:
-    """Return a note's properties in their fixed order: the common ones, then ``own``."""
+    """Return a note's properties in their fixed order: the common ones, then ``own``; ``language`` is a code."""
     shown = plain(title)
     tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
     properties: dict[str, Property] = {
@@ -381,6 +397,8 @@ def properties_of(
         properties["created"] = formatting.moment(created)
     if status:
         properties["status"] = status
+    if language != labels.ENGLISH:
+        properties["lang"] = language
     return properties | dict(own)
 
 

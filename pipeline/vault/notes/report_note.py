@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import by_model, nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.asked_since import AskedRow, asked_rows
@@ -28,6 +29,7 @@ from pipeline.vault.notes.note_parts import (
     present,
     properties_of,
     reasoner_words,
+    session_language,
     session_link,
     shown_status,
     source_link,
@@ -36,7 +38,6 @@ from pipeline.vault.notes.note_parts import (
 )
 from pipeline.vault.notes.queue_snippet import queue_lines
 from pipeline.vault.notes.whats_new import Since, since
-from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.prose import prose
@@ -45,11 +46,6 @@ from pipeline.vault.vault_model import LoadedSession, VaultModel
 
 # What Obsidian leaves out of a heading when it looks for the one that a link names.
 _LEFT_OUT = re.compile(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""")
-# The headings that the template writes for the parts that every report has.
-DISAGREEMENTS = "Sources disagree"
-UNKNOWNS = "What was not found"
-LIMITS = "What limits this report"
-REFERENCES = "References"
 MOST = 12  # earlier answers that a report lists
 
 
@@ -137,7 +133,7 @@ _EMPTY = Report("", (), (), (), (), (), (), 0, 0)
 
 def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPTY) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
-    state = loaded.state
+    state, language = loaded.state, session_language(loaded)
     own = present(
         {
             "query": plain(state.query, 1_000),
@@ -164,11 +160,12 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
         status=shown_status(state, state.status),
         topics=state.tags,
         created=loaded.card.reported_at or state.ended_at,
+        language=language,
     )
-    return Note(loaded.card.report_path, "report", properties, _view(model, loaded, report))
+    return Note(loaded.card.report_path, "report", properties, _view(model, loaded, report, language))
 
 
-def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportView:
+def _view(model: VaultModel, loaded: LoadedSession, report: Report, language: str) -> ReportView:
     state = loaded.state
     citer = Citer(model, loaded)
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
@@ -188,27 +185,27 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         since=since(model, loaded),
         not_found=_not_found(loaded, citer),
         summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
-        contents=_contents(titles, shown, bool(disagreements), bool(unknowns), bool(limits)),
+        contents=_contents(titles, shown, language, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
         disagreements=disagreements,
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
         limits=limits,
-        references=_references(model, state, report),
+        references=_references(model, state, report, language),
         own_sources=origins.count("own"),
         web_sources=origins.count("web"),
-        session=session_link(loaded.card, "how this was researched"),
+        session=session_link(loaded.card, labels.label("how this was researched", language)),
         topics=topic_links(state.tags),
         workers=tuple(worker_link(loaded.card, worker.id) for worker in workers_in_order(state)),
-        nights=night_links(model, loaded.card),
+        nights=night_links(model, loaded.card, language),
         earlier=_earlier(model, loaded),
         later=newer,
-        disputed_later=_disputed_later(model, loaded),
-        earlier_answers=() if newer else tuple(map(_dated_link, before[:MOST])),
+        disputed_later=_disputed_later(model, loaded, language),
+        earlier_answers=() if newer else tuple(_dated_link(card, language) for card in before[:MOST]),
         more_earlier=0 if newer else max(0, len(before) - MOST),
         asked=asked_rows(model, loaded.asked, {url: model.sources[url] for url in loaded.shown_sources}),
         reported_at=loaded.card.reported_at or state.ended_at,
-        reasoner=reasoner_words(state),
+        reasoner=reasoner_words(state, language),
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),
@@ -242,12 +239,13 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
     return NotFound(state.end_reason, citer.nearest(nearest_facts(state)), state.query_id, state.config.search == _OWN)
 
 
-def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:
+def _contents(sections: tuple[str, ...], shown: Callable[[str], str], language: str, *further: bool) -> tuple[Link | str, ...]:
     """The headings in order: links if Obsidian can find the heading by its words, else plain text."""
     disagree, unknown, limited = further
-    titles = [*([DISAGREEMENTS] if disagree else []), *sections]
-    titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
-    return tuple(_heading_link(title, shown) for title in titles)
+    before = ["Sources disagree"] if disagree else []
+    after = [*(["What was not found"] if unknown else []), *(["What limits this report"] if limited else []), "References"]
+    own = [[labels.label(title, language) for title in titles] for titles in (before, after)]
+    return tuple(_heading_link(title, shown) for title in (*own[0], *sections, *own[1]))
 
 
 def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
@@ -260,7 +258,7 @@ def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
 def _limits(state: SessionState, report: Report) -> tuple[str, ...]:
     found = list(report.limits)
     if report.cut:
-        cut = formatting.count(report.cut, "sentence")
+        cut = labels.count(report.cut, "sentence")
         rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
         found.append(f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
     if ordering := [entry.number for entry in report.references if _gives_orders(state, entry.url)]:
@@ -275,12 +273,12 @@ def _gives_orders(state: SessionState, url: str) -> bool:
     return page is not None and GIVES_ORDERS in page.notices
 
 
-def _references(model: VaultModel, state: SessionState, report: Report) -> tuple[Referred, ...]:
+def _references(model: VaultModel, state: SessionState, report: Report, language: str) -> tuple[Referred, ...]:
     return tuple(
         Referred(
             entry.number,
             source_link(model.sources[entry.url]),
-            address_words(entry.url),
+            address_words(entry.url, language),
             len(entry.facts),
             page_origin(entry.url),
             _gives_orders(state, entry.url),
@@ -304,8 +302,8 @@ def _earlier_reports(model: VaultModel, loaded: LoadedSession) -> list[Card]:
     return [card for card in passed.values() if card.has_report and card.query_id == loaded.card.query_id]
 
 
-def _dated_link(card: Card) -> Link:
-    return Link(best_link(card).path, formatting.day(card.started_at))
+def _dated_link(card: Card, language: str) -> Link:
+    return Link(best_link(card).path, labels.day(card.started_at, language))
 
 
 def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:
@@ -314,10 +312,10 @@ def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:
     return best_link(after) if after and after.has_report else None
 
 
-def _disputed_later(model: VaultModel, loaded: LoadedSession) -> Link | None:
+def _disputed_later(model: VaultModel, loaded: LoadedSession, language: str) -> Link | None:
     """The first later report on the question in which sources disagree, shown as its day; None if this report has that too."""
     after: Card | None = loaded.card
     while after and not after.disputes:
         after = model.followers.get(after.id)
     found = after if after and after.id != loaded.card.id else None
-    return Link(best_link(found).path, formatting.day(found.started_at)) if found else None
+    return _dated_link(found, language) if found else None

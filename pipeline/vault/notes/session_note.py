@@ -29,6 +29,7 @@ from pipeline.vault.notes.note_parts import (
     properties_of,
     reasoner_words,
     report_link,
+    session_language,
     shown_status,
     status_words,
     topic_links,
@@ -224,6 +225,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
         status=shown_status(state, state.status),
         topics=state.tags,
         created=state.started_at,
+        language=session_language(loaded),
     )
     return Note(loaded.card.session_path, "session", properties, _view(model, loaded))
 
@@ -243,7 +245,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         session_id=state.id,
         query_id=state.query_id,
         report=report_link(loaded.card),
-        nights=night_links(model, loaded.card),
+        nights=night_links(model, loaded.card, session_language(loaded)),
         earlier=_earlier(model, loaded),
         later=best_link(after) if after else None,
         mode=state.config.mode,
@@ -258,7 +260,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         topics=topic_links(state.tags),
-        reasoner=reasoner_words(state),
+        reasoner=reasoner_words(state, session_language(loaded)),
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         searches=counts["searches"],

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
+from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
+from pipeline.text.words import language_code
 from pipeline.vault import paths
 from pipeline.vault.citations.citekey import key_of
 from pipeline.vault.mornings.quote_context import fragment_of, sentences_around
@@ -156,8 +158,8 @@ Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and a
 
 def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around = MappingProxyType({})) -> Note:
     """Return the note of a source; ``changes`` are those that ``changes_of`` finds, ``around`` what ``around_of`` finds."""
-    page = source.readings[-1].page
-    view = _view(model, source, changes, around)
+    page, language = source.readings[-1].page, _language(model, source)
+    view = _view(model, source, changes, around, language)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -172,22 +174,30 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
             "read_for": tuple(linked(entry.session) for entry in view.read_for),
         }
     )
-    properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
+    properties = properties_of("source", source.title, own, created=source.readings[0].page.at, language=language)
     properties["aliases"] = (plain(source.title), key_of(source.readings))
     return Note(source.place.path, "source", properties, view)
 
 
-def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around) -> SourceView:
+def _language(model: VaultModel, source: Source) -> str:
+    """The language of the question for which the source was read first, else of its quotes."""
+    first = min((model.by_id[reading.session] for reading in source.readings), key=lambda card: (card.started_at, card.id))
+    return language_code(first.query, *(quote.text for reading in source.readings for quote in reading.quotes))
+
+
+def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around, language: str) -> SourceView:
     page = source.readings[-1].page
     by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
-    quotes = tuple(_quote(model, source, entries, around) for entries in _by_fact(by_start).values())
+    quotes = tuple(_quote(model, source, entries, around, language) for entries in _by_fact(by_start).values())
     cards = {reading.session: model.by_id[reading.session] for reading in source.readings}
-    nights = {link.path: link for card in cards.values() for link in night_links(model, card)}
+    nights = {link.path: link for card in cards.values() for link in night_links(model, card, language)}
     return SourceView(
         title=source.title,
-        address=_address(source.url),
-        final_address=_address(page.final_url) if page.final_url.rstrip("/") not in {"", source.url.rstrip("/")} else Inert(""),
-        place=address_words(source.url),
+        address=_address(source.url, language),
+        final_address=_address(page.final_url, language)
+        if page.final_url.rstrip("/") not in {"", source.url.rstrip("/")}
+        else Inert(""),
+        place=address_words(source.url, language),
         origin=page_origin(source.url),
         author=page.author,
         published=page.published,
@@ -207,9 +217,9 @@ def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], aroun
     )
 
 
-def _address(url: str) -> Inert:
+def _address(url: str, language: str) -> Inert:
     """A link for a web page; the path for one of the user's documents."""
-    return inert(address_words(url)) if url.startswith("corpus:") else address(url)
+    return inert(address_words(url, language)) if url.startswith("corpus:") else address(url)
 
 
 def _cited_in(model: VaultModel, readings: list[Learnt]) -> tuple[CitedIn, ...]:
@@ -258,7 +268,7 @@ def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
     return found
 
 
-def _quote(model: VaultModel, source: Source, finds: list[tuple[str, Quoted]], around: Around) -> QuoteView:
+def _quote(model: VaultModel, source: Source, finds: list[tuple[str, Quoted]], around: Around, language: str) -> QuoteView:
     first, latest = finds[0][1], finds[-1][1]
     before, after = around.get(first.fact, ("", ""))
     return QuoteView(
@@ -276,16 +286,17 @@ def _quote(model: VaultModel, source: Source, finds: list[tuple[str, Quoted]], a
         found_at=model.by_id[finds[0][0]].started_at,
         before=before,
         after=after,
-        there=_there(source, first.text),
+        there=_there(source, first.text, language),
         sheet=first.sheet,
     )
 
 
-def _there(source: Source, said: str) -> Inert:
+def _there(source: Source, said: str, language: str) -> Inert:
     """The link that opens a web page at a quote; "" for a document and for what is no page of text."""
     page = source.readings[-1].page
     address = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
-    return Inert(f"[in the page]({address.partition('#')[0]}#{fragment_of(said)})") if address else Inert("")
+    words = labels.label("in the page", language)
+    return Inert(f"[{words}]({address.partition('#')[0]}#{fragment_of(said)})") if address else Inert("")
 
 
 def around_of(source: Source, texts: Texts) -> dict[str, tuple[str, str]]:

@@ -17,6 +17,7 @@ from pipeline.vault.notes.note_parts import (
     properties_of,
     quote_link,
     report_link,
+    session_language,
     session_link,
     shown_status,
     worker_link,
@@ -136,7 +137,9 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
     )
     title = f"{perspective_name(view)} — {state.query}"
     status = shown_status(loaded.state, "complete") if worker.status == "completed" else worker.status
-    properties = properties_of("worker", title, own, status=status, topics=state.tags, created=worker.started_at)
+    properties = properties_of(
+        "worker", title, own, status=status, topics=state.tags, created=worker.started_at, language=session_language(loaded)
+    )
     return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 
 

@@ -9,17 +9,6 @@ from pipeline.text.times import moment_of
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July",
-    "August", "September", "October", "November", "December",
-)  # fmt: skip
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """Return ``1 fact``, ``1,234 facts``, ``no facts``."""
-    if number == 0:
-        return f"no {many or one + 's'}"
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
@@ -53,13 +42,6 @@ def bill(usd: float, unknown: float = 0.0, likely: float = 0.0) -> str:
     if unknown <= 0:
         return money(usd)
     return f"{money(usd)} charged, up to {money(unknown)} not accounted for (about {money(likely)})"
-
-
-def day(at: str) -> str:
-    """Return the day of an envelope's time, or of a date: ``21 November 2026``; "" stays ""."""
-    if not at:
-        return ""
-    return f"{int(at[8:10])} {_MONTHS[int(at[5:7]) - 1]} {at[:4]}"
 
 
 def clock(at: str) -> str:

@@ -17,7 +17,7 @@ _NUMBERS = (
 )  # fmt: skip
 _TEXTS = (
     "title", "kind", "id", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host",
-    "origin", "author", "published", "superseded_by",
+    "origin", "author", "published", "superseded_by", "lang",
 )  # fmt: skip
 TYPES: dict[str, str] = {
     **dict.fromkeys(_TEXTS, "text"),

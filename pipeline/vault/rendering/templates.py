@@ -18,12 +18,14 @@ from jinja2.runtime import Macro
 
 from pipeline.config.scaffold import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
+from pipeline.text import labels
 from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.note import Kind, Note, Rendered
 
 # Templates that workspaces of earlier versions lack.
 _LATER = tuple(f"{name}.md.j2" for name in ("import", "_worker"))
+_PLACE = re.compile(r"\{(\w+)\}")  # where a label takes a value: str.format would read more than names
 _BLANKS = re.compile(r"\n\n\n+")  # not `{3,}`: so it is looked for as quickly as a word
 _ADVICE = Advice("templates/README.md", "no note was changed")
 
@@ -84,20 +86,41 @@ def _user_block(name: str) -> Inert:
     return Inert(user_blocks.empty_block(name))
 
 
+class _Language:
+    """The language of the note that is rendered: its labels, counts and dates."""
+
+    def __init__(self) -> None:
+        self.code = labels.ENGLISH
+
+    def label(self, words: str, **values: object) -> Inert:
+        """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""
+        text = str(Inert(labels.label(words, self.code)) if labels.is_label(words) else escaping.inert(words))
+        return Inert(_PLACE.sub(lambda found: str(_printed(values.get(found[1], found[0]))), text))
+
+    def counted(self, number: int, one: str, many: str = "") -> str:
+        return labels.count(number, one, many, self.code)
+
+    def day(self, at: str) -> str:
+        return labels.day(at, self.code)
+
+    def duration(self, seconds: float) -> str:
+        return labels.label(formatting.duration(seconds), self.code)
+
+
 FILTERS = {
     "cell": _cell,
     "passage": _passage,
     "quote": _quote,
     "within": page_markdown.within,
     "listed": _listed,
-    "counted": formatting.count,
-    "duration": formatting.duration,
     "money": formatting.money,
     "bill": formatting.bill,
-    "day": formatting.day,
     "clock": formatting.clock,
     "sentence": formatting.sentence,
 }
+
+
+OF_LANGUAGE = ("counted", "duration", "day")  # filters of the note's language
 
 
 class Renderer:
@@ -109,8 +132,10 @@ class Renderer:
     def __init__(self, templates: Path, compiled: Path | None = None) -> None:
         self.folder, self.compiled = templates, compiled
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
+        self._language = _Language()
         environment.filters.update(FILTERS)
-        environment.globals["user_block"] = _user_block
+        environment.filters.update({name: getattr(self._language, name) for name in OF_LANGUAGE})
+        environment.globals.update(user_block=_user_block, t=self._language.label)
         self._templates = TemplateFolder(templates, environment, _ADVICE, compiled, later_templates("vault", *_LATER))
 
     def version_of(self, kind: Kind) -> str:
@@ -126,6 +151,7 @@ class Renderer:
         view: Any = note.view
         given = {name: getattr(view, name) for name in view.__dataclass_fields__}
         given["view"] = view  # all of them together, for a macro
+        self._language.code = str(note.properties.get("lang", labels.ENGLISH))
         body = self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
         return Rendered(note.path, note.properties, body)
 

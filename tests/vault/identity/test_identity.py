@@ -71,7 +71,7 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
 def test_a_moved_note_is_kept_up_to_date_where_it_is(place: Workplace) -> None:
     moved = move(place, place.note("reports/"), "Good/one.md")
     place.build()
-    change(place.templates / "report.md.j2", "## References", "## Literature")
+    change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Literature")
     assert "Good/one.md" in place.build().written
     assert "## Literature" in moved.read_text()
 
@@ -207,7 +207,7 @@ def test_a_copy_without_an_id_or_among_the_own_notes_is_a_persons(place: Workpla
     copy = place.vault / name
     copy.parent.mkdir(exist_ok=True)
     copy.write_text(note.read_text() if name.startswith("my/") else re.sub("(?m)^id: .*\n", "", note.read_text()))
-    change(place.templates / "report.md.j2", "## References", "## Literature")
+    change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Literature")
     before = copy.read_bytes()
     report = place.build()
     assert report.moved == report.united == {}

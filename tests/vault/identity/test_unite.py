@@ -61,7 +61,7 @@ def test_a_note_with_conflict_marks_is_written_again_with_the_words_of_both_side
     place.build()
     note = place.note("reports/")
     old = note.read_text()
-    change(place.templates / "report.md.j2", "## References", "## Literature")
+    change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Literature")
     place.build()
     new = note.read_text()
     begin = "%% begin notes %%\n"

@@ -93,7 +93,7 @@ def test_words_survive_a_changed_template_and_a_rebuild_from_nothing_but_the_not
     place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
     place.build()
     _write_into(place.note("reports/"), "my own words\n")
-    change(place.templates / "report.md.j2", "## References", "## Sources")
+    change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Sources")
     assert place.build().set_aside == ()
     (place.state / FILE).unlink()
     change(place.templates / "report.md.j2", "## Sources", "## Literature")

@@ -60,7 +60,7 @@ def test_another_reading_order_of_the_log_gives_the_same_bytes(tmp_path: Path, p
 def test_a_changed_template_rewrites_its_notes_only(tmp_path: Path) -> None:
     place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
     place.build()
-    change(place.templates / "night.md.j2", "## Runs", "## Stretches")
+    change(place.templates / "night.md.j2", '## {{ t("Runs") }}', "## Stretches")
     report = place.build()
     assert report.written == ("nights/2026-11-21.md", "nights/2026-11-28.md")
     assert report.set_aside == ()

@@ -20,7 +20,7 @@ from pipeline.vault.notes.topic_note import TopicView
 from pipeline.vault.notes.worker_note import WorkerView
 from pipeline.vault.output.note import KINDS, OWNED
 from pipeline.vault.output.property_types import TYPES
-from pipeline.vault.rendering.templates import FILTERS
+from pipeline.vault.rendering.templates import FILTERS, OF_LANGUAGE
 from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
 ROOT = TEMPLATES.parents[1]
@@ -42,13 +42,13 @@ VIEWS = {
         ("report.md.j2", "# {{ heading }}", "# {{ heading }", r"report\.md\.j2, line 2: "),
         ("report.md.j2", "{% endif %}", "", r"report\.md\.j2, line \d+: "),
         ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined; did you mean `title`\?"),
-        ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"line \d+: 'numero' is not .*did you mean `number`\?"),
+        ("source.md.j2", "number=entry.number", "number=entry.numero", r"line \d+: 'numero' is not .*did you mean `number`\?"),
         ("report.md.j2", "# {{ heading }}", "# {{ 1 + session }}", r"line 2: unsupported .*: a number and a link"),
         ("report.md.j2", "# {{ heading }}", "# {% for x in session %}{% endfor %}", r"line 2: a link is not iterable"),
         ("_worker.md.j2", "| sentence", "| shout", r"_worker\.md\.j2, line \d+: No filter named 'shout'"),
         ("_macros.md.j2", "{{ user_block(\"notes\") }}", "{{ 1 / 0 }}", r"_macros\.md\.j2, line \d+: division by zero"),
         ("_macros.md.j2", "user_block(\"notes\")", "user_block(\"My notes\")", r"_macros\.md\.j2, line \d+: .*My notes"),
-        ("session.md.j2", "## Cost", "{{ m.own_notes() }}", r"session\.md\.j2.*second block “notes”"),
+        ("session.md.j2", '## {{ t("Cost', "{{ m.own_notes() }}", r"session\.md\.j2.*second block “notes”"),
         ("home.md.j2", '"_macros.md.j2"', '"_macro.md.j2"', r"_macro\.md\.j2: is missing"),
         ("home.md.j2", "{{ title }}", "{{ none }}", r"home\.md\.j2, line 2: .*None"),
     ],
@@ -94,7 +94,7 @@ def test_the_readme_lists_the_filters() -> None:
     readme = (ROOT / "templates" / "README.md").read_text()
     filters = re.search(r"(?ms)^## Filters\n(.*?)(?=^## )", readme)
     assert filters is not None
-    assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == list(FILTERS)
+    assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == [*FILTERS, *OF_LANGUAGE]
 
 
 def test_the_starter_knows_the_type_of_every_property() -> None:
