@@ -53,9 +53,7 @@ def _not_answered(space: Workspace) -> list[str]:
     talks = [talk_of(name, decode_all(one.data for one in space.store.load(name))) for name in space.store.ids("talk")]
     answered = [turn for talk in talks for turn in talk.turns if turn.text == QUESTION and turn.answer and turn.answer.found]
     noted = any(QUESTION in path.read_text() for path in (space.folder / "vault" / "reports").rglob("*.md"))
-    return ([] if answered else ["the question has no answer"]) + (
-        [] if noted else ["its note lacks the question"]
-    )
+    return ([] if answered else ["the question has no answer"]) + ([] if noted else ["its note lacks the question"])
 
 
 def _not_pruned(space: Workspace) -> list[str]:

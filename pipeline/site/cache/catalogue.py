@@ -51,6 +51,7 @@ class Rest:
     names: dict[str, str]
     cites: list[tuple[str, str, str, str]]
     slots: list[list[str]]
+    lang: str
 
 
 class Catalogue:
@@ -379,6 +380,6 @@ def _with_parents(tag: str) -> Iterator[str]:
 
 def _row(record: Record, size: int, mtime: int, terms: str) -> tuple[object, ...]:
     face = record.face
-    rest = {name: getattr(record, name) for name in ("heading", "properties", "tags", "toc", "names", "cites", "slots")}
+    rest = {name: getattr(record, name) for name in ("heading", "properties", "tags", "toc", "names", "cites", "slots", "lang")}
     shown = (face.kind, face.title, face.created, face.status, face.description, "\n".join(face.facts))
     return (size, mtime, record.digest, *shown, json.dumps(rest, ensure_ascii=False), terms, face.path)

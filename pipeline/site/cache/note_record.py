@@ -12,7 +12,9 @@ from pipeline.site.cache.plain_properties import split_plain
 from pipeline.site.markdown.inline_syntax import wikilink
 from pipeline.site.markdown.note_draft import Around, Aside, Draft, Embed, Table
 from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of
+from pipeline.text.labels import ENGLISH
 from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.words import language_code
 
 if TYPE_CHECKING:
     from pipeline.site.markdown.note_to_html import Reader
@@ -25,8 +27,9 @@ QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the sa
 _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
+_LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # as HTML has it: anything else is no language
 _COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "earlier_reports", "done", "not_found", "failed")
-_NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description"}
+_NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description", "lang"}
 
 
 class Face(NamedTuple):
@@ -74,6 +77,7 @@ class Record:
     slots: list[list[str]] = field(default_factory=list)
     watched: frozenset[str] = frozenset()
     text: str = ""
+    lang: str = ENGLISH
 
 
 def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[Record, Draft]:
@@ -139,7 +143,14 @@ def _record(
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
         slots=[_slot(slot) for slot in draft.slots if not isinstance(slot, Aside)],
         text="\n".join(draft.text),
+        lang=_language(kind, given, draft),
     )
+
+
+def _language(kind: str, given: Mapping[str, Any], draft: Draft) -> str:
+    """The code of the language that the program wrote a note in, or its owner, unless the note says it."""
+    said = _text(given.get("lang"))
+    return said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text))
 
 
 def _slot(slot: Embed | Table) -> list[str]:

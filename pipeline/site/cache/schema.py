@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.system.files import connect_sqlite
 
-FORMAT = 4
+FORMAT = 5
 SCHEMA = """
 CREATE TABLE notes (
   id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, key TEXT, name TEXT, size INTEGER, mtime INTEGER, digest TEXT,

@@ -63,7 +63,7 @@ def use(md: MarkdownIt) -> None:
         "link_open": _link_open,
         "link_close": _link_close,
         "fence": _fence,
-        "table_open": lambda *_: f"{TABLE}\n<table>\n",
+        "table_open": lambda tokens, number, *_: f"{TABLE}\n{opening('table', dir=str(tokens[number].attrs.get('dir', '')))}\n",
         "table_close": lambda *_: "</table>\n</div>\n",
         "th_open": _cell,
         "td_open": _cell,

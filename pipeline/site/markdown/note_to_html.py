@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
@@ -18,6 +19,9 @@ _QUOTATION_MARKS = "“”„\"' "
 _STANDINGS = tuple(in_all_languages("Disputed by"))
 _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
 _SUMMARY, _NO_ANSWER = "abstract", "question"  # callouts that say what a note comes to; questions have other titles too
+# Letters of the scripts that are written from right to left, Hebrew and Arabic among them (Unicode's blocks for them).
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_DIRECTED = {f"{name}_open" for name in ("paragraph", "heading", "bullet_list", "ordered_list", "table")}
 _NOT_FOUND = in_all_languages("Not found")
 
 
@@ -41,6 +45,8 @@ class Reader:
         _quieten(tokens)
         if not draft.nested:
             _name(tokens, draft)
+        if _RIGHT_TO_LEFT.search(text):
+            _direct(tokens)
         draft.html = "".join(self._blocks(tokens, draft))
         return draft
 
@@ -180,6 +186,13 @@ def _name(tokens: Sequence[Token], draft: Draft) -> None:
                 draft.toc.append((_CONTENTS[token.tag], title, anchor))
         if "block" in token.meta and "id" not in token.attrs:
             token.attrs["id"] = draft.unique(block_anchor(token.meta["block"]))
+
+
+def _direct(tokens: Sequence[Token]) -> None:
+    """Let each block of a text with words from right to left have the direction of its own words."""
+    for token in tokens:
+        if token.type in _DIRECTED:
+            token.attrs["dir"] = "auto"
 
 
 def _part(tokens: list[Token], place: str) -> list[Token]:

@@ -69,6 +69,7 @@ class Composer:
             breadcrumbs=breadcrumbs(face.kind, root),
             previous=link(older, root) if older else None,
             next=link(newer, root) if newer else None,
+            lang=rest.lang,
         )
 
     def canonical(self, path: str) -> str:

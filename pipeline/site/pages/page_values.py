@@ -7,10 +7,12 @@ there is most of is a tuple with names, which is made in a third of the time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from markupsafe import Markup
+
+from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT
 
 
 class Link(NamedTuple):
@@ -92,7 +94,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """What every page has. ``path`` is its place in the site, ``root`` the way from it to the site's top ("" or ``../../``)."""
+    """What every page has. ``path`` is its place in the site, ``root`` the way from it to the site's top ("" or ``../../``).
+
+    ``lang`` is the code of its language; ``dir`` the direction of its text: ``rtl``, or ``auto`` where the text itself says it.
+    """
 
     kind: str
     path: str
@@ -101,6 +106,12 @@ class SitePage:
     description: str
     canonical: str
     breadcrumbs: tuple[Link, ...]
+    lang: str = field(default=ENGLISH, kw_only=True)
+
+    @property
+    def dir(self) -> str:
+        """``rtl`` for a language that is written from right to left, else ``auto``."""
+        return "rtl" if self.lang.partition("-")[0] in RIGHT_TO_LEFT else "auto"
 
 
 @dataclass(frozen=True, slots=True)

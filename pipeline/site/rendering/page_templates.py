@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.config.scaffold import later_templates
 from pipeline.site.pages.page_values import Site
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
+from pipeline.text.labels import label
 
 _ADVICE = Advice("templates/site/README.md", "the site is as it was")
 
@@ -37,7 +38,8 @@ class Layout:
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this page, or does not end.
         """
-        return self._templates.render(_file(name), {"site": site, "page": page}, page.path).encode("utf-8", "replace")
+        given = {"site": site, "page": page, "t": lambda words: label(words, page.lang)}
+        return self._templates.render(_file(name), given, page.path).encode("utf-8", "replace")
 
 
 def _file(name: str) -> str:

@@ -191,7 +191,7 @@ def night_links(model: VaultModel, session: Card, language: str = labels.ENGLISH
 
 def last_night(model: VaultModel, loaded: LoadedSession) -> str:
     """Return the link to the latest night that worked on a session as a property's text, "" for none."""
-    return linked(next(reversed(night_links(model, loaded.card)), None))
+    return linked(next(reversed(night_links(model, loaded.card, session_language(loaded))), None))
 
 
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
