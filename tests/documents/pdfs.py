@@ -31,6 +31,25 @@ def pdf(pages: Sequence[Sequence[Line]], info: str = "", turned: int = 0) -> byt
     return _file(objects)
 
 
+def nested_forms(depth: int, times: int = 10) -> bytes:
+    """Return a PDF of some 230 bytes a level that draws a text ``times ** depth`` times: a form draws the next one so often."""
+    drawn = b"/X Do " * times
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /XObject << /X 6 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for level in range(1, depth + 1):
+        last = level == depth
+        content = _show(9, 10, "laughs").encode() if last else drawn
+        used = b"/Font << /F 5 0 R >>" if last else b"/XObject << /X %d 0 R >>" % (6 + level)
+        form = b"<< /Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << %s >> /Length %d >>"
+        objects.append(form % (used, len(content)) + b"\nstream\n%s\nendstream" % content)
+    return _file([*objects, b"<< >>"])
+
+
 def _stream(lines: Sequence[Line]) -> bytes:
     return "\n".join(_show(*line) for line in lines).encode("latin-1")
 

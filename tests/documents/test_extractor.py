@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from pipeline.documents.extractor import Extractor, Limits
 from pipeline.errors import ReadFailed
+from tests.documents.pdfs import nested_forms
 
 GOOD = b"<html><title>Good</title><p>" + b"A sentence of the page that can be quoted. " * 5
 URL = "https://example.org/x"
@@ -173,3 +176,25 @@ def test_a_real_bomb_is_read_or_refused_within_its_limits_and_the_next_page_is_r
         assert (await extractor.document(GOOD, "text/html", URL)).title == "Good"
 
     with_extractor(Limits(wall_s=10, cpu_s=3), (), scenario)
+
+
+# Extracts the document on stdin, and prints why it cannot be read and how many kilobytes of memory that took.
+MEASURED = """
+import resource, sys
+from pathlib import Path
+from pipeline.documents.extractor import Extractor
+from pipeline.errors import ReadFailed
+try:
+    Extractor().file(sys.stdin.buffer.read(), Path("laughs.pdf"))
+except ReadFailed as error:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, error.message)
+"""
+
+
+def test_a_small_pdf_that_draws_without_end_is_refused_within_300_mb() -> None:
+    bomb = nested_forms(9)
+    assert len(bomb) < 3_000
+    done = subprocess.run([sys.executable, "-c", MEASURED], input=bomb, capture_output=True, timeout=60, check=True)
+    kilobytes, _, reason = done.stdout.decode().partition(" ")
+    assert reason.strip() == "reading it takes too much computing time or memory"
+    assert int(kilobytes) <= 300_000

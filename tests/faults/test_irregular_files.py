@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.commanding import Said, said, workspace_in
+from tests.documents.pdfs import nested_forms
 
 PATIENCE_S = 60
 QUESTION = "  - {query: How deep is the harbour?, id: depth}\n"
@@ -127,3 +128,11 @@ def test_a_pipe_in_the_log_is_named_and_delays_nothing(folder: Path) -> None:
     done = called(folder, "verify")
     assert done.code != 0
     assert "no regular file" in done.out + done.err
+
+
+def test_a_small_pdf_that_draws_without_end_is_skipped_by_name_and_the_rest_is_read(folder: Path) -> None:
+    (folder / "corpus" / "laughs.pdf").write_bytes(nested_forms(9))
+    done = called(folder, "run", "depth", "--again")
+    assert done.code == 0, done
+    assert "laughs.pdf: reading it takes too much computing time or memory" in done.err + called(folder, "doctor").out
+    assert called(folder, "show", "depth").code == 0
