@@ -11,12 +11,11 @@ import sys
 import tempfile
 import time
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from pipeline.adapters.search.embeddings.nearest import cosine, nearest, packed, signature
-from pipeline.adapters.search.embeddings.vector_cache import VectorCache
+from pipeline.search.vector_cache import VectorCache
+from pipeline.search.vectors import cosine, nearest, packed, signature
 
 SUBJECTS, QUERIES, BEST = 50, 3, 100
 
@@ -43,14 +42,10 @@ def _measure(passages: int, dimensions: int) -> None:
         signatures = [(signature(vector), number) for number, (_, vector) in enumerate(cache.all())]
         loading = time.process_time() - began
 
-        def kept(wanted: Sequence[int]) -> list[tuple[int, bytes]]:
-            found = cache.get([digests[number] for number in wanted])
-            return [(number, found[digests[number]]) for number in wanted]
-
         searching, shares = 0.0, []
         for query in draw.sample(vectors, QUERIES):
             began = time.process_time()
-            found = nearest(query, signatures, kept, BEST)
+            found = nearest(query, signatures, dict(enumerate(vectors)), BEST)
             searching += time.process_time() - began
             exact = sorted(range(passages), key=lambda number: (-cosine(query, vectors[number]), number))[:BEST]
             shares.append(len(set(found) & set(exact)) / BEST)

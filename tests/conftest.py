@@ -30,6 +30,7 @@ settings.load_profile("suite")
 def pytest_configure() -> None:
     """Hand the seed on to the workers, which could start on another day, and spare them the disk and Jinja's compiler."""
     os.environ["SUITE_SEED"] = str(SEED)
+    os.environ["RESEARCH_EMBEDDINGS"] = "off"  # a test that searches by meaning says so
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="suite-cache-")  # and no test touches the user's own
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))

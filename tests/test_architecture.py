@@ -16,7 +16,7 @@ ROWS: tuple[set[str], ...] = (
     {"text"},
     {"domain"},
     {"ports", "config"},
-    {"documents"},
+    {"documents", "search"},
     {"adapters", "reasoners", "research", "vault", "site"},
     {"engine"},
     {"batch"},

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pipeline import __version__
 from pipeline.config.api_keys import Keys
 from pipeline.config.network import proxy_secrets
-from pipeline.config.queries.model import ModelChoice, Settings
+from pipeline.config.queries.model import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.store_address import PASSWORD as DATABASE_PASSWORD
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
@@ -160,7 +160,7 @@ def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
         UsageError: it needs a key that is not set, or no server is named and no key for one is set.
     """
     said = settings.embeddings
-    if said is None:
+    if not isinstance(said, EmbeddingChoice) or said.folder:
         return None
     choice = ModelChoice(said.model, said.base_url, said.key, concurrency=said.concurrency)
     server = _chosen(choice, keys, "embeddings").server
@@ -250,7 +250,7 @@ def _searxng_url(settings: Settings, keys: Keys) -> str:
 def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
     """Return the addresses that the user named: the only ones that may lie on this machine or in a private network."""
     model = settings.reasoner.base_url if isinstance(settings.reasoner, ModelChoice) else ""
-    vectors = settings.embeddings.base_url if settings.embeddings else ""
+    vectors = settings.embeddings.base_url if isinstance(settings.embeddings, EmbeddingChoice) else ""
     return tuple(filter(None, (model, vectors, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
 
 
@@ -271,7 +271,7 @@ def _slots(server: ModelServer | None) -> dict[str, int]:
 def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
     """Return every key that is set, also those that the settings name: what is taken out of all that is written."""
     named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
-    vectors = settings.embeddings.key if settings.embeddings else ""
+    vectors = settings.embeddings.key if isinstance(settings.embeddings, EmbeddingChoice) else ""
     return (*keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors])), *proxy_secrets(keys))
 
 

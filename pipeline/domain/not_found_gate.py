@@ -26,24 +26,27 @@ def step_after_gathering(state: SessionState) -> StartSynthesis | Fail:
     A session that was cut short does not say that nothing is near its question.
     """
     facts = all_facts(state)
-    if facts and (state.config.reasoner != EXTRACTIVE or _coverage(state, facts) >= FLOOR):
+    known = state.survey.statistics if state.survey else TermStatistics()
+    if facts and (state.config.reasoner != EXTRACTIVE or is_near(query_of(state), facts, known)):
         return StartSynthesis()
     if state.exhausted:
         return Fail("budget", f"stopped before enough evidence was found: {state.exhausted} exhausted")
     return no_evidence_step(state)
 
 
-def _coverage(state: SessionState, facts: Sequence[Fact]) -> float:
-    """Return the largest share of the question, or of one of its parts, that one passage holds with its headings."""
-    query, known = query_of(state), state.survey.statistics if state.survey else TermStatistics()
+def is_near(query: ParsedQuestion, facts: Sequence[Fact], known: TermStatistics) -> bool:
+    """Return whether a passage is near the question: by meaning where the search knows that, else by the words of a part."""
+    cosines = [fact.cosine for fact in facts if fact.cosine is not None]
+    if cosines and known.nearest is not None:
+        return max(cosines) >= known.nearest
     texts = [stemmed_fact(fact, query.language) for fact in facts]
-    return max(best_coverage(parse_question(part, query.language), texts, known) for part in query.parts)
+    return max(best_coverage(parse_question(part, query.language), texts, known) for part in query.parts) >= FLOOR
 
 
 def no_evidence_step(state: SessionState) -> Fail:
     """Return the step that ends a session for lack of evidence, with the nearest facts."""
     facts, query, known = all_facts(state), query_of(state), statistics(state)
-    strength = scores(query, [stemmed_fact(fact, query.language) for fact in facts], known)
+    strength = scores(query, [stemmed_fact(fact, query.language) for fact in facts], known, [fact.cosine for fact in facts])
     ranked = sorted(range(len(facts)), key=lambda place: (-round(strength[place], 9), place))
     nearest = tuple(facts[place].id for place in ranked[:_NEAREST_FACTS] if strength[place] > 0)
     where = {0: "no source that was found", 1: "your one document"}.get(known.documents, f"your {known.documents:,} documents")

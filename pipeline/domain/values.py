@@ -86,7 +86,10 @@ class ResearchConfig(Value):
 
 
 class Hit(Value):
-    """One search result. ``url`` may have a fragment: the anchor of the matching place in the page."""
+    """One search result. ``url`` may have a fragment: the anchor of the matching place in the page.
+
+    ``cosine`` is how near the passage is to the query by meaning; None: by words alone.
+    """
 
     url: str
     title: str
@@ -94,6 +97,7 @@ class Hit(Value):
     heading: str = ""
     score: float = 0.0
     published: str = ""
+    cosine: float | None = None
 
 
 class FailedSide(Value):
@@ -131,7 +135,7 @@ class Fact(Value):
     the reasoner's estimate; ``question`` is the worker's question that it answers. ``path`` holds the page's title and the
     headings down to the quote's. ``lead`` is a table's header or the line that introduces a list, verbatim, where the quote needs
     it. ``start`` is the quote's offset in characters in the ``normalised`` page; -1 is unknown. ``opens``: the quote directly
-    follows its heading.
+    follows its heading. ``cosine`` is how near it is to the question by meaning, if the search that found it says so.
     """
 
     id: str
@@ -147,6 +151,7 @@ class Fact(Value):
     lead: str = ""
     start: int = -1
     opens: bool = False
+    cosine: float | None = None
 
 
 class RejectedFact(Value):

@@ -57,27 +57,31 @@ def think(question: q.ThoughtQuestion) -> q.Thought:
 
 
 def observe(question: q.ObservationQuestion) -> q.Observation:
-    """Return the page's passages that share words with the query or a perspective's question, best first."""
+    """Return the page's passages that share words with a question, or are near to one by meaning, best first."""
     if question.part == "rest":
         return q.Observation(findings=())
     language = question.statistics.language or DEFAULT_LANGUAGE
     cut, texts = passages(question.text), _stemmed_passages(question.text, language)
     known = question.statistics if question.statistics.passages else statistics_of(texts)
     asked = dict.fromkeys(text for view in question.perspectives for text in view.questions)
+    known_cosines = {normalised(text): cosine for text, cosine in question.near}
+    cosines = [known_cosines.get(normalised(one.body)) for one in cut]
     best: dict[int, tuple[float, str]] = {}
     for text in asked if question.part == "gap" else dict.fromkeys((question.query, *asked)):
-        for place, score in enumerate(scores(parse_question(text, language), texts, known)):
+        for place, score in enumerate(scores(parse_question(text, language), texts, known, cosines)):
             if score > 0:
                 best[place] = max(best.get(place, (0.0, "")), (round(score / BEST, 4), text))
     ranked = sorted(best, key=lambda place: (-best[place][0], place))[
         : _GAP_PASSAGES if question.part == "gap" else question.limit
     ]
     starts = _starts(question.text)
-    return q.Observation(findings=tuple(_finding(cut[place], *best[place], starts[place]) for place in ranked))
+    return q.Observation(findings=tuple(_finding(cut[place], *best[place], starts[place], cosines[place]) for place in ranked))
 
 
-def _finding(passage: Passage, score: float, asked: str, near: int) -> q.Finding:
-    return q.Finding(claim=passage.text, quote=passage.text, question=asked, relevance=score, lead=passage.lead, near=near)
+def _finding(passage: Passage, score: float, asked: str, near: int, cosine: float | None) -> q.Finding:
+    return q.Finding(
+        claim=passage.text, quote=passage.text, question=asked, relevance=score, lead=passage.lead, near=near, cosine=cosine
+    )
 
 
 @lru_cache(maxsize=48)
@@ -117,13 +121,14 @@ def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words
     question = parse_question(query, known.language)
     own = distinct_facts(facts)
     texts = [stemmed_fact(fact, question.language) for fact in own]
-    strength = scores(question, texts, known)
-    ranking = _ranking(strength)
-    if not is_broad(question, [strength[place] for place in ranking]):
+    cosines = [fact.cosine for fact in own]
+    ranking = _ranking(scores(question, texts, known, cosines))
+    by_words = scores(question, texts, known)  # cosines lie close together, whatever is asked
+    if not is_broad(question, [by_words[place] for place in _ranking(by_words)]):
         pages = list(dict.fromkeys(own[place].url for place in ranking))[:_DOCUMENTS]
         best = [own[place] for place in ranking if own[place].url in pages]
         return _within(best or own[:1], min(words, _SUMMARY_WORDS + _NARROW_WORDS))
-    strength = scores(question, texts, known, BROAD_COVERAGE)
+    strength = scores(question, texts, known, cosines, BROAD_COVERAGE)
     rankings = [_ranking(strength)]
     if len(question.parts) > 1:
         rankings += [_ranking(scores(parse_question(part, question.language), texts, known)) for part in question.parts]
@@ -236,7 +241,8 @@ def answer(question: TalkQuestion) -> TalkReply:
     """Return the best passage, and up to two others that are nearly as good, while they have ``words`` words together."""
     query = parse_question(question.query, question.statistics.language)
     own = distinct_facts(question.facts)
-    strength = scores(query, [stemmed_fact(fact, query.language) for fact in own], question.statistics)
+    texts = [stemmed_fact(fact, query.language) for fact in own]
+    strength = scores(query, texts, question.statistics, [fact.cosine for fact in own])
     ranking = _ranking(strength)[:_ANSWER_PASSAGES]
     near = [own[place] for place in ranking if strength[place] >= _ANSWER_SHARE * strength[ranking[0]]] or own[:1]
     return TalkReply(sentences=tuple(_quoted(fact) for fact in _within(near, question.words)))

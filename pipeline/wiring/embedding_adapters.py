@@ -1,23 +1,28 @@
-"""Builds the search by meaning from the settings; None where they name no embeddings."""
+"""Builds the search by meaning from the settings: with a server of embeddings, or with a model in this process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from pipeline.config.queries.model import EmbeddingChoice
 from pipeline.config.service_selection import embedding_server
 from pipeline.domain.budget import CombinedBudget, paying
 from pipeline.ports import FoundPassages, Search, SearchResult, StoredPages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.search.embeddings.embedding_client import EmbeddingClient
-    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.config.settings import Keys, Settings
+    from pipeline.search.local_model import LocalModel
+    from pipeline.search.vectors import SemanticIndex
 
+OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
+WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
+ASK_WAIT_S = 20.0  # how long a person who asks waits for them
 _AT_ONCE = 4  # requests to a server that is not on this machine
 _PUBLIC_PRICE = 0.2  # USD a million tokens: the worst case of a model whose price nobody named
 
@@ -37,7 +42,7 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     from pipeline.adapters.search.embeddings.wire_format import EmbeddingServer
 
     server, choice = embedding_server(settings, keys), settings.embeddings
-    if server is None or choice is None:
+    if server is None or not isinstance(choice, EmbeddingChoice):
         return None
     asked = EmbeddingServer(
         server.name,
@@ -53,15 +58,49 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     return EmbeddingClient(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
-def semantic_index(settings: Settings, keys: Keys, http: HttpClient, vectors: Path) -> SemanticIndex | None:
-    """Return the search by meaning with its cache in the file ``vectors``. Raises as ``embedding_client``."""
-    if settings.embeddings is None:
-        return None
-    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
-    from pipeline.adapters.search.embeddings.vector_cache import VectorCache
+def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
+    return "off" if settings.embeddings == "auto" and keys.value(OFF) == "off" else settings.embeddings
 
-    client = embedding_client(settings, keys, http)
-    return SemanticIndex(client, VectorCache(vectors, client.server.space)) if client else None
+
+def local_model(settings: Settings, keys: Keys, folder: Path) -> LocalModel | None:
+    """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
+    from pipeline.search.local_model import LocalModel, missing_packages
+
+    choice = _choice(settings, keys)
+    if choice == "off":
+        return None
+    if isinstance(choice, EmbeddingChoice):
+        place = folder / choice.folder
+        query, passage = (f"{prefix} ".lstrip() for prefix in (choice.query_prefix, choice.passage_prefix))
+        return LocalModel(place.name, str(place), query, passage) if choice.folder else None
+    return None if missing_packages() else LocalModel()
+
+
+def semantic_index(
+    settings: Settings, keys: Keys, http: Callable[[], HttpClient], folder: Path, wait_s: float = WAIT_S
+) -> SemanticIndex | None:
+    """Return the search by meaning of the workspace in ``folder``; None for words alone. Raises as ``embedding_client``.
+
+    ``http`` gives the client for a server; ``wait_s`` is how long searches wait for vectors of passages.
+
+    Raises:
+        UsageError: the folder of the model holds none, or a package for it is missing.
+    """
+    choice = _choice(settings, keys)
+    if choice == "off":
+        return None
+    from pipeline.search.local_model import MINILM_FLOOR, LocalEmbedder, files_of
+    from pipeline.search.vector_cache import VectorCache
+    from pipeline.search.vectors import Embedder, SemanticIndex
+
+    client: Embedder | None
+    floor = choice.floor if isinstance(choice, EmbeddingChoice) else MINILM_FLOOR
+    if model := local_model(settings, keys, folder):
+        files_of(model)
+        client = LocalEmbedder(model)
+    else:
+        client = embedding_client(settings, keys, http()) if isinstance(choice, EmbeddingChoice) else None
+    return SemanticIndex(client, VectorCache(vectors_file(folder), client.server.space), wait_s, floor) if client else None
 
 
 @dataclass(frozen=True, slots=True)

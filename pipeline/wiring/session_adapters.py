@@ -24,7 +24,7 @@ from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
-from pipeline.wiring.embedding_adapters import ChargedSearch, semantic_index, vectors_file
+from pipeline.wiring.embedding_adapters import ChargedSearch, semantic_index
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
@@ -75,10 +75,9 @@ class AdapterFactory:
         self._settings: Settings = settings
         self._redaction = Redaction(secrets_of(settings, self.keys))
         self._http = http_of(settings, self.keys)
-        vectors = vectors_file(self.workspace.folder)
         self._extractor = self.extractor or Extractor()
-        meaning = semantic_index(settings, self.keys, self._http, vectors)
-        self._documents = documents_of(self.workspace, meaning, self._extractor)
+        self._meaning = semantic_index(settings, self.keys, lambda: self._http, self.workspace.folder)
+        self._documents = documents_of(self.workspace, self._meaning, self._extractor)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents)
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
@@ -100,20 +99,20 @@ class AdapterFactory:
             return None
 
     async def embed_documents(self) -> AsyncGenerator[PassagesEmbedded]:
-        """Ask for the vectors of the documents' passages that have none, where the settings name embeddings.
+        """Ask for the vectors of the documents' passages that have none, where they are searched by meaning.
 
         A failure ends it and is the last event: searches then go on by words alone, and each tries again.
         """
-        choice = self._settings.embeddings
-        if choice is None:
+        if self._meaning is None:
             return
+        model = self._meaning.model
         token = paying.set(CombinedBudget((self._night,)))
         try:
             async for one in self._documents.embed():
-                yield PassagesEmbedded(model=choice.model, passages=one.done, left=one.left, tokens=one.tokens, cost=one.cost)
+                yield PassagesEmbedded(model=model, passages=one.done, left=one.left, tokens=one.tokens, cost=one.cost)
         except (StepError, CorpusUnusable) as error:
             cost = error.cost if isinstance(error, StepError) and error.cost else Cost()
-            yield PassagesEmbedded(model=choice.model, passages=0, cost=cost, failed=one_line(error.message, 500))
+            yield PassagesEmbedded(model=model, passages=0, cost=cost, failed=one_line(error.message, 500))
         finally:
             paying.reset(token)
 
@@ -180,7 +179,7 @@ class AdapterFactory:
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._searches.chain(web)
         local: Search = self._searches.chain([LOCAL])
-        if self._settings.embeddings:
+        if self._meaning:
             local = ChargedSearch(local, CombinedBudget((ledger, night)))
         if not web:
             return local

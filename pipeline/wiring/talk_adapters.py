@@ -14,11 +14,12 @@ from pipeline.wiring.embedding_adapters import vectors_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
+    from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.talk.state import TalkState
     from pipeline.ports import EventStore, Reasoner, StoredPages
+    from pipeline.search.vectors import SemanticIndex
 
 
 _STORED_PAGES = "stored-pages.sqlite"
@@ -84,31 +85,32 @@ async def talk_context(
     Raises:
         UsageError: the talk's model, or that of the embeddings, is not set up (any more).
     """
-    searched = _pages_of(workspace, store, keys, state, vectors_file(workspace.folder))
+    searched = _pages_of(workspace, store, keys, state)
     async with searched as pages, _context_with(pages, workspace, store, keys, state, sessions) as context:
         yield context
 
 
 @asynccontextmanager
-async def _pages_of(
-    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, vectors: Path
-) -> AsyncIterator[StoredPages]:
-    """Yield the search over stored pages, by meaning too if the settings name embeddings; the talk pays for them."""
-    settings = workspace.queue.settings
-    if settings.embeddings is None:
-        yield stored_pages_of(workspace.folder, store)
-        return
+async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: TalkState) -> AsyncIterator[StoredPages]:
+    """Yield the search over stored pages, by meaning too if the settings ask for that; the talk pays for it."""
     from pipeline.domain.budget import Budget, CombinedBudget
-    from pipeline.wiring.embedding_adapters import ChargedPages, semantic_index
+    from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, semantic_index
     from pipeline.wiring.workspace_adapters import http_of
 
-    http = http_of(settings, keys)
+    settings = workspace.queue.settings
+    opened: list[HttpClient] = []
+
+    def http() -> HttpClient:
+        opened.append(http_of(settings, keys))
+        return opened[0]
+
     budget = Budget(state.budget_usd, name="talk", spent=state.cost())
     try:
-        meaning = semantic_index(settings, keys, http, vectors)
+        meaning = semantic_index(settings, keys, http, workspace.folder, ASK_WAIT_S)
         yield ChargedPages(stored_pages_of(workspace.folder, store, meaning), CombinedBudget((budget,)))
     finally:
-        await http.aclose()
+        for client in opened:
+            await client.aclose()
 
 
 @asynccontextmanager

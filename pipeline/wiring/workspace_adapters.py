@@ -34,12 +34,12 @@ from pipeline.wiring.store_adapters import (
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.documents.extractor import Extractor
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
+    from pipeline.search.vectors import SemanticIndex
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
     from pipeline.system.folder_fingerprint import Step

@@ -74,16 +74,19 @@ class EmbeddingChoice:
     """A model that turns texts into vectors, for the search by meaning.
 
     ``key``, ``base_url`` and ``concurrency`` as in ``ModelChoice``. ``dimensions`` is the length that is asked for; None is the
-    model's own. The prefixes are what the model wants before a query and before a passage.
+    model's own. The prefixes are what the model wants before a query and before a passage. ``folder`` holds a model that runs in
+    this process; ``model`` is then its name. ``floor`` is the least cosine of a passage near its question, None if not known.
     """
 
-    model: str
+    model: str = ""
+    folder: str = ""
     base_url: str = ""
     key: str = ""
     dimensions: int | None = None
     query_prefix: str = ""
     passage_prefix: str = ""
     concurrency: int | None = None
+    floor: float | None = None
 
 
 FOREVER = timedelta.max
@@ -128,14 +131,15 @@ class Settings:
     settings too. ``keep``: how long ``research prune``
     keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
     the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
-    None: documents are searched by words alone. ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
+    ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone. ``workers`` have ``notes`` in
+    the vault, or are ``folded`` into their session's.
     ``vault_queue``: whether the questions in the vault are researched too.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
     search: Literal["auto"] | tuple[str, ...] = "auto"
     corpus: tuple[str, ...] = ("corpus",)
-    embeddings: EmbeddingChoice | None = None
+    embeddings: Literal["auto", "off"] | EmbeddingChoice = "auto"
     limits: Limits = Limits()
     query_limits: QueryLimits = QueryLimits()
     prices: tuple[tuple[str, Price], ...] = ()

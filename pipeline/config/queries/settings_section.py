@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +81,28 @@ def _reasoner(node: Node, faults: Problems) -> object:
     return ModelChoice(**values) if "model" in values else None
 
 
-def _embeddings(node: Node, faults: Problems) -> EmbeddingChoice | None:
-    wanted = "write embeddings: {model: …, base_url: …}"
+def _embeddings(node: Node, faults: Problems) -> object:
+    wanted = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
+    if isinstance(node, Scalar) and node.value in ("auto", "off"):
+        return node.value
     if not isinstance(node, Mapping):
         if not isinstance(node, Refused):
             faults.add(node, f"{kind(node)} where a model for embeddings belongs", wanted)
         return None
     values: dict[str, Any] = mapping(node, faults, _EMBEDDINGS)
-    if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
-        faults.add(node, "embeddings without a model", wanted)
-    return EmbeddingChoice(**values) if "model" in values else None
+    named = {key.value for key, _ in node.pairs if isinstance(key, Scalar)} & {"model", "folder"}
+    if len(named) != 1:
+        faults.add(node, f"embeddings {'with both a server and a folder' if named else 'without a model'}", wanted)
+    return EmbeddingChoice(**values) if {"model", "folder"} & values.keys() else None
+
+
+def _share(node: Node, faults: Problems) -> float | None:
+    if isinstance(node, Scalar):
+        with suppress(ValueError):
+            if 0 <= (found := float(node.value)) <= 1:
+                return found
+    faults.add(node, f"{kind(node)} where a number from 0 to 1 belongs", "write floor: 0.35")
+    return None
 
 
 def _roles(node: Node, faults: Problems) -> object:
@@ -236,6 +249,8 @@ _EMBEDDINGS: dict[str, Reader] = {
     "query_prefix": text,
     "passage_prefix": text,
     "concurrency": whole(1, 100),
+    "folder": text,
+    "floor": _share,
 }
 _QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,

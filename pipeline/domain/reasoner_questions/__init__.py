@@ -133,7 +133,7 @@ class ObservationQuestion(Question[Observation]):
 
     ``text`` is the page in the format of ``page_format``; the answer has at most ``limit`` findings. ``part``: the page itself;
     the ``rest``, which is the ``sections`` asked for and ``wrong_quotes`` to correct; or only passages that answer the one
-    question of a ``gap``.
+    question of a ``gap``. ``near`` pairs passages of the page with their cosines, from the searches by meaning that found them.
     """
 
     name = "observation"
@@ -146,6 +146,7 @@ class ObservationQuestion(Question[Observation]):
     part: Literal["page", "rest", "gap"] = "page"
     sections: tuple[str, ...] = ()
     wrong_quotes: tuple[WrongQuote, ...] = ()
+    near: tuple[tuple[str, float], ...] = ()
     statistics: TermStatistics = TermStatistics()
 
 

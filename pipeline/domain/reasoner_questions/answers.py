@@ -36,7 +36,7 @@ class Finding(Value):
     """A claim found in a page, with its verbatim quote. It becomes a fact only if the page contains the quote.
 
     ``lead`` is the table header or the line before a list that the quote needs, verbatim, or "". ``near`` is the quote's offset
-    in characters in the normalised page, in case it occurs twice; -1 is unknown.
+    in characters in the normalised page, in case it occurs twice; -1 is unknown. ``cosine`` as in ``Fact``.
     """
 
     claim: str
@@ -45,6 +45,7 @@ class Finding(Value):
     relevance: float = 0.0
     lead: str = ""
     near: int = -1
+    cosine: float | None = None
 
 
 class Observation(Value):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pipeline.domain.not_found_gate import stemmed_fact
+from pipeline.domain.not_found_gate import is_near
 from pipeline.domain.talk.state import Turn
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import FLOOR, best_coverage
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import language_of
 
@@ -20,11 +19,10 @@ def is_answerable(turn: Turn, reasoner: str) -> bool:
 
 
 def has_near_passages(turn: Turn) -> bool:
-    """Return whether one of the turn's passages holds enough of its question, by the rarity of the words, to be shown."""
+    """Return whether one of the turn's passages is near enough to its question to be shown."""
     query = question_of(turn)
     known = turn.found.statistics if turn.found else TermStatistics()
-    texts = [stemmed_fact(fact, query.language) for fact in turn.facts()]
-    return max(best_coverage(parse_question(part, query.language), texts, known) for part in query.parts) >= FLOOR
+    return is_near(query, turn.facts(), known)
 
 
 def question_of(turn: Turn) -> ParsedQuestion:

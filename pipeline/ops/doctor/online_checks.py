@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.adapters.http.client import HttpClient
+from pipeline.config.queries.model import EmbeddingChoice
 from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_for, searches_for
 from pipeline.config.settings import Keys, Settings, Workspace
 from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
@@ -27,7 +28,7 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         choice = None  # the checks without network report it
     if choice is not None and choice.server is not None:
         yield await _model(choice.server, http)
-    if settings.embeddings is not None:
+    if isinstance(settings.embeddings, EmbeddingChoice) and not settings.embeddings.folder:
         async for finding in _embeddings(settings, keys, http):
             yield finding
     for name in _searches(workspace, keys):

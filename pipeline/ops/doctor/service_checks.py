@@ -97,6 +97,7 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield problem("embeddings", error.message, error.hint)
         return
     if server is None:
+        yield _local_model(workspace, keys)
         return
     yield ok("embeddings", f"{server.model} at {server.base_url}; the text of your documents and stored pages is sent there")
     if server.key and _is_unencrypted(server.base_url):
@@ -104,6 +105,21 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     if server.key and server.model not in dict(settings.prices):
         todo = f"write prices: {{{server.model}: {{input: …, output: 0}}}} under settings, in USD for a million tokens"
         yield note("embeddings", f"no price is known for {server.model}, so its cost is an assumption", todo)
+
+
+def _local_model(workspace: Workspace, keys: Keys) -> Finding:
+    from pipeline.search.local_model import files_of, missing_packages
+    from pipeline.wiring.embedding_adapters import local_model
+
+    model = local_model(workspace.queue.settings, keys, workspace.folder)
+    if model is None:
+        missing = missing_packages() if workspace.queue.settings.embeddings == "auto" else ""
+        return ok("embeddings", f"documents are searched by words only{f': {missing} is not installed' if missing else ''}")
+    try:
+        files_of(model)
+    except UsageError as error:
+        return problem("embeddings", error.message, error.hint)
+    return ok("embeddings", f"{model.model} in this process: documents are searched by meaning too, and nothing is sent anywhere")
 
 
 def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:

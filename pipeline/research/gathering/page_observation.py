@@ -7,16 +7,17 @@ of a large page are chosen by the questions. Part 2 goes back once for quotes th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pipeline.domain.agenda.worker_agenda import open_searches
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import chosen_pages
+from pipeline.domain.findings import chosen_pages, page_of
 from pipeline.domain.not_found_gate import survey_statistics
 from pipeline.domain.reasoner_questions import Observation, ObservationQuestion, WrongQuote
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.steps import Observe, ObservePage
-from pipeline.domain.values import Perspective, RejectedFact
+from pipeline.domain.values import Hit, Perspective, RejectedFact
 from pipeline.ports import Answer
 from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import Outcome, StepContext, paid
@@ -62,6 +63,7 @@ async def observe_page(step: ObservePage, state: SessionState, step_context: Ste
 
 def observation_of(state: SessionState, page: PageDone, text: str, views: tuple[Perspective, ...]) -> ObservationQuestion:
     """Return the question for the facts of a page that answer ``views``."""
+    searches = [*([state.survey] if state.survey else []), *state.searches.values()]
     return ObservationQuestion(
         query=state.query,
         perspectives=views,
@@ -69,8 +71,18 @@ def observation_of(state: SessionState, page: PageDone, text: str, views: tuple[
         title=page.title,
         text=text,
         limit=state.config.facts_per_page,
+        near=near_passages(page.url, [hit for found in searches for hit in found.hits]),
         statistics=survey_statistics(state),
     )
+
+
+def near_passages(url: str, hits: Iterable[Hit]) -> tuple[tuple[str, float], ...]:
+    """Return the passages of a page that searches by meaning found, each with its largest cosine."""
+    found: dict[str, float] = {}
+    for hit in hits:
+        if hit.cosine is not None and page_of(hit.url) == url:
+            found[hit.snippet] = max(hit.cosine, found.get(hit.snippet, -1.0))
+    return tuple(sorted(found.items()))
 
 
 def found_in(question: ObservationQuestion, digest: str, answer: Answer[Observation]) -> dict[str, Any]:

@@ -110,6 +110,7 @@ def _fact_from(finding: Finding, question: ObservationQuestion, digest: str) -> 
         lead=one_line(finding.lead, 1_000) or _header_of(own, place, finding.near),
         start=place.start,
         opens=place.opens,
+        cosine=finding.cosine,
     )
 
 

@@ -18,6 +18,7 @@ from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence, Valu
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer, Reasoner, StoredPage, StoredPages
 from pipeline.research.claims.code_check import code_objection, objection
+from pipeline.research.gathering.page_observation import near_passages
 from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import Outcome, charged_to, paid
 from pipeline.text.normalise import one_line
@@ -140,6 +141,7 @@ async def _observe(step: TalkStep, state: TalkState, context: TalkContext) -> Ou
         text=context.page_text(page.digest),
         limit=_FACTS,
         part="page" if state.reasoner == EXTRACTIVE else "gap",
+        near=near_passages(page.url, turn.found.hits),
         statistics=turn.found.statistics,
     )
     answer = await context.reasoner.answer(question)

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.adapters.http.call_and_reply import Good, Reply, Verdict
-from pipeline.adapters.search.embeddings.wire_format import (
-    EmbeddingServer,
-    TooLarge,
-    Vector,
-    judged,
-    tokens_in,
-    usd_in,
-    vectors_in,
-)
+from pipeline.adapters.search.embeddings.wire_format import EmbeddingServer, TooLarge, judged, tokens_in, usd_in, vectors_in
 from pipeline.domain.budget import CombinedBudget, Reservation, paying
 from pipeline.domain.values import Cost
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
+from pipeline.search.vectors import LONGEST, Embedded, added
 from pipeline.text.normalise import tokens
 
 if TYPE_CHECKING:  # a search by words needs no HTTP
     from pipeline.adapters.http.client import HttpClient
 
 BATCH = 32  # texts a request: the least of the usual servers' limits
-LONGEST = 2_000  # characters of a text: most models read no more than 512 tokens
 _SHORTEST = 200  # characters; a server that takes no such text takes none
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """Vectors in the order of the texts, the tokens that they took, and what they cost."""
-
-    vectors: tuple[Vector, ...]
-    tokens: int
-    cost: Cost
 
 
 class EmbeddingClient:
@@ -147,9 +129,3 @@ class _Attempts:
                 self._budget.release(reservation)
         self._open.clear()
         return added(costs)
-
-
-def added(costs: Sequence[Cost]) -> Cost:
-    """Return the sum of costs in USD."""
-    usd, assumed = sum(cost.usd for cost in costs), sum(cost.assumed_usd for cost in costs)
-    return Cost(usd=round(usd, 9), assumed_usd=round(assumed, 9))

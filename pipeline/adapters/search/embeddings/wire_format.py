@@ -7,14 +7,13 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.errors import Malformed
+from pipeline.search.vectors import Vector
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction, Secret
-
-Vector: TypeAlias = "array[float]"
 
 DEADLINE_S = 120.0  # a model on an ordinary processor takes seconds for a batch
 _MAX_BYTES = 50_000_000

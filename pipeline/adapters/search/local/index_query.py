@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.adapters.search.local.passage_index import Candidate, Index
 from pipeline.domain.values import Hit
+from pipeline.search.vectors import ByMeaning
 from pipeline.text.ranking.greedy_coverage import POOL
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.rank_fusion import rank_score
 from pipeline.text.ranking.scoring import BEST, importance, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import language_of
@@ -19,7 +20,6 @@ from pipeline.text.words import language_of
 _CANDIDATES = 400
 _MOST_STEMS = 64  # of one query
 _COMMON = 0.25  # a stem in more than this share of the passages selects no candidates, if rarer stems are left
-MEANING = 1.0  # weight of the ranking by meaning, against that by words
 _PER_DOCUMENT = 4  # hits of one document that come before others
 _CONCEPTS = 600  # stems of the best passages whose counts are returned
 
@@ -33,8 +33,16 @@ class QueryResult:
     languages: tuple[str, ...]
 
 
-def query_index(index: Index, text: str, limit: int, similar: Sequence[int] = ()) -> QueryResult:
-    """Return at most ``limit`` hits for the query ``text``. ``similar`` is a ranking by meaning, to be fused with that by words.
+class Scored(NamedTuple):
+    """A passage, its score, and its cosine to the query if that is known."""
+
+    score: float
+    candidate: Candidate
+    cosine: float | None
+
+
+def query_index(index: Index, text: str, limit: int, near: ByMeaning | None = None) -> QueryResult:
+    """Return at most ``limit`` hits for the query ``text``, ranked by words and, with ``near``, by meaning.
 
     Raises:
         sqlite3.Error: the index cannot be read.
@@ -42,20 +50,22 @@ def query_index(index: Index, text: str, limit: int, similar: Sequence[int] = ()
     languages = index.languages()
     query = _parsed_query(text, languages)
     known = _statistics(index, query)
-    best = _best(index, query, known, similar) if limit else []
+    near = near or ByMeaning()
+    best = list(_distinct(_ranked(index, query, known, near))) if limit else []
     counts = {**known.counts, **index.counts(stem for stem in _frequent_stems(best) if stem not in known.counts)}
-    statistics = known.model_copy(update={"counts": dict(sorted(counts.items()))})
-    return QueryResult(tuple(_hit(candidate, score) for score, candidate in _spread(best, limit)), statistics, languages)
+    floor = near.floor if near.cosines else None
+    statistics = known.model_copy(update={"counts": dict(sorted(counts.items())), "nearest": floor})
+    return QueryResult(tuple(map(_hit, _spread(best, limit))), statistics, languages)
 
 
-def _spread(best: Sequence[tuple[float, Candidate]], limit: int) -> list[tuple[float, Candidate]]:
+def _spread(best: Sequence[Scored], limit: int) -> list[Scored]:
     """Return ``limit`` passages, the first few of each document before its others: hits are what a session reads whole."""
     taken: Counter[str] = Counter()
-    found: list[tuple[float, Candidate]] = []
-    others: list[tuple[float, Candidate]] = []
+    found: list[Scored] = []
+    others: list[Scored] = []
     for entry in best:
-        taken[entry[1].url] += 1
-        (found if taken[entry[1].url] <= _PER_DOCUMENT else others).append(entry)
+        taken[entry.candidate.url] += 1
+        (found if taken[entry.candidate.url] <= _PER_DOCUMENT else others).append(entry)
     return [*found, *others][:limit]
 
 
@@ -77,52 +87,43 @@ def _statistics(index: Index, query: ParsedQuestion) -> TermStatistics:
     )
 
 
-def _best(index: Index, query: ParsedQuestion, known: TermStatistics, similar: Sequence[int]) -> list[tuple[float, Candidate]]:
-    """Return the passages, best first, with their scores by words; each text once."""
-    by_words = _by_words(index, query, known)
-    if not similar:
-        return list(_distinct(by_words))
-    near = index.passages(similar)
-    by_meaning = list(zip(scores(query, [one.ranked for one in near], known), near, strict=True))
-    points: dict[int, float] = defaultdict(float)
-    for weight, ranking in ((1.0, by_words), (MEANING, by_meaning)):
-        for rank, (_, one) in enumerate(_distinct(ranking), start=1):
-            points[one.number] += weight * rank_score(rank)
-    found = {one.number: (score, one) for score, one in (*by_meaning, *by_words)}
-    return list(_distinct(found[number] for number in sorted(points, key=lambda number: (-points[number], number))))
-
-
-def _by_words(index: Index, query: ParsedQuestion, known: TermStatistics) -> list[tuple[float, Candidate]]:
+def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Scored]:
+    """Return the passages that hold the rarer stems of the query, and those that are nearest to it by meaning, best first."""
     wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
     rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
     found = index.candidates(rare or wanted, _CANDIDATES) if wanted else []
-    return sorted(
-        zip(scores(query, [one.ranked for one in found], known), found, strict=True), key=lambda pair: (-pair[0], pair[1].number)
-    )
+    cosines = near.cosines([one.number for one in found]) if near.cosines else {}
+    held = {one.number for one in found}
+    found += index.passages(number for number in cosines if number not in held)
+    near_by = [cosines.get(one.number) for one in found]
+    strength = scores(query, [one.ranked for one in found], known, near_by)
+    return sorted(map(Scored, strength, found, near_by), key=lambda one: (-one.score, one.candidate.number))
 
 
-def _distinct(ranking: Iterable[tuple[float, Candidate]]) -> Iterator[tuple[float, Candidate]]:
+def _distinct(ranking: Iterable[Scored]) -> Iterator[Scored]:
     seen: set[str] = set()
-    for score, candidate in ranking:
-        key = text_key(candidate.text, candidate.path[-1] if len(candidate.path) > 1 else "")
+    for one in ranking:
+        key = text_key(one.candidate.text, one.candidate.path[-1] if len(one.candidate.path) > 1 else "")
         if key not in seen:
             seen.add(key)
-            yield score, candidate
+            yield one
 
 
-def _frequent_stems(best: Sequence[tuple[float, Candidate]]) -> list[str]:
+def _frequent_stems(best: Sequence[Scored]) -> list[str]:
     """Return the stems that at least two of the best passages hold, the most frequent first; they describe the topic."""
-    counts = Counter(stem for _, candidate in best[:POOL] for stem in set(candidate.ranked.body) if len(stem) > 2)
+    counts = Counter(stem for one in best[:POOL] for stem in set(one.candidate.ranked.body) if len(stem) > 2)
     several = (stem for stem, count in counts.items() if count > 1)
     return sorted(several, key=lambda stem: (-counts[stem], stem))[:_CONCEPTS]
 
 
-def _hit(candidate: Candidate, score: float) -> Hit:
+def _hit(one: Scored) -> Hit:
+    candidate = one.candidate
     return Hit(
         url=f"{candidate.url}#{candidate.anchor}" if candidate.anchor else candidate.url,
         title=candidate.title,
         snippet=candidate.ranked.text,
         heading=candidate.path[-1] if len(candidate.path) > 1 else "",
-        score=round(score / BEST, 6),
+        score=round(one.score / BEST, 6),
+        cosine=None if one.cosine is None else round(one.cosine, 4),
         published=candidate.published,
     )

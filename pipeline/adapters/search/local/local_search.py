@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, Progress, SemanticIndex
 from pipeline.adapters.search.local.document_folder import SkippedFile, contents
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.index_query import QueryResult, query_index
@@ -24,6 +23,7 @@ from pipeline.adapters.search.local.passage_index import Index, is_damage, remov
 from pipeline.documents.extractor import Extractor, page_of
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
+from pipeline.search.vectors import ByMeaning, PassageScope, Progress, SemanticIndex
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 class LocalFolder:
     """Folders of documents, by the ports ``Search`` and ``Fetch``. ``cache`` is the index file, created if missing.
 
-    With ``meaning``, passages are ranked by meaning too, and the two rankings are fused. ``extractor`` reads the files.
+    With ``meaning``, passages are ranked by meaning too. ``extractor`` reads the files.
     """
 
     name = "local"
@@ -71,7 +71,7 @@ class LocalFolder:
             CorpusUnusable: the folder is missing, unreadable, or holds no document.
         """
         near = await self._meaning.rank(query, await asyncio.to_thread(self._passages)) if self._meaning else ByMeaning()
-        found = await asyncio.to_thread(self._search, query, limit, near.numbers)
+        found = await asyncio.to_thread(self._search, query, limit, near)
         return SearchResult(self.name, found.hits, near.cost, near.failed, found.statistics, found.languages)
 
     async def embed(self) -> AsyncIterator[Progress]:
@@ -121,11 +121,11 @@ class LocalFolder:
         with self._lock:
             self._close_index()
 
-    def _search(self, query: str, limit: int, similar: Sequence[int]) -> QueryResult:
+    def _search(self, query: str, limit: int, near: ByMeaning) -> QueryResult:
         with self._lock, self._translate_errors():
             if self._report is None:
                 self._refresh()
-            return self._with_rebuild(lambda index: query_index(index, query, max(0, limit), similar))
+            return self._with_rebuild(lambda index: query_index(index, query, max(0, limit), near))
 
     def _passages(self) -> PassageScope:
         """Return all passages, as the ranking by meaning knows them."""

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from pydantic_core import from_json
 
-from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, SemanticIndex
 from pipeline.adapters.search.local.index_query import query_index
 from pipeline.adapters.search.local.passage_index import IndexedFile, is_damage, remove_index, with_passages
 from pipeline.adapters.search.stored.page_index import Reading, StoredPageIndex
 from pipeline.errors import LogError, ObjectMissing, SearchFailed
 from pipeline.ports import EventStore, FoundPassages, StoredPage
+from pipeline.search.vectors import ByMeaning, PassageScope, SemanticIndex
 from pipeline.system.worker_pool import Pool, processors
 from pipeline.text.normalise import clean
 
@@ -49,7 +49,7 @@ class StoredPageSearch:
         near = ByMeaning()
         if self._meaning:
             near = await self._meaning.rank(question, await asyncio.to_thread(self._passages, tuple(sessions)))
-        found = await asyncio.to_thread(self._find, question, tuple(sessions), limit, near.numbers)
+        found = await asyncio.to_thread(self._find, question, tuple(sessions), limit, near)
         return replace(found, cost=near.cost, failed=near.failed)
 
     def refresh(self, sessions: Sequence[str]) -> int:
@@ -78,10 +78,10 @@ class StoredPageSearch:
         with self._lock:
             return self._run(lambda index: index.texts_of(numbers))
 
-    def _find(self, question: str, sessions: Sequence[str], limit: int, similar: Sequence[int]) -> FoundPassages:
+    def _find(self, question: str, sessions: Sequence[str], limit: int, near: ByMeaning) -> FoundPassages:
         def found(index: StoredPageIndex) -> FoundPassages:
             self._refresh(index, sessions)
-            return _query(index, question, sessions, limit, similar)
+            return _query(index, question, sessions, limit, near)
 
         with self._lock, self._translated():
             return self._with_index(found)
@@ -160,10 +160,10 @@ def _with_passages(_nothing: None, entries: Sequence[tuple[IndexedFile, str]]) -
     return [entry if entry.reason else with_passages(entry, text) for entry, text in entries]
 
 
-def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit: int, similar: Sequence[int]) -> FoundPassages:
+def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit: int, near: ByMeaning) -> FoundPassages:
     readings = {reading.digest: reading for reading in index.readings(sessions).values()}
     index.limit_to(readings)
-    result = query_index(index, question, limit, similar)
+    result = query_index(index, question, limit, near)
     hits = []
     pages: dict[str, StoredPage] = {}
     for hit in result.hits:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline.adapters.search.embeddings.embedding_client import LONGEST, Embedded, EmbeddingClient
+from pipeline.adapters.search.embeddings.embedding_client import EmbeddingClient
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.errors import BudgetSpent, ProviderRefused, ServiceFailed, ServiceUnavailable
+from pipeline.search.vectors import LONGEST, Embedded
 from tests.embedding_server import Reply, Stage, reply_to, vector_of
 
 

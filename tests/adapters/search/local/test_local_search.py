@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
-from pipeline.adapters.search.embeddings.vector_cache import VectorCache
 from pipeline.adapters.search.local import index_refresh
 from pipeline.adapters.search.local.document_folder import contents
 from pipeline.adapters.search.local.local_search import LocalFolder
@@ -22,6 +20,8 @@ from pipeline.documents.page import Document
 from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Fetch, Page, Search
+from pipeline.search.vector_cache import VectorCache
+from pipeline.search.vectors import SemanticIndex
 from pipeline.text.page_format import blocks
 from tests.documents.pdfs import pdf
 from tests.embedding_server import Stage, serving

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
-from pipeline.adapters.search.embeddings.vector_cache import VectorCache
 from pipeline.adapters.search.stored import stored_pages
 from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
 from pipeline.domain.events.pruning_events import Counts, KeptPage, KeptSpent, ResearchPruned
 from pipeline.domain.session import record_of
 from pipeline.errors import SearchFailed
 from pipeline.ports import FoundPassages, StoredPages
+from pipeline.search.vector_cache import VectorCache
+from pipeline.search.vectors import SemanticIndex
 from tests.embedding_server import serving
 from tests.fakes import MemoryStore
 from tests.talks import HARBOUR, LIGHTHOUSE, SESSION, read_pages

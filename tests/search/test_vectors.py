@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, SemanticIndex
-from pipeline.adapters.search.embeddings.vector_cache import VectorCache
 from pipeline.errors import StepError
+from pipeline.search.vector_cache import VectorCache
+from pipeline.search.vectors import ByMeaning, PassageScope, SemanticIndex
 from tests.embedding_server import Stage, reply_to
 
 TEXTS = ["The basin is nine fathoms", "A beacon turns at night", "Bread is baked at dawn", "The mill stands still"]
@@ -26,14 +26,18 @@ def scope_of(one: SemanticIndex, texts: Sequence[str] = TEXTS) -> PassageScope:
     return one.scope(enumerate(texts), lambda numbers: [texts[number] for number in numbers])
 
 
+def nearest_in(found: ByMeaning) -> list[int]:
+    return list(found.cosines(())) if found.cosines else []
+
+
 def ranked(one: SemanticIndex, query: str, texts: Sequence[str] = TEXTS) -> ByMeaning:
     return asyncio.run(one.rank(query, scope_of(one, texts)))
 
 
 def test_the_passage_nearest_in_meaning_comes_first_though_it_shares_no_word(stage: Stage, tmp_path: Path) -> None:
     found = ranked(index(stage, tmp_path), "How deep?")
-    assert found.numbers[0] == 0
-    assert sorted(found.numbers) == [0, 1, 2, 3]
+    assert nearest_in(found)[0] == 0
+    assert sorted(nearest_in(found)) == [0, 1, 2, 3]
     assert found.cost.usd > 0
     assert found.failed == ()
 
@@ -42,14 +46,14 @@ def test_no_text_is_sent_twice_by_any_process(stage: Stage, tmp_path: Path) -> N
     first = ranked(index(stage, tmp_path), "How deep?")
     sent = list(stage.texts)
     assert len(sent) == len(set(sent)) == len(TEXTS) + 2
-    assert ranked(index(stage, tmp_path), "How deep?").numbers == first.numbers
+    assert nearest_in(ranked(index(stage, tmp_path), "How deep?")) == nearest_in(first)
     assert stage.texts[len(sent) :] == [sent[0]]  # the known text by which another model would be noticed
     ranked(index(stage, tmp_path), "How deep?", [*TEXTS, "A new passage"])
     assert stage.texts[-1] == "A new passage"
 
 
 def test_equal_texts_are_sent_once(stage: Stage, tmp_path: Path) -> None:
-    assert set(ranked(index(stage, tmp_path), "How deep?", [*TEXTS, *TEXTS]).numbers) == {0, 1, 2, 3}
+    assert set(nearest_in(ranked(index(stage, tmp_path), "How deep?", [*TEXTS, *TEXTS]))) == {0, 1, 2, 3}
     assert stage.texts.count(TEXTS[0]) == 1
 
 
@@ -86,7 +90,7 @@ def test_a_server_that_fails_leaves_the_ranking_by_words_and_is_named_once_in_th
 
     with caplog.at_level(logging.WARNING):
         first, second = asyncio.run(twice())
-    assert first.numbers == second.numbers == ()
+    assert first.cosines is second.cosines is None
     assert [side.origin for side in first.failed] == ["embeddings"]
     assert "no such model" in first.failed[0].reason
     assert caplog.text.count("by words alone") == 1
@@ -110,7 +114,7 @@ def test_vectors_whose_length_changes_from_reply_to_reply_are_an_error(stage: St
     stage.answer = lambda texts: reply_to(texts, 48 if TEXTS[0] in texts else 32)
     found = ranked(index(stage, tmp_path), "How deep?")
     assert "its vectors have 48 numbers, and had 32" in found.failed[0].reason
-    assert found.numbers == ()
+    assert found.cosines is None
 
 
 def test_searches_side_by_side_ask_for_each_text_once(stage: Stage, tmp_path: Path) -> None:
@@ -121,7 +125,7 @@ def test_searches_side_by_side_ask_for_each_text_once(stage: Stage, tmp_path: Pa
         return list(await asyncio.gather(one.rank("How deep?", scope), one.rank("Where is the lamp?", scope)))
 
     deep, lamp = asyncio.run(both())
-    assert (deep.numbers[0], lamp.numbers[0]) == (0, 1)
+    assert (nearest_in(deep)[0], nearest_in(lamp)[0]) == (0, 1)
     assert len(stage.texts) == len(set(stage.texts))
 
 
@@ -135,3 +139,13 @@ def test_a_cache_that_cannot_be_written_is_a_reason_too(stage: Stage, tmp_path: 
     (tmp_path / "embeddings.sqlite").mkdir()
     found = ranked(index(stage, tmp_path), "How deep?")
     assert "the cache of vectors" in found.failed[0].reason
+
+
+def test_a_search_waits_for_vectors_no_longer_than_told_and_the_next_process_goes_on(stage: Stage, tmp_path: Path) -> None:
+    texts = [f"passage {number}" for number in range(200)]
+    client = stage.client()
+    hasty = SemanticIndex(client, VectorCache(tmp_path / "embeddings.sqlite", client.server.space), wait_s=1e-9)
+    found = ranked(hasty, "How deep?", texts)
+    assert found.cosines is None
+    assert found.failed[0].reason == "136 passages have no vector yet; the next run goes on"
+    assert len(nearest_in(ranked(index(stage, tmp_path), "How deep?", texts))) == 100

@@ -29,12 +29,6 @@ class VectorCache:
     def __init__(self, path: Path, space: str) -> None:
         self._path, self._name = path, space
 
-    def dimensions(self) -> int:
-        """Return the length of the vectors kept; 0 if there are none."""
-        with _Open(self._path) as db:
-            row = db.execute("SELECT dimensions FROM spaces WHERE name = ?", (self._name,)).fetchone()
-        return int(row[0]) if row else 0
-
     def known(self) -> set[bytes]:
         """Return the digests of all texts whose vectors are kept."""
         with _Open(self._path) as db:

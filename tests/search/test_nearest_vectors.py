@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.search.embeddings.nearest import cosine, nearest, packed, signature
+from pipeline.search.vectors import cosine, nearest, packed, signature
 
 numbers = st.floats(-1e6, 1e6, width=32).filter(lambda value: value == 0 or abs(value) > 1e-3)
 vectors = st.lists(numbers, min_size=8, max_size=8).filter(any).map(lambda values: array("f", values))
@@ -44,7 +44,7 @@ def test_the_nearest_are_those_that_comparing_all_finds() -> None:
         near = draw.choice(list(kept.values()))
         query = packed(array("f", [value + draw.gauss(0, 20) for value in array("b", near)]))
         best = sorted(kept, key=lambda number: (-cosine(query, kept[number]), number))[:20]
-        found = nearest(query, signatures, lambda wanted: [(number, kept[number]) for number in wanted], 20)
+        found = list(nearest(query, signatures, kept, 20))
         assert found[0] == best[0]
         shares.append(len(set(found) & set(best)) / 20)
     assert sum(shares) / len(shares) > 0.75
@@ -52,8 +52,10 @@ def test_the_nearest_are_those_that_comparing_all_finds() -> None:
 
 def test_of_equally_near_passages_the_first_by_number_comes_first() -> None:
     one = packed(array("f", [1.0, 2.0]))
-    assert nearest(one, [(signature(one), 9), (signature(one), 3)], lambda wanted: [(number, one) for number in wanted], 2) == [
-        3,
-        9,
-    ]
-    assert nearest(one, [], lambda _wanted: [], 5) == []
+    assert list(nearest(one, [(signature(one), 9), (signature(one), 3)], {3: one, 9: one}, 2)) == [3, 9]
+    assert nearest(one, [], {}, 5) == {}
+
+
+def test_passages_that_are_asked_for_are_compared_too_however_far_they_are() -> None:
+    one, other = packed(array("f", [1.0, 0.0])), packed(array("f", [0.0, 1.0]))
+    assert nearest(one, [(signature(one), 1), (signature(other), 2)], {1: one, 2: other}, 1, [2, 7]) == {1: 1.0, 2: 0.0}
