@@ -79,13 +79,13 @@ class EmbeddingChoice:
     """
 
     model: str = ""
-    folder: str = ""
     base_url: str = ""
     key: str = ""
     dimensions: int | None = None
     query_prefix: str = ""
     passage_prefix: str = ""
     concurrency: int | None = None
+    folder: str = ""
     floor: float | None = None
 
 
