@@ -20,6 +20,7 @@ from typing import Any
 
 from pipeline.errors import ServiceFailed, UsageError
 from pipeline.search.vectors import LONGEST, Embedded, Vector
+from pipeline.system.files import read_bytes
 
 MINILM = "all-MiniLM-L6-v2"
 # Least cosine of a passage that is near its question, read over whole indexes. The best cosine of 20 questions on other subjects
@@ -146,7 +147,7 @@ def _loaded(model: LocalModel) -> tuple[Any, Any, bool]:
     from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
     weights, words = files_of(model)
-    data = weights.read_bytes()
+    data = read_bytes(weights)
     if not model.folder and hashlib.sha256(data).hexdigest() != _SHA256:
         raise ServiceFailed(f"{weights.name} of {_WEIGHTS} is not the file that was measured: its SHA-256 is another")
     options = onnxruntime.SessionOptions()
@@ -156,5 +157,5 @@ def _loaded(model: LocalModel) -> tuple[Any, Any, bool]:
     tokenizer.no_padding()
     tokenizer.enable_truncation(_TOKENS)
     pooling = Path(model.folder) / "1_Pooling" / "config.json"
-    first = bool(model.folder) and pooling.is_file() and bool(json.loads(pooling.read_bytes()).get("pooling_mode_cls_token"))
+    first = bool(model.folder) and pooling.is_file() and bool(json.loads(read_bytes(pooling)).get("pooling_mode_cls_token"))
     return session, tokenizer, first
