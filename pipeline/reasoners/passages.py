@@ -6,7 +6,7 @@ always gets the same answer: there is no clock, no randomness, no network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -23,6 +23,7 @@ from pipeline.text.normalise import holds_quote, normalised, one_line, tokens
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import Passage, passages, text_key, without_open_end
 from pipeline.text.ranking.query_terms import content_stems, parse_question
+from pipeline.text.ranking.rank_fusion import page_origin, with_shares
 from pipeline.text.ranking.scoring import BEST, BROAD_COVERAGE, StemmedText, is_broad, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
@@ -125,7 +126,7 @@ def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words
     ranking = _ranking(scores(question, texts, known, cosines))
     by_words = scores(question, texts, known)  # cosines lie close together, whatever is asked
     if not is_broad(question, [by_words[place] for place in _ranking(by_words)]):
-        pages = list(dict.fromkeys(own[place].url for place in ranking))[:_DOCUMENTS]
+        pages = _best_pages(own[place].url for place in ranking)
         best = [own[place] for place in ranking if own[place].url in pages]
         return _within(best or own[:1], min(words, _SUMMARY_WORDS + _NARROW_WORDS))
     strength = scores(question, texts, known, cosines, BROAD_COVERAGE)
@@ -133,10 +134,15 @@ def chosen_facts(query: str, facts: Sequence[Fact], known: TermStatistics, words
     if len(question.parts) > 1:
         rankings += [_ranking(scores(parse_question(part, question.language), texts, known)) for part in question.parts]
     order = chosen_passages(rankings, strength, texts, known, words)
-    pages = list(dict.fromkeys(own[place].url for place in [*ranking[:1], *order]))[:_DOCUMENTS]
+    pages = _best_pages(own[place].url for place in [*ranking[:1], *order])
     rankings = [[place for place in one if own[place].url in pages] for one in rankings]
     order = chosen_passages(rankings, strength, texts, known, words)
     return [own[place] for place in dict.fromkeys([*ranking[:1], *order])]
+
+
+def _best_pages(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the first three pages; own documents and the web each have their share."""
+    return with_shares(tuple(dict.fromkeys(urls)), _DOCUMENTS, page_origin)
 
 
 def _ranking(strength: Sequence[float]) -> list[int]:

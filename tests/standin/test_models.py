@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
 from pipeline.adapters.reasoners.openai.capabilities import Capabilities, Format
-from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
+from pipeline.adapters.reasoners.openai.json_reply import parse_reply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
 from pipeline.adapters.reasoners.openai.prompting.prompt_context import view_of
@@ -27,7 +27,7 @@ from pipeline.domain.values import Fact, Hit, Paragraph, Perspective, ReportSect
 from tests.standin.charges import tokens_in
 from tests.standin.fit import Fitter
 from tests.standin.honest import RULES
-from tests.standin.misbehaving import WRAPPINGS, Setting, say, secrets_in
+from tests.standin.misbehaving import Setting, say, secrets_in
 from tests.standin.poison import FALSEHOOD
 from tests.standin.prompt import Prompt, read_prompt, sentences
 from tests.standin.world import VARIANTS, document
@@ -260,19 +260,6 @@ def test_a_truncated_answer_ends_for_length_and_is_no_json() -> None:
     assert said.finish == "length"
     with pytest.raises(json.JSONDecodeError):
         json.loads(said.content)
-
-
-def test_of_all_wrappings_only_one_fence_can_be_read() -> None:
-    content = _said("outline")
-    readable = []
-    for wrap in WRAPPINGS:
-        try:
-            parse_reply(wrap(content), WIRES["outline"])
-        except UnusableReply:
-            readable.append(False)
-        else:
-            readable.append(True)
-    assert readable == [True] + [False] * (len(WRAPPINGS) - 1)
 
 
 # ---- fitting ---------------------------------------------------------------------------------------------------
