@@ -114,17 +114,3 @@ def test_a_reader_with_dark_colours_prints_dark_on_white(site: Site, visitor: Vi
         assert dots[0] == 255
         assert sum(dot > 200 for dot in dots) > 0.8 * len(dots)
     assert "Contents:" not in "".join(sheet.get_textpage().get_text_range() for sheet in paper)
-
-
-@pytest.mark.parametrize("width", [PHONE, TABLET, DESKTOP])
-def test_two_reports_side_by_side_get_the_same_room_and_no_row_title_is_broken(site: Site, visitor: Visitor, width: int) -> None:
-    page = visitor.open(site.address("question"), width=width)
-    table = page.locator("#h-the-last-two-side-by-side + .table-wrap table")
-    _title, before, now = (cell.bounding_box() for cell in table.locator("th").all())
-    assert before is not None
-    assert now is not None
-    assert abs(before["width"] - now["width"]) <= 1
-    lines = "cells => cells.map(cell => { const r = document.createRange(); r.selectNodeContents(cell); \
-        return r.getClientRects().length })"
-    assert set(table.locator("td:first-child").evaluate_all(lines)) == {1}
-    assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")

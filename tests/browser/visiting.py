@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page
 
-KINDS = ("home", "report", "session", "worker", "source", "night", "question", "topic", "note", "list", "tags", "search", "404")
+KINDS = ("home", "report", "session", "worker", "source", "night", "topic", "note", "list", "tags", "search", "404")
 _KIND = re.compile(r'<body class="kind-([a-z0-9]+)"')
 
 
