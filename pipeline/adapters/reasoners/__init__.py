@@ -1,1 +1,1 @@
-"""Adapters of the port ``Reasoner``: the extractive reasoner and language models."""
+"""Adapters of the port ``Reasoner``: language models, and what answers when a budget is spent."""

@@ -1,4 +1,4 @@
-"""A reasoner that falls back from a model to the extractive reasoner when the budget is spent, so that a report is written."""
+"""A reasoner that falls back from a model to passages when the budget is spent, so that a report is written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The questions that a reasoner answers and its answers, as frozen values; each type of question has one type of answer.
 
 A question contains everything on which its answer may depend, so an answer is a function of the question (and of the model).
-A language model answers it with the prompt template of the question's ``name``; the extractive reasoner with a function.
+A language model answers it with the prompt template of the question's ``name``; the reasoner without one with a function.
 """
 
 from __future__ import annotations
