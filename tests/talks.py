@@ -13,7 +13,7 @@ from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.engine.talk_loop import TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
-from pipeline.reasoners.passages import PassageReasoner
+from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.research.talking.talk_steps import TalkContext
 from pipeline.text.sentences import split_sentences
 from tests.fakes import FakeReasoner, MemoryStore, context_for

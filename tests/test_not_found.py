@@ -67,7 +67,7 @@ def test_the_nights_stream_carries_the_status(night: Path) -> None:
     assert statuses == {"harbour": "complete", "kafka": "not-found"}
 
 
-def test_list_and_show_say_why_and_what_comes_nearest(night: Path) -> None:
+def test_list_and_show_say_why(night: Path) -> None:
     lines = said(night, "list", "--why").out.splitlines()
     place = next(place for place, line in enumerate(lines) if line.startswith("not found   kafka"))
     assert re.search(WHY, lines[place + 1])
@@ -76,18 +76,17 @@ def test_list_and_show_say_why_and_what_comes_nearest(night: Path) -> None:
     assert "research retry kafka" in shown
     about = json.loads(said(night, "--json", "show", "kafka").out)
     assert about["status"] == "not-found"
-    assert ["Kafka" in entry["quote"] for entry in about["nearest"]] == [True]
+    assert about["nearest"] == []
     assert re.search(rf"not found: {WHY}", said(night, "log", "kafka").out)
 
 
-def test_its_note_in_the_reports_says_why_what_is_near_and_what_to_do(night: Path) -> None:
+def test_its_note_in_the_reports_says_why_and_what_to_do_and_shows_no_passage(night: Path) -> None:
     text = note(night, "reports", "kafka")
     assert re.search(rf"> \[!question\] Not found\n> {WHY}", text)
     assert '  - "status/not-found"\n' in text
     assert "research retry kafka" in text
     assert "queries.yaml" not in text
-    nearest = text.partition("Nearest:\n\n")[2].partition("\n\nPut documents")[0]
-    assert 0 < len(re.findall(r"(?m)^> — \[\[sources/", nearest)) <= 3
+    assert "> — [[sources/" not in text
 
 
 def test_every_link_of_the_vault_leads_somewhere(night: Path) -> None:

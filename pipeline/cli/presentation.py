@@ -108,6 +108,8 @@ def _happened_later(event: e.EventBase) -> str:
         case e.GapLookedUp():
             where = f"in {event.url}" if event.url else "in the pages read"
             return f"gap {event.gap + 1}: {counted(len(event.facts), 'fact') if event.facts else 'nothing'} {where}"
+        case e.PassagesChosen():
+            return f"{counted(len(event.passages), 'passage')}, {counted(len(event.more), 'further place')}"
         case e.OutlineCreated():
             return " | ".join(section.title for section in event.sections)
         case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():

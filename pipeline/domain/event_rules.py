@@ -194,6 +194,14 @@ def _synthesis_started(state: SessionState, _event: e.SynthesisStarted) -> str:
     return "" if state.facts else "there is no fact to write from"
 
 
+def _passages_chosen(state: SessionState, event: e.PassagesChosen) -> str:
+    if state.passages is not None:
+        return "the passages are already chosen"
+    read = {page.digest for page in state.pages.values()}
+    unread = sorted({fact.url for fact in (*event.passages, *event.more) if fact.digest not in read})
+    return f"passages were chosen of pages that were not read: {', '.join(unread)}" if unread else ""
+
+
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> str:
     if not state.synthesis:
         return "the synthesis has not been started"
@@ -298,6 +306,7 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.AnalysisCompleted: lambda state, event: _round_part(state, event, "gaps"),
     e.GapLookedUp: _gap_looked_up,
     e.SynthesisStarted: _synthesis_started,
+    e.PassagesChosen: _passages_chosen,
     e.OutlineCreated: _outline_created,
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,

@@ -157,14 +157,16 @@ def all_pages(state: SessionState) -> dict[str, tuple[IterationPages, ...]]:
 def all_facts(state: SessionState, pages: Mapping[str, tuple[IterationPages, ...]] | None = None) -> tuple[Fact, ...]:
     """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps.
 
-    Of a pruned session the facts that are kept are in this order already. ``pages`` are those of ``all_pages``, if known.
+    Chosen passages come before them. Of a pruned session the facts that are kept are in this order already. ``pages`` are those
+    of ``all_pages``, if known.
     """
     if state.pruned:
         return tuple(state.facts.values())
     workers = (all_pages(state) if pages is None else pages).values()
     found = (fact for iterations in workers for fact in facts_on(iterations))
     searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
-    return _each_once(chain(found, (fact for search in searches for fact in search.facts)))
+    chosen = (state.facts[name] for name in state.passages or ())
+    return _each_once(chain(chosen, found, (fact for search in searches for fact in search.facts)))
 
 
 def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:

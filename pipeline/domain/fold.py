@@ -225,6 +225,12 @@ def _synthesis_started(state: SessionState, _event: e.SynthesisStarted) -> None:
     state.synthesis, state.status = True, "synthesizing"
 
 
+def _passages_chosen(state: SessionState, event: e.PassagesChosen) -> None:
+    state.passages, state.more_places = tuple(fact.id for fact in event.passages), event.more
+    state.facts |= {fact.id: fact for fact in event.passages if fact.id not in state.facts}
+    state.status = "synthesizing"
+
+
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
     state.title = event.title
     state.sections = {plan.id: Section(plan) for plan in event.sections}
@@ -286,6 +292,7 @@ def _report_generated(state: SessionState, event: e.ReportGenerated) -> None:
         event.limits,
         event.words,
         event.cut,
+        event.outcome,
     )
 
 
@@ -370,6 +377,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.AnalysisCompleted: _analysis_completed,
     e.GapLookedUp: _gap_looked_up,
     e.SynthesisStarted: _synthesis_started,
+    e.PassagesChosen: _passages_chosen,
     e.OutlineCreated: _outline_created,
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,

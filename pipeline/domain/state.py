@@ -22,6 +22,7 @@ from pipeline.domain.values import (
     FailedSide,
     Gap,
     Hit,
+    Outcome,
     Paragraph,
     Perspective,
     PlanNode,
@@ -237,6 +238,7 @@ class Report:
     limits: tuple[str, ...]
     words: int
     cut: int
+    outcome: Outcome | Literal[""] = ""
 
 
 @dataclass(slots=True)
@@ -256,6 +258,7 @@ class Handoff:
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
+    ``passages`` are the ids of the chosen passages, None before they were chosen; ``more_places`` are those after them.
     ``without_model`` says why a step was done without the model (``Plan``, ``MakeOutline``).
     ``missing``, in older logs, are words of the query that the sources lack. If there is no answer, ``nearest`` holds the ids of
     the best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
@@ -296,6 +299,8 @@ class SessionState:
     past_failures: list[Failure] = field(default_factory=list)  # those from before the session was reopened
     without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
+    passages: tuple[str, ...] | None = None
+    more_places: tuple[Fact, ...] = ()
     synthesis: bool = False
     title: str = ""
     sections: dict[str, Section] = field(default_factory=dict)

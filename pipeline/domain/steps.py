@@ -175,6 +175,11 @@ class StartSynthesis(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class ChoosePassages(Step):
+    """Choose the passages of the pages read that come nearest to the question; no model is asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class MakeOutline(Step):
     """Choose the report's title and sections."""
 

@@ -13,6 +13,7 @@ Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
 EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
 Standing = Literal["corroborated", "single", "disputed"]
+Outcome = Literal["answered", "in-part", "passages", "not-found"]  # how a session ended; only a model can say *answered*
 NOT_IN_PAGE = "its quote is not in the page"
 BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
 Basis = Literal["quoted", "derived", "bridge"]

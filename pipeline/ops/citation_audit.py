@@ -36,11 +36,12 @@ NOTHING_CHECKED = Checked(0, 0, ())
 
 def check(state: SessionState, store: EventStore) -> Checked:
     """Check one session's facts and report. Reads each stored page once."""
-    wrong = list(_wrong_quotes(state.id, state.facts.values(), store))
+    quotes = (*state.facts.values(), *state.more_places)
+    wrong = list(_wrong_quotes(state.id, quotes, store))
     sentences = list(_sentences(state))
     wrong += [Unsupported(state.id, sentence.text, why) for sentence in sentences if (why := _wrong_citation(sentence, state))]
     citations = sum(len(sentence.facts) for sentence in sentences)
-    return Checked(len(state.facts), citations, tuple(wrong))
+    return Checked(len(quotes), citations, tuple(wrong))
 
 
 def check_talk(state: TalkState, store: EventStore) -> Checked:

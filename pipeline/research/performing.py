@@ -7,11 +7,16 @@ from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
-from pipeline.research import compare_with_earlier, cross_checking, planning, reporting, writing
+from pipeline.research import choosing, compare_with_earlier, cross_checking, planning, reporting, writing
 from pipeline.research.claims.checking import check_changes, check_section
 from pipeline.research.claims.editing import edit_report
 from pipeline.research.gathering import context_compression, gap_look_up, page_observation, worker_steps
 from pipeline.research.step_context import Outcome, StepContext
+
+
+def _make_report(step: s.MakeReport, state: SessionState) -> Outcome:
+    return Outcome((choosing.report_of_passages(state),)) if state.passages else reporting.make_report(step, state)
+
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.AskApproval: planning.ask_approval,
@@ -21,7 +26,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.StartAnalysis: cross_checking.start_analysis,
     s.ExtendPlan: planning.extend_plan,
     s.StartSynthesis: writing.start_synthesis,
-    s.MakeReport: reporting.make_report,
+    s.MakeReport: _make_report,
     s.Complete: reporting.complete,
     s.Fail: reporting.fail,
 }
@@ -41,6 +46,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.Contrast: cross_checking.contrast,
     s.FindGaps: cross_checking.find_gaps,
     s.LookUp: gap_look_up.look_up,
+    s.ChoosePassages: choosing.choose_passages,
     s.MakeOutline: writing.make_outline,
     s.PlainOutline: writing.make_plain_outline,
     s.WriteSection: writing.write_section,

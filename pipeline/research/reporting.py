@@ -57,12 +57,13 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         title=title,
         summary=top,
         sections=sections,
-        references=_references(state, (*top, *body)),
+        references=references(state, (*top, *body)),
         contradictions=contradictions(state),
         unknowns=open_gaps(state),
         limits=tuple(limits(state)),
         words=sum(map(word_count, text)),
         cut=written - len(top) - len(body),
+        outcome="answered",
     )
     return Outcome((report,))
 
@@ -79,7 +80,7 @@ def _supported_section(number: int, section: Section, state: SessionState) -> Re
     return ReportSection(id=section.plan.id, title=title_of(section, number), paragraphs=paragraphs) if paragraphs else None
 
 
-def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
+def references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
     """Return one reference for each page: first those that the text cites, then those of contradictions only."""
     cited: dict[str, dict[str, None]] = {}
     names = [name for sentence in sentences for name in sentence.facts]

@@ -122,7 +122,7 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
-        from pipeline.reasoners.passages import PassageReasoner
+        from pipeline.reasoners.plain_answers import PassageReasoner
 
         ledger, night = _ledger_of(state), night or self._night
         return StepContext(
@@ -189,7 +189,7 @@ class AdapterFactory:
     def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
-        from pipeline.reasoners.passages import PassageReasoner
+        from pipeline.reasoners.plain_answers import PassageReasoner
 
         if state.config.reasoner == EXTRACTIVE:
             return PassageReasoner()

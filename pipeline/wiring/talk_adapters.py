@@ -58,7 +58,7 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
 def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]], TalkContext]:
     """Return a function from sessions to the context of a talk about them, without a model; ``index`` is a file for its cache."""
     from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
-    from pipeline.reasoners.passages import PassageReasoner
+    from pipeline.reasoners.plain_answers import PassageReasoner
 
     pages, plain = StoredPageSearch(store, index), PassageReasoner()
     return lambda sessions: TalkContext(plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, "")
@@ -117,7 +117,7 @@ async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: 
 async def _context_with(
     pages: StoredPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
 ) -> AsyncIterator[TalkContext]:
-    from pipeline.reasoners.passages import PassageReasoner
+    from pipeline.reasoners.plain_answers import PassageReasoner
 
     plain = PassageReasoner()
 

@@ -11,7 +11,7 @@ from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Perspective, SectionPlan, Sentence, Value
 from pipeline.errors import AnswerInvalid
-from pipeline.reasoners.passages import PassageReasoner
+from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.text.ranking.scoring import statistics_of
 from tests.text.ranking.pages import ranked
 

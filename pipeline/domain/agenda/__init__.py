@@ -12,9 +12,11 @@ from itertools import chain
 
 from pipeline.domain.agenda.endings import no_evidence, step_or_fail, with_substitute
 from pipeline.domain.agenda.node_agenda import is_ready, node_steps
-from pipeline.domain.agenda.report_agenda import reread_steps, synthesis_steps
+from pipeline.domain.agenda.passages_agenda import passages_steps, report_of_passages, reread_steps
+from pipeline.domain.agenda.report_agenda import synthesis_steps
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import AskApproval, Fail, PlainPlan, Plan, Step, Survey
+from pipeline.domain.values import EXTRACTIVE
 
 
 def agenda(state: SessionState) -> tuple[Step, ...]:
@@ -29,6 +31,10 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
         return (with_substitute(state, Plan(), PlainPlan()),)
     if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
         return (AskApproval(),)
+    if state.config.reasoner == EXTRACTIVE:
+        return tuple(passages_steps(state))
+    if state.passages:
+        return tuple(report_of_passages(state))
     if state.synthesis:
         return tuple(synthesis_steps(state))
     nodes = (node for node in state.nodes.values() if is_ready(state, node))

@@ -33,7 +33,11 @@ def no_evidence(state: SessionState) -> Fail:
     last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
     searches, pages = len(state.searches), len(state.pages)
     effort = f"{searches} search{'' if searches == 1 else 'es'}, {pages} page{'' if pages == 1 else 's'} read"
-    observed = state.observed or any(step.observed for worker in state.workers.values() for step in worker.iterations)
+    observed = (
+        state.passages is not None
+        or state.observed
+        or any(step.observed for worker in state.workers.values() for step in worker.iterations)
+    )
     if last is not None and not observed:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.node_agenda import node_ended
+from pipeline.domain.agenda.passages_agenda import passages_steps
 from pipeline.domain.agenda.report_agenda import editing_steps
 from pipeline.domain.agenda.worker_agenda import open_searches, page_steps
+from pipeline.domain.outcome import outcome_of
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import SUMMARY, Analysis, SessionState, Worker, cost_of, working_seconds
-from pipeline.domain.steps import Read
+from pipeline.domain.steps import Read, SearchFor
 from pipeline.domain.values import EXTRACTIVE
 
 
@@ -39,6 +41,7 @@ def summary_of(state: SessionState) -> Summary:
         id=state.id,
         version=state.version,
         status=state.status,
+        outcome=outcome_of(state),
         query=state.query,
         query_id=state.query_id,
         mode=state.config.mode,
@@ -70,7 +73,7 @@ def _steps_done(state: SessionState) -> int:
     # A section of revision n was written n + 1 times, and each text but the last was checked for certain.
     written = state.sections.values()
     sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) - one.unasked for one in written]
-    made = (state.survey is not None, bool(state.nodes), bool(state.sections), state.edited)
+    made = (state.survey is not None, bool(state.nodes), state.passages is not None, bool(state.sections), state.edited)
     worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
     worked += sum(seen.part for seen in state.observed.values())
     worked += sum(worker.folds for worker in state.workers.values())
@@ -82,6 +85,8 @@ def _steps_done(state: SessionState) -> int:
 def _steps_ahead(state: SessionState) -> int:
     if not state.nodes:
         return (state.survey is None) + 1
+    if state.config.reasoner == EXTRACTIVE:
+        return (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in passages_steps(state))
     ahead = 0
     for node in state.nodes.values():
         if node.task == "search" and not node_ended(state, node.id):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.agenda.endings import no_evidence, with_substitute
+from pipeline.domain.agenda.passages_agenda import reread_steps
 from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import (
     CheckChanges,
@@ -16,7 +17,6 @@ from pipeline.domain.steps import (
     MakeOutline,
     MakeReport,
     PlainOutline,
-    Read,
     ReviseSection,
     Step,
     WriteSection,
@@ -64,13 +64,6 @@ def _comparison_steps(state: SessionState) -> list[Step]:
     if state.earlier is None or state.changes is not None or state.failed_for_good(Compare().key):
         return []
     return list(reread_steps(state)) or [Compare()]
-
-
-def reread_steps(state: SessionState) -> Iterator[Step]:
-    """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
-    for url in state.earlier.cited if state.earlier and not state.exhausted else ():
-        if url not in state.pages and not state.failed_for_good(Read(url).key):
-            yield Read(url)
 
 
 def _section_steps(state: SessionState, section: Section | None, name: str) -> Iterator[Step]:

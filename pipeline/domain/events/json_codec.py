@@ -50,6 +50,7 @@ SessionEvent = Annotated[
     | e.GapLookedUp
     | e.AnalysisCompleted
     | e.SynthesisStarted
+    | e.PassagesChosen
     | e.OutlineCreated
     | e.SectionWritten
     | e.ClaimsChecked

@@ -11,6 +11,7 @@ from pipeline.domain.values import (
     EditedSection,
     Fact,
     Gap,
+    Outcome,
     Paragraph,
     Reference,
     RejectedFact,
@@ -76,6 +77,17 @@ class SynthesisStarted(EventBase):
     sources: int
 
 
+class PassagesChosen(Answered):
+    """The passages that come nearest to the question, best first, and ``more`` places; without a model this is the whole result.
+
+    Nothing is near the question if there are no ``passages``. Their pages were read in the session; no model has read them.
+    """
+
+    type: Literal["passages.chosen"] = "passages.chosen"
+    passages: tuple[Fact, ...]
+    more: tuple[Fact, ...] = ()
+
+
 class OutlineCreated(Answered):
     """The report's title and sections."""
 
@@ -138,7 +150,10 @@ class ChangesFound(EventBase):
 
 
 class ReportGenerated(EventBase):
-    """The finished report. ``cut`` counts the removed unsupported sentences; ``limits`` names what could not be completed."""
+    """The finished report. ``cut`` counts the removed unsupported sentences; ``limits`` names what could not be completed.
+
+    ``outcome`` is as in ``domain.outcome``; "" in older logs.
+    """
 
     type: Literal["report.generated"] = "report.generated"
     title: str
@@ -150,3 +165,4 @@ class ReportGenerated(EventBase):
     limits: tuple[str, ...] = ()
     words: int = 0
     cut: int = 0
+    outcome: Outcome | Literal[""] = ""

@@ -23,6 +23,7 @@ from pipeline.domain.events.report_events import ContradictionsFound as Contradi
 from pipeline.domain.events.report_events import FactsValidated as FactsValidated
 from pipeline.domain.events.report_events import GapLookedUp as GapLookedUp
 from pipeline.domain.events.report_events import OutlineCreated as OutlineCreated
+from pipeline.domain.events.report_events import PassagesChosen as PassagesChosen
 from pipeline.domain.events.report_events import ReportEdited as ReportEdited
 from pipeline.domain.events.report_events import ReportGenerated as ReportGenerated
 from pipeline.domain.events.report_events import ReportRevised as ReportRevised

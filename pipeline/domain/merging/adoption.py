@@ -159,6 +159,10 @@ def _of_a_gap(state: SessionState, event: e.GapLookedUp) -> Any:
     return analysis.gaps, [search for search in analysis.looked_up if search.gap == event.gap]
 
 
+def _of_the_passages(state: SessionState, _event: e.PassagesChosen) -> Any:
+    return state.survey, state.searches, {url: page.digest for url, page in state.pages.items()}
+
+
 def _of_the_report(state: SessionState, event: Any) -> Any:
     sections = state.sections
     part = getattr(event, "section_id", SUMMARY)
@@ -186,4 +190,5 @@ _BASES: dict[type[e.EventBase], Callable[[SessionState, Any], Any]] = {
     e.GapLookedUp: _of_a_gap,
     e.PlanExtended: _of_the_cross_check,
     e.SynthesisStarted: _of_the_cross_check,
+    e.PassagesChosen: _of_the_passages,
 }

@@ -33,6 +33,8 @@ def _gist(event: e.EventBase) -> str:
             return counted(len(event.facts), "fact")
         case e.AnalysisCompleted():
             return f"{counted(len(event.gaps), 'gap')}: {'; '.join(gap.question for gap in event.gaps)}"
+        case e.PassagesChosen():
+            return f"{counted(len(event.passages), 'passage')}: {'; '.join(fact.quote for fact in event.passages)}"
         case e.OutlineCreated():
             return " | ".join((event.title, *(section.title for section in event.sections)))
         case e.SectionWritten() | e.ReportRevised():

@@ -10,7 +10,7 @@ from pipeline.domain.findings import facts_of
 from pipeline.domain.reasoner_questions import Evaluation, EvaluationQuestion, ThoughtQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Read, SearchFor, StartWorker, Think
-from pipeline.domain.values import Fact, Perspective
+from pipeline.domain.values import EXTRACTIVE, Fact, Perspective
 from pipeline.errors import ReadFailed
 from pipeline.research.gathering.context_compression import context_of
 from pipeline.research.gathering.other_workers import others_work
@@ -28,7 +28,11 @@ def start_worker(step: StartWorker, state: SessionState) -> Outcome:
     """Start the worker of a search node."""
     node = state.nodes[step.worker_id]
     number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
-    return Outcome((e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number),))
+    started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
+    if state.config.reasoner != EXTRACTIVE:
+        return Outcome((started,))
+    parts = tuple(text for text in state.perspectives[node.perspective].questions if text != state.query)
+    return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, reasoning="", queries=parts)))
 
 
 def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:

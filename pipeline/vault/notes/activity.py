@@ -196,6 +196,7 @@ _PHASES: dict[type[e.EventBase], str] = {
     e.AnalysisCompleted: "analyse",
     e.GapLookedUp: "analyse",
     e.SynthesisStarted: "write",
+    e.PassagesChosen: "write",
     e.OutlineCreated: "write",
     e.SectionWritten: "write",
     e.ClaimsChecked: "write",

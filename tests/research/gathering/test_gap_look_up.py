@@ -14,7 +14,7 @@ from pipeline.domain.reasoner_questions import Finding, Observation, Observation
 from pipeline.domain.state import Analysis, PageDone, SessionState
 from pipeline.domain.values import Cost, Gap
 from pipeline.ports import Answer, Reasoner
-from pipeline.reasoners.passages import PassageReasoner
+from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.research.performing import perform
 from pipeline.text.normalise import digest_of, tokens

@@ -84,11 +84,6 @@ def test_a_question_that_is_researched_again_reads_as_many_pages_as_without_memo
     assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6
 
 
-def test_a_thought_without_search_or_page_ends_the_worker() -> None:
-    state = thought_of(session(None), (), ())
-    assert [type(step) for step in agenda(state)] == [FinishWorker]
-
-
 def test_pages_of_a_failing_host_come_last_and_are_not_left_out() -> None:
     known = Recalled(origins=(OriginRecord(origin="corpus:new-0.md", failed=3, failing=True),))
     state = thought_of(session(known), ("deep harbour",), ())

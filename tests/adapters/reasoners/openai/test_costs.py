@@ -15,7 +15,7 @@ from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.domain.budget import Budget
 from pipeline.domain.values import Cost
-from pipeline.reasoners.passages import PassageReasoner
+from pipeline.reasoners.plain_answers import PassageReasoner
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, KEY, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, said
 

@@ -19,7 +19,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import ProviderRefused
 from pipeline.ports import Reasoner
-from pipeline.reasoners.passages import PassageReasoner
+from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.research import StepContext
 from tests.adapters.reasoners.openai.kit import Script, reasoner_for, said
 from tests.engine.test_loop import begin
