@@ -8,7 +8,6 @@ name, then never meet two of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 from urllib.parse import unquote
@@ -27,20 +26,18 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 class Names:
     """Assigns each path once: a second note with the same name gets a digest of its key appended.
 
-    ``taken`` returns whether a stem is in use elsewhere. ``clashes`` has the keys of all notes that wanted the same name.
+    The names are compared without folders and letter case.
     """
 
-    def __init__(self, taken: Callable[[str], bool] = lambda _stem: False) -> None:
-        self._is_taken = taken
-        self._given = {HOME.casefold(): "", "memory": "", "readme": ""}
-        self.clashes: set[str] = set()
+    def __init__(self) -> None:
+        self._given = {HOME.casefold(), "memory", "readme"}
 
-    def claim(self, folder: str, stem: str, key: str) -> str:
-        """Return ``folder/stem``, or with eight hex digits of ``key``'s digest when another note has that stem."""
-        if stem.casefold() in self._given or self._is_taken(stem):
-            self.clashes |= {key, self._given.get(stem.casefold(), "")}
+    def claim(self, path: str, key: str) -> str:
+        """Return ``path``, or with eight hex digits of ``key``'s digest when another note has that name."""
+        folder, _, stem = path.rpartition("/")
+        if stem.casefold() in self._given:
             stem = f"{stem[: MAX_STEM - 9].rstrip('-')}-{digest_of(key.encode())[:8]}"
-        self._given[stem.casefold()] = key
+        self._given.add(stem.casefold())
         return f"{folder}/{stem}"
 
 

@@ -7,27 +7,39 @@ source's note depends on all sessions that read it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import counts_of, summary_of
-from pipeline.domain.findings import IterationPages, by_model, contradictions, open_gaps, sheet_of, shown_sources
+from pipeline.domain.findings import all_facts, all_pages, by_model, contradictions, open_gaps, sheet_of, shown_sources, standings
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
-from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
+from pipeline.domain.values import Contradiction, Fact, Reference
 from pipeline.text.normalise import slug
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import Learnt, learnt_of
 from pipeline.vault.paths import Names, Workers
 
-_SUMMARY = tuple(part.name for part in fields(Summary))
 _LINKED = (
     "id", "query", "query_id", "tags", "previous_session", "started_at", "session_path", "report_path", "report_title", "workers",
     "has_report", "disputes",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """A page that a session read: address, time, title, digest of its text, and whether the session's result leads to it.
+
+    ``learnt`` is a digest of what the session took from it.
+    """
+
+    url: str
+    at: str
+    title: str
+    digest: str
+    shown: bool
+    learnt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,8 @@ class Card(Summary):
     ``has_report`` and ``disputes`` (sources of the report disagree) are known from the session's outline already.
 
     ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``pages``, ``words`` and
-    ``disagreements`` are counts.
+    ``disagreements`` are counts. ``read`` are the pages that it read, in order. Until the names of all notes are known, the paths
+    are those that its notes would have alone.
     """
 
     reported_at: str = ""
@@ -77,16 +90,17 @@ class Card(Summary):
     pages: int = 0
     words: int = 0
     disagreements: int = 0
+    read: tuple[PageRead, ...] = ()
+
+    @property
+    def has_note(self) -> bool:
+        """Tell whether it has a report, or a note in its place."""
+        return self.has_report or self.status == "not-found"
 
     @property
     def answered(self) -> bool:
         """Tell whether it has a report that answers something."""
         return bool(self.reported_at)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The paths of the session's note and its report."""
-        return tuple(filter(None, (self.session_path, self.report_path)))
 
     def worker(self, worker_id: str) -> WorkerCard:
         """Return one of the workers.
@@ -98,48 +112,6 @@ class Card(Summary):
             if worker.id == worker_id:
                 return worker
         raise KeyError(worker_id)
-
-
-class Brief(NamedTuple):
-    """What the home note and the topics need of every session.
-
-    ``tags_json``: the tags as a JSON list; ``reported``: 1 if it has a report that answers something, else 0.
-    """
-
-    id: str
-    query_id: str
-    tags_json: str
-    reported: int
-    status: str
-    reported_at: str
-    facts: int
-    seconds: float
-    usd: float
-    tokens: int
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The session's tags."""
-        return tuple(json.loads(self.tags_json)) if self.tags_json != _NONE else ()
-
-
-_NONE = "[]"
-
-
-def in_brief(card: Card) -> Brief:
-    """Return the brief of a card."""
-    return Brief(
-        card.id,
-        card.query_id,
-        json.dumps(card.tags),
-        int(card.answered),
-        card.status,
-        card.reported_at,
-        card.facts,
-        card.seconds,
-        card.charged_usd,
-        card.tokens,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,65 +161,48 @@ class Reading:
     shown: bool = True
 
 
-def card_of(state: SessionState, reported_at: str, named: Card) -> Card:
-    """Return a session's card, with the paths of its card ``named``; ``reported_at``: when the report was finished, or ""."""
-    report = state.report
+def card_of(state: SessionState, reported_at: str, readings: Iterable[tuple[Reading, str]], workers: Workers = "notes") -> Card:
+    """Return a session's card. ``reported_at``: when the report was finished, or ""; ``readings`` with their digests.
+
+    ``workers``: whether they have notes, or are folded into the session's, as they always are without a model.
+    """
+    report, year = state.report, paths.in_year(state.started_at)
+    own = workers == "notes" and by_model(state)
+    summary = summary_of(state)
     return Card(
-        **_fields(summary_of(state), _SUMMARY),
+        **{part.name: getattr(summary, part.name) for part in fields(Summary)},
         reported_at=reported_at,
         names=state.names,
-        session_path=named.session_path,
-        report_path=named.report_path,
+        session_path=f"sessions/{year}/{paths.session_stem(state.query, state.id, state.names)}",
+        report_path=f"reports/{year}/{paths.report_stem(state.query, state.id, state.names)}",
         report_title=_title(state),
         has_report=report is not None,
-        disputes=named.disputes,
+        disputes=bool(report and report.contradictions and by_model(state)),
         by_model=by_model(state),
-        workers=named.workers,
+        workers=tuple(_worker_card(state, worker, own) for worker in workers_in_order(state)),
         learnt=learnt_of(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
         pages=counts_of(state)["pages"],
         words=report.words if report else 0,
         disagreements=len(report.contradictions) if report and by_model(state) else 0,
-    )
-
-
-def named_card(state: SessionState, taken: Names, workers: Workers = "notes") -> Card:
-    """Return a session's card with only what links to it need; its names are claimed from ``taken``.
-
-    ``workers``: whether they have notes, or are folded into the session's, as they always are without a model.
-    """
-    year, own = paths.in_year(state.started_at), workers == "notes" and by_model(state)
-    report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id, state.names), state.id)
-    session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id, state.names), state.id)
-    return Card(
-        id=state.id,
-        version=state.version,
-        query=state.query,
-        query_id=state.query_id,
-        tags=state.tags,
-        previous_session=state.previous_session,
-        started_at=state.started_at,
-        names=state.names,
-        session_path=session_path,
-        report_path=report_path if state.report or state.status == "not-found" else "",
-        report_title=_title(state),
-        has_report=state.report is not None,
-        disputes=bool(state.report and state.report.contradictions and by_model(state)),
-        by_model=by_model(state),
-        workers=tuple(
-            _worker_card(state, worker, taken) if own else _folded_card(state, worker, session_path)
-            for worker in workers_in_order(state)
+        read=tuple(
+            PageRead(one.page.url, one.page.at, one.page.title, one.page.digest, one.shown, digest) for one, digest in readings
         ),
     )
 
 
+def named(card: Card, taken: Names) -> Card:
+    """Return a card with the paths that its notes have beside all others; the names are claimed from ``taken``."""
+    report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
+    workers = (
+        replace(one, path=session_path if one.block else taken.claim(one.path, f"{card.id}/{one.id}")) for one in card.workers
+    )
+    return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=tuple(workers))
+
+
 def _title(state: SessionState) -> str:
     return (state.report.title if state.report else "") or state.query
-
-
-def _fields(value: Summary, names: Iterable[str]) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
 
 
 def _open(state: SessionState) -> tuple[str, ...]:
@@ -259,40 +214,30 @@ def _open(state: SessionState) -> tuple[str, ...]:
 
 def linked(card: Card) -> Card:
     """Return a card with only what links to the session need; all other fields are blank."""
-    return Card(**_fields(card, _LINKED))
+    return Card(**{name: getattr(card, name) for name in _LINKED})
 
 
-def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCard:
+def _worker_card(state: SessionState, worker: Worker, own: bool) -> WorkerCard:
+    """``own``: the worker has a note of its own, else it is in the session's."""
     name = state.perspectives[worker.perspective_id].name
     stem = paths.worker_stem(state.query, state.id, name, state.names)
-    path = taken.claim(f"workers/{paths.in_month(state.started_at)}", stem, f"{state.id}/{worker.id}")
-    return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
+    path = f"workers/{paths.in_month(state.started_at)}/{stem}" if own else ""
+    return WorkerCard(worker.id, path, name.removeprefix("Gap: "), "" if own else f"w-{slug(worker.id)}")
 
 
-def _folded_card(state: SessionState, worker: Worker, session_path: str) -> WorkerCard:
-    name = state.perspectives[worker.perspective_id].name
-    return WorkerCard(worker.id, session_path, name.removeprefix("Gap: "), f"w-{slug(worker.id)}")
-
-
-def readings_of(
-    state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact], pages: Mapping[str, Iterable[IterationPages]]
-) -> tuple[Reading, ...]:
-    """Return a session's readings, one for each page in order; ``standings`` and ``pages`` (by worker) are those of its state."""
-    builder = _ReadingBuilder(state, reported_at, standings, pages)
+def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
+    """Return a session's readings, one for each page in order."""
+    builder = _ReadingBuilder(state, reported_at)
     return tuple(builder.reading_of(page) for page in state.pages.values())
 
 
 class _ReadingBuilder:
     """A session's findings laid out by source."""
 
-    def __init__(
-        self,
-        state: SessionState,
-        reported_at: str,
-        standings: Mapping[str, ValidatedFact],
-        pages: Mapping[str, Iterable[IterationPages]],
-    ) -> None:
-        self._state, self._reported_at, self._standings, self._pages = state, reported_at, standings, pages
+    def __init__(self, state: SessionState, reported_at: str) -> None:
+        self._state, self._reported_at = state, reported_at
+        self._pages = all_pages(state)
+        self._standings = standings(state, (fact.id for fact in all_facts(state, self._pages))) if by_model(state) else {}
 
     @cached_property
     def _facts(self) -> dict[str, list[Fact]]:

@@ -5,17 +5,17 @@ Everything is in an order that depends only on the events: sessions by their sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import IterationPages, all_facts, all_pages, by_model, facts_on, shown_sources, standings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, ValidatedFact
-from pipeline.vault.session_card import Card, Reading, linked, readings_of
+from pipeline.vault.session_card import Card, Reading, linked
 
 T = TypeVar("T")
 
@@ -74,11 +74,6 @@ class LoadedSession:
         if not by_model(self.state):
             return {}
         return standings(self.state, (fact.id for fact in all_facts(self.state, self.pages)))
-
-    @cached_property
-    def readings(self) -> tuple[Reading, ...]:
-        """What the session learnt from each page."""
-        return readings_of(self.state, self.card.reported_at, self.standings, self.pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,79 +138,56 @@ class Night:
     batches: tuple[Batch, ...]
 
     @property
-    def path(self) -> str:
-        """The path of its note."""
-        return f"nights/{self.date}"
-
-    @property
     def ended(self) -> tuple[n.QueryEnded, ...]:
         """The ends of its queries, in order."""
         return tuple(entry for batch in self.batches for entry in batch.ended)
 
 
-class Lookup(Mapping[str, T]):
-    """Values that are looked up one by one when needed, and then kept; pickling for another process looks up all of them.
+class Traced(Mapping[str, T]):
+    """Values that are looked up by name; which were asked for is entered in ``seen`` as (``room``, name)."""
 
-    ``find`` returns the value under a name, or None; ``names`` returns all names.
-    """
-
-    def __init__(self, find: Callable[[str], T | None], names: Callable[[], Iterable[str]]) -> None:
-        self._find, self._names = find, names
-        self._found: dict[str, T | None] = {}
+    def __init__(self, room: str, values: Mapping[str, T], seen: set[tuple[str, str]]) -> None:
+        self._room, self._values, self._seen = room, values, seen
 
     def __getitem__(self, name: str) -> T:
-        if name not in self._found:
-            self._found[name] = self._find(name)
-        if (value := self._found[name]) is None:
-            raise KeyError(name)
-        return value
+        self._seen.add((self._room, name))
+        return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names())
+        raise TypeError("what is traced is asked for by name")
 
     def __len__(self) -> int:
-        return len(list(self._names()))
-
-    def __reduce__(self) -> tuple[type, tuple[dict[str, T]]]:
-        return dict, (dict(self),)
+        raise TypeError("what is traced is asked for by name")
 
 
 @dataclass(frozen=True)
 class VaultModel:
-    """The whole vault: cards by session id, by the id of the previous session, and by query id; sources; batches by id.
+    """The whole vault: cards by session id, by the id of the previous session, and by query id; sources by address; nights.
 
-    The notes of a session and of a source are rendered from ``links``.
+    ``nights_of`` has the dates of the nights that worked on a session, ``archived`` the ids of the queries that were no longer in
+    the queue when the latest night began.
     """
 
     by_id: Mapping[str, Card]
     followers: Mapping[str, Card]
     of_query: Mapping[str, tuple[Card, ...]]
     sources: Mapping[str, SourceNotePlace]
-    batches: Mapping[str, Batch]
+    nights: tuple[Night, ...]
+    nights_of: Mapping[str, tuple[str, ...]]
+    archived: Mapping[str, bool]
 
     @cached_property
-    def links(self) -> VaultModel:
-        """The same with blank cards except for links, so that notes that show only links are not affected by other changes."""
-        return VaultModel(_blank(self.by_id), _blank(self.followers), {}, self.sources, self.batches)
+    def links(self) -> dict[str, Mapping[str, object]]:
+        """What notes of sessions and sources show of others, by room and name: of cards only what links need."""
+        by_id = {name: linked(card) for name, card in self.by_id.items()}
+        followers = {name: by_id[card.id] for name, card in self.followers.items()}
+        rooms: dict[str, Mapping[str, object]] = {"card": by_id, "follower": followers, "source": self.sources}
+        return rooms | {"nights": self.nights_of, "archived": self.archived}
 
-    @cached_property
-    def nights(self) -> tuple[Night, ...]:
-        """The nights, the latest last."""
-        return nights_from(self.batches.values())
-
-    @cached_property
-    def nights_of(self) -> dict[str, tuple[Night, ...]]:
-        """By session id: the nights that worked on it."""
-        found: dict[str, dict[str, Night]] = {}
-        for night in self.nights:
-            for entry in night.ended:
-                found.setdefault(entry.session, {})[night.date] = night
-        return {session: tuple(nights.values()) for session, nights in found.items()}
-
-    @cached_property
-    def archived(self) -> frozenset[str]:
-        """The ids of the queries that were no longer in the queue when the latest night began."""
-        return frozenset(self.nights[-1].batches[-1].archived) if self.nights else frozenset()
+    def traced(self, seen: set[tuple[str, str]]) -> VaultModel:
+        """Return these links as a model that enters in ``seen`` which of them were asked for."""
+        by_id, followers, sources, nights_of, archived = (Traced[Any](room, found, seen) for room, found in self.links.items())
+        return VaultModel(by_id, followers, {}, sources, (), nights_of, archived)
 
     @cached_property
     def spent(self) -> dict[str, tuple[float, float]]:
@@ -240,9 +212,22 @@ class VaultModel:
         return found
 
 
-def _blank(cards: Mapping[str, Card]) -> Lookup[Card]:
-    """The same cards with only what links need."""
-    return Lookup(lambda name: linked(card) if (card := cards.get(name)) else None, lambda: cards)
+def model_of(cards: Iterable[Card], sources: Mapping[str, SourceNotePlace], batches: Iterable[Batch]) -> VaultModel:
+    """Return the whole vault; ``cards`` in order of the sessions' start."""
+    by_id = {card.id: card for card in cards}
+    followers: dict[str, Card] = {}
+    of_query: dict[str, tuple[Card, ...]] = {}
+    for card in by_id.values():
+        followers.setdefault(card.previous_session, card)
+        of_query[card.query_id] = (*of_query.get(card.query_id, ()), card)
+    followers.pop("", None)
+    nights = nights_from(batches)
+    nights_of: dict[str, tuple[str, ...]] = {}
+    for night in nights:
+        for session in dict.fromkeys(entry.session for entry in night.ended):
+            nights_of[session] = (*nights_of.get(session, ()), night.date)
+    archived = dict.fromkeys(nights[-1].batches[-1].archived, True) if nights else {}
+    return VaultModel(by_id, followers, of_query, sources, nights, nights_of, archived)
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:

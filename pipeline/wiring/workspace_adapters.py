@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pipeline.system.folder_fingerprint import Step
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
-    from pipeline.vault.cache.known_notes import KnownNote
+    from pipeline.vault.kept import KnownNote
     from pipeline.vault.notes.asked_lines import AskedLine
     from pipeline.vault.paths import Workers
 
@@ -333,15 +333,14 @@ def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
 
 def notes_of(folder: Path) -> list[KnownNote]:
     """Return the notes of the vault as the last build left them, sorted by id."""
-    from pipeline.vault.cache.database import FILE
-    from pipeline.vault.cache.known_notes import notes_in
+    from pipeline.vault.kept import notes_in
 
-    return notes_in(folder / "events" / "local" / FILE)
+    return notes_in(folder / "events" / "local")
 
 
 def report_of(folder: Path) -> Callable[[str], str]:
     """Return a function from a session to the path of its report in the workspace, "" if there is none."""
-    from pipeline.vault.cache.database import report_paths
+    from pipeline.vault.kept import report_paths
 
     paths = report_paths(folder / "events" / "local")
 
@@ -354,7 +353,7 @@ def report_of(folder: Path) -> Callable[[str], str]:
 
 def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     """Return the paths in the workspace of the notes of these sources, by address; those without a note are left out."""
-    from pipeline.vault.cache.database import source_paths
+    from pipeline.vault.kept import source_paths
 
     paths = source_paths(folder / "events" / "local", urls)
     return {url: note for url, path in paths.items() if (folder / (note := f"vault/{path}.md")).exists()}
@@ -388,13 +387,14 @@ def _hidden_notes(folder: Path) -> set[str]:
     hidden = {note.id for note in notes_of(folder) if not note.path}
     sessions = {name.removeprefix("report:") for name in hidden if name.startswith("report:")}
     if sessions:
-        from pipeline.vault.cache.catalogue import readings_from
-        from pipeline.vault.cache.database import source_readings
+        from pipeline.vault.kept import stored_readings
         from pipeline.vault.rendering.generated_file import note_id
+        from pipeline.vault.values import readings_from
 
-        rows = dict.fromkeys(row for session in sorted(sessions) for row in source_readings(folder / "events" / "local", session))
-        shown = {row[0] for row in rows for one in readings_from([row[1]]) if one.cited and one.session not in sessions}
-        hidden |= {note_id(f"source:{url}", "source") for url, _ in rows if url not in shown}
+        rows = dict.fromkeys(row for session in sorted(sessions) for row in stored_readings(folder / "events" / "local", session))
+        readings = readings_from(rows)
+        shown = {one.page.url for one in readings if one.cited and one.session not in sessions}
+        hidden |= {note_id(f"source:{one.page.url}", "source") for one in readings if one.page.url not in shown}
     return hidden
 
 

@@ -38,11 +38,13 @@ from pipeline.domain.values import (
     Verdict,
 )
 from pipeline.text.normalise import digest_of
-from pipeline.vault import BuildReport, build_vault, load
+from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
 from pipeline.vault.output.note import Note, Rendered
 from pipeline.vault.paths import Names
 from pipeline.vault.rendering.templates import Renderer
+from pipeline.vault.session_card import named
+from pipeline.vault.values import folded, summarised
 from pipeline.vault.vault_model import LoadedSession
 from tests.fakes import MemoryStore
 
@@ -312,10 +314,10 @@ def a_store(say: Say = plainly) -> MemoryStore:
 
 def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
     """The sessions of a store, opened, in order of their start."""
-    found = [load.whole(name, (record.data for record in store.load(name))) for name in store.session_ids()]
+    found = [folded(name, (record.data for record in store.load(name))) for name in store.session_ids()]
     taken = Names()
-    ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
-    return tuple(opened.loaded(opened.named(taken)) for opened in ordered)
+    ordered = sorted(found, key=lambda one: (one[0].started_at, one[0].id))
+    return tuple(LoadedSession(named(summarised(state, events)[0], taken), state, events) for state, events in ordered)
 
 
 @dataclass

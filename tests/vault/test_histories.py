@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.cache.database import FILE
+from pipeline.vault.kept import FILE
 from pipeline.vault.output.note import KINDS
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates, fact, night

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.domain.events.records import Record
 from pipeline.errors import LogDamaged, TemplateInvalid
-from pipeline.vault.cache.database import FILE
+from pipeline.vault.kept import FILE
 from pipeline.vault.output.note import KINDS, Note, Rendered
 from pipeline.vault.rendering.templates import Renderer
 from tests.fakes import MemoryStore
@@ -138,7 +138,7 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
 def test_another_version_of_the_program_makes_all_anew(
     place: Workplace, rendered: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.vault.build.layout_id", lambda *_: "another")
+    monkeypatch.setattr("pipeline.vault.build.program_id", lambda _room: "another")
     report = place.build()
     assert len(rendered) == sum(path.endswith(".md") for path in place.files())
     assert report.written == report.set_aside == report.removed == ()

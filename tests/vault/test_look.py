@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.vault.note_generation import SNIPPET, STYLE_SHEET
 from pipeline.vault.output.note import KINDS, OWN_CLASS
+from pipeline.vault.stages import SNIPPET, STYLE_SHEET
 from tests.vault.builders import TEMPLATES
 
 STARTER = TEMPLATES.parents[1] / "vault" / ".obsidian"

@@ -48,14 +48,14 @@ def test_every_stem_is_safe_and_short(query: str, session: str, perspective: str
         "sources/2026-11": paths.source_stem(url),
     }
     for folder, stem in stems.items():
-        assert _is_safe(taken.claim(folder, stem, query))
-        assert _is_safe(taken.claim(folder, stem, query + "again")), "also with a digest behind it"
+        assert _is_safe(taken.claim(f"{folder}/{stem}", query))
+        assert _is_safe(taken.claim(f"{folder}/{stem}", query + "again")), "also with a digest behind it"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "same"]), st.text(max_size=3)), unique=True, max_size=20))
 def test_no_two_notes_have_one_stem(wanted: list[tuple[str, str]]) -> None:
     taken = Names()
-    stems = [taken.claim("x/2026", stem, stem + key).rpartition("/")[2] for stem, key in wanted]
+    stems = [taken.claim(f"x/2026/{stem}", stem + key).rpartition("/")[2] for stem, key in wanted]
     assert len({stem.casefold() for stem in stems}) == len(stems)
 
 
@@ -78,8 +78,8 @@ def test_a_name_in_latin_letters_is_what_it_was() -> None:
 
 def test_names_that_differ_in_letter_case_alone_are_told_apart() -> None:
     taken = Names()
-    assert taken.claim("x/2026", "straße", "a") == "x/2026/straße"
-    assert taken.claim("x/2026", "strasse", "b") != "x/2026/strasse"
+    assert taken.claim("x/2026/straße", "a") == "x/2026/straße"
+    assert taken.claim("x/2026/strasse", "b") != "x/2026/strasse"
 
 
 def test_a_tag_in_any_script_is_a_tag_in_obsidian(tmp_path: Path) -> None:

@@ -21,8 +21,7 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.vault_events import NoteShown
 from pipeline.domain.session import record_of, stamped
 from pipeline.vault import BuildReport, build_vault
-from pipeline.vault.cache.database import FILE
-from pipeline.vault.cache.known_notes import notes_in
+from pipeline.vault.kept import notes_in
 from pipeline.vault.output.note import KINDS
 from tests.vault.builders import PAGES, TEMPLATES, Story, night
 from tests.vault.links import leading_nowhere
@@ -162,7 +161,7 @@ class Walker:
 
     def notes(self) -> list[Path]:
         """The notes that the program knows, and that are there."""
-        known = (self.vault / note.path for note in notes_in(self.root / "events" / "local" / FILE) if note.path)
+        known = (self.vault / note.path for note in notes_in(self.root / "events" / "local") if note.path)
         return [path for path in known if path.is_file()]
 
     def a_note(self) -> Path | None:
@@ -258,7 +257,7 @@ class Walker:
         self.shared.written.add(word)
 
     def unhide(self) -> None:
-        hidden = [note.id for note in notes_in(self.root / "events" / "local" / FILE) if not note.path]
+        hidden = [note.id for note in notes_in(self.root / "events" / "local") if not note.path]
         if hidden:
             self.record([NoteShown(note=self.dice.choice(hidden))])
 
@@ -272,7 +271,7 @@ class Walker:
         files = {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in self.files()}
         marked = [path for path, data in files.items() if b"<<<<<<< " in data and not path.startswith("attic/")]
         assert marked == [], "conflict marks"
-        notes = {note.path: note.id for note in notes_in(self.root / "events" / "local" / FILE) if note.path}
+        notes = {note.path: note.id for note in notes_in(self.root / "events" / "local") if note.path}
         shown = (data for path, data in files.items() if not path.startswith(("attic/", "my/")))
         ids = Counter(found[1] for data in shown if (found := re.search(rb'(?m)^id: "?([^"\n]+)', data)))
         doubled_ids = [name for name, number in ids.items() if number > 1]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.domain.events.session_events import EventBase
-    from pipeline.vault.cache.known_notes import KnownNote
+    from pipeline.vault.kept import KnownNote
 
 
 @click.command()

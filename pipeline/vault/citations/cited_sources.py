@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 
 from pipeline.text.normalise import one_line
-from pipeline.vault.cache.catalogue import readings_from
-from pipeline.vault.cache.database import source_readings
 from pipeline.vault.citations.citekey import citekey, key_of
+from pipeline.vault.kept import stored_readings
 from pipeline.vault.output.page_markdown import flat
 from pipeline.vault.session_card import Reading
+from pipeline.vault.values import readings_from
 
 _LONG_TAIL = 12
 
@@ -51,13 +51,14 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
 
     ``state_dir`` holds the vault's catalogue; the vault must be up to date.
     """
-    rows = source_readings(state_dir, session)
-    by_url = {url: readings_from(value for _, value in of_url) for url, of_url in groupby(rows, key=lambda row: row[0])}
+    by_url: dict[str, list[Reading]] = {}
+    for reading in sorted(readings_from(stored_readings(state_dir, session)), key=lambda one: (one.page.at, one.session)):
+        by_url.setdefault(reading.page.url, []).append(reading)
     found = [source for readings in by_url.values() if (source := _cited(readings, session))]
     return tuple(sorted(_told_apart(found), key=lambda source: (source.number, source.key)))
 
 
-def _cited(readings: tuple[Reading, ...], session: str) -> CitedSource | None:
+def _cited(readings: Sequence[Reading], session: str) -> CitedSource | None:
     """A source from all its readings, in order of time; None if no report in question cites it."""
     citing = [reading for reading in readings if reading.number and session in ("", reading.session)]
     if not citing:

@@ -57,11 +57,6 @@ def read_decisions(store: EventStore) -> Decisions:
     return decisions
 
 
-def marks_of(store: EventStore) -> str:
-    """Return a text that differs whenever what ``read_decisions`` would read differs."""
-    return "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
-
-
 def with_drafts(decisions: Decisions, drafts: Iterable[EventBase]) -> Decisions:
     """Take in events that are not recorded yet; return ``decisions``."""
     for draft in drafts:

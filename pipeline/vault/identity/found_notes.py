@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pipeline.system.folder_fingerprint import Folder, is_seen
 from pipeline.system.safe_tree import Obstacle, Tree
-from pipeline.vault.cache.built_files import Files
+from pipeline.vault.built_files import Files
 from pipeline.vault.paths import ATTIC
 
 _HEAD = 20_000  # bytes of a note in which its properties are looked for

@@ -8,13 +8,11 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Obstacle, Tree
-from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.database import DECISIONS
-from pipeline.vault.cache.known_notes import KnownNote
-from pipeline.vault.identity.decisions import marks_of, read_decisions, with_drafts
+from pipeline.vault.identity.decisions import read_decisions, with_drafts
 from pipeline.vault.identity.found_notes import FoundNotes, find_notes
 from pipeline.vault.identity.placement import Placement, targets_in
 from pipeline.vault.identity.takeover import is_retired
+from pipeline.vault.kept import Kept, KnownNote
 from pipeline.vault.paths import OWN
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
 
@@ -25,10 +23,9 @@ class Identity:
     ``drafts`` are the decisions that this build found and that are to be recorded.
     """
 
-    def __init__(self, store: EventStore, catalogue: Catalogue, tree: Tree, *, drifted: bool) -> None:
-        self._catalogue, self._tree = catalogue, tree
-        self._marks = marks_of(store)
-        known = catalogue.notes.all()
+    def __init__(self, store: EventStore, kept: Kept, tree: Tree, *, drifted: bool) -> None:
+        self._kept, self._tree = kept, tree
+        known = kept.notes()
         self._known = {name: note for name, note in known.items() if not is_retired(name)}
         self._retired = known.keys() - self._known.keys()
         self._found = self._find() if drifted or not known else None
@@ -40,7 +37,7 @@ class Identity:
 
     def _find(self) -> FoundNotes:
         known = {note.path: note.id for note in self._known.values() if note.path}
-        return find_notes(self._tree, self._catalogue.files, known)
+        return find_notes(self._tree, self._kept.files, known)
 
     def _decide(self, notes: Iterable[KnownNote]) -> None:
         """Find what a person decided about notes, and take it in."""
@@ -80,7 +77,7 @@ class Identity:
         return bool(self._entered[note.id] and self._doubles(note.id))
 
     def _linking(self, names: set[str]) -> Iterator[tuple[str, str]]:
-        for path, owner, kind in self._catalogue.files.all():
+        for path, owner, kind in self._kept.files.all():
             try:
                 data = self._tree.read(path) if path.endswith(".md") else None
             except Obstacle:
@@ -137,19 +134,18 @@ class Identity:
         return {path: name.partition(":")[0] for path, name in notes if not path.startswith(f"{OWN}/")}
 
     def remember(self, gone: Iterable[str], *, kept: Collection[str]) -> None:
-        """Store in the catalogue where all notes are.
+        """Store where all notes are.
 
         ``gone`` are the paths of files that are no longer generated; of these, ``kept`` are still there. A hidden note that is
         still there keeps its path, or the next build would take it for one that somebody put back.
         """
-        lost, notes = set(gone), self._catalogue.notes
-        notes.drop(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
-        notes.drop(self._retired)
+        lost = set(gone)
+        self._kept.drop_notes(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
+        self._kept.drop_notes(self._retired)
         hidden = [note for note in self._known.values() if not self._entered[note.id]]
         held = {note.id for note in hidden if note.path in kept}
         now = (*(note._replace(path="") for note in hidden), *self._rendered)
-        notes.put(note for note in now if note.id not in held)
-        self._catalogue.keep(DECISIONS, self._marks)
+        self._kept.put_notes(note for note in now if note.id not in held)
 
     @property
     def moved(self) -> Mapping[str, str]:

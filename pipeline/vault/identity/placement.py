@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
-from pipeline.vault.cache.known_notes import KnownNote
 from pipeline.vault.identity.decisions import Decisions
 from pipeline.vault.identity.relinking import relinked
+from pipeline.vault.kept import KnownNote
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.rendering.generated_file import GeneratedFile, composed

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.cache.built_files import Files
+from pipeline.vault.built_files import Files
 from pipeline.vault.identity.found_notes import seen_files
 from pipeline.vault.identity.placement import targets_in
 from pipeline.vault.identity.relinking import relinked

@@ -14,12 +14,12 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault import load
 from pipeline.vault.mornings.entries import done_words, news_words, standing_words
 from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt
 from pipeline.vault.output import formatting
 from pipeline.vault.paths import Names
-from pipeline.vault.session_card import Card
+from pipeline.vault.session_card import Card, named
+from pipeline.vault.values import batch_of, folded, summarised
 from pipeline.vault.vault_model import Night, nights_from
 
 WIDTH = 72  # characters of a line, as mail readers like it
@@ -64,7 +64,7 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     batches, unread = [], []
     for name in sorted(name for name in store.marks() if name.startswith("batch-")):
         try:
-            batches.append(load.batch_of(name, store.load(name)))
+            batches.append(batch_of(name, store.load(name)))
         except LogError as error:
             unread.append(f"{name}: {error.message}")
     return nights_from(filter(None, batches)), tuple(unread)
@@ -88,11 +88,10 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
 
 def _told(store: EventStore, session: str, query: str, status: str, reason: str) -> Told:
     with suppress(LogError):
-        opened = load.whole(session, (record.data for record in store.load(session)))
-        if opened.state.query:
-            titles = {page.url: page.title for page in opened.state.pages.values()}
-            card = opened.loaded(opened.named(Names())).card
-            return Told(query, status, reason, card, titles)
+        state, events = folded(session, (record.data for record in store.load(session)))
+        if state.query:
+            card = named(summarised(state, events)[0], Names())
+            return Told(query, status, reason, card, {page.url: page.title for page in card.read})
     return Told(query, status, reason, None, {})
 
 

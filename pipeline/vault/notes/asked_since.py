@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
-from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.talk.state import TalkState, Turn, talk_of
-from pipeline.errors import LogError
-from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.stream_mark import TALKS, stream_mark
+from pipeline.domain.talk.state import TalkState, Turn
+from pipeline.text.normalise import one_line
 from pipeline.vault.notes.note_parts import best_link, source_link, topic_of, without_note
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.page_markdown import flat
 from pipeline.vault.vault_model import Asked, SourceNotePlace, VaultModel
 
-_ASKED = "asked about"  # the catalogue's entry for what the last build showed of each session and topic
 _LONGEST = 320  # characters of an answer
 _DEEPER = "researched further"
 
@@ -50,65 +42,40 @@ def _further(model: VaultModel, asked: Asked) -> Link | None:
     return Link(best_link(card).path, _DEEPER) if card else None
 
 
-@dataclass
-class AskedSince:
-    """What a build shows of talks; those that cannot be read are added to ``problems``.
+@dataclass(frozen=True, slots=True)
+class TalkSummary:
+    """What a talk was about, when it began, and what was asked in it."""
 
-    ``relinked``: the links to other notes may have changed since the last build.
-    """
+    id: str
+    scope: str
+    ids: tuple[str, ...]
+    opened_at: str
+    asked: tuple[Asked, ...]
 
-    store: EventStore
-    catalogue: Catalogue
-    problems: list[str]
-    model: VaultModel
-    relinked: bool
 
-    @cached_property
-    def _by_owner(self) -> dict[str, tuple[Asked, ...]]:
-        """What was asked about each session (``session:…``) and topic (``topic:…``), in order of time."""
-        found: dict[str, list[Asked]] = {}
-        for talk in sorted(self._talks(), key=lambda talk: (talk.opened_at, talk.id)):
-            for owner in dict.fromkeys(self._owners(talk)):
-                found.setdefault(owner, []).extend(map(_asked, talk.turns))
-        return {owner: tuple(asked) for owner, asked in sorted(found.items())}
+def talk_summary(talk: TalkState) -> TalkSummary:
+    """Return what notes show of a talk."""
+    return TalkSummary(talk.id, talk.scope, talk.ids, talk.opened_at, tuple(map(_asked, talk.turns)))
 
-    def _talks(self) -> Iterator[TalkState]:
-        """The talks that can be read; the others are among the build's problems."""
-        for name in self.store.ids("talk"):
-            try:
-                yield talk_of(name, decode_all(record.data for record in self.store.load(name)))
-            except LogError as error:
-                self.problems.append(f"what was asked in {name}: {error}; run `research verify` for details")
 
-    def _owners(self, talk: TalkState) -> Iterator[str]:
-        """What a talk is about: its session, its topic, or the session of the newest report on its query."""
-        for name in talk.ids:
-            if talk.scope == "topic":
-                yield f"topic:{topic_of(name)}"
-            elif talk.scope == "session" and name in self.model.by_id:
-                yield f"session:{name}"
-            elif talk.scope == "query" and (cards := [card for card in self.model.of_query.get(name, ()) if card.has_report]):
-                yield f"session:{cards[-1].id}"
+def asked_by_owner(talks: Iterable[TalkSummary], model: VaultModel) -> dict[str, tuple[Asked, ...]]:
+    """Return what was asked about each session (``session:…``) and topic (``topic:…``), in order of time."""
+    found: dict[str, tuple[Asked, ...]] = {}
+    for talk in sorted(talks, key=lambda talk: (talk.opened_at, talk.id)):
+        for owner in dict.fromkeys(_owners(talk, model)):
+            found[owner] = (*found.get(owner, ()), *talk.asked)
+    return found
 
-    def about(self, owner: str) -> tuple[Asked, ...]:
-        """Return what was asked about a session (``session:…``) or a topic (``topic:…``)."""
-        return self._by_owner.get(owner, ())
 
-    @cached_property
-    def changed(self) -> set[str]:
-        """The sessions and topics of which this build shows other questions, answers or links than the last one."""
-        mark = stream_mark(self.store, "talk")
-        if mark == self.catalogue.recall(TALKS) and not self.relinked:
-            return set()
-        self.catalogue.keep(TALKS, mark)
-        before: dict[str, str] = json.loads(self.catalogue.recall(_ASKED) or "{}")
-        now = {owner: self._fingerprint(asked) for owner, asked in self._by_owner.items()}
-        self.catalogue.keep(_ASKED, json.dumps(now))
-        return {owner for owner in now.keys() | before.keys() if now.get(owner) != before.get(owner)}
-
-    def _fingerprint(self, asked: tuple[Asked, ...]) -> str:
-        shown = [(one, link.path if (link := _further(self.model, one)) else "") for one in asked]
-        return digest_of(repr(shown).encode("utf-8", "replace"))[:16]
+def _owners(talk: TalkSummary, model: VaultModel) -> Iterator[str]:
+    """What a talk is about: its session, its topic, or the session of the newest report on its query."""
+    for name in talk.ids:
+        if talk.scope == "topic":
+            yield f"topic:{topic_of(name)}"
+        elif talk.scope == "session" and name in model.by_id:
+            yield f"session:{name}"
+        elif talk.scope == "query" and (cards := [card for card in model.of_query.get(name, ()) if card.has_report]):
+            yield f"session:{cards[-1].id}"
 
 
 def _asked(turn: Turn) -> Asked:

@@ -13,7 +13,7 @@ from pipeline.vault.notes.topic_note import topic_title, topics_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.paths import HOME
-from pipeline.vault.session_card import Brief, Card
+from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import Night, VaultModel
 
 LATEST_REPORTS, LATEST_NIGHTS, MOST_ATTENTION, MOST_TOPICS = 15, 7, 20, 40
@@ -76,9 +76,9 @@ class HomeView:
     total_tokens: int
 
 
-def home_note(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = ()) -> Note:
-    """Return the home note; ``briefs`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
-    view = home_view(model, briefs, imports)
+def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] = ()) -> Note:
+    """Return the home note; ``cards`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
+    view = home_view(model, cards, imports)
     own = {
         "reports": view.total_reports,
         "sessions": view.total_sessions,
@@ -89,24 +89,24 @@ def home_note(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link
     return Note(HOME, "home", properties_of("home", view.title, own), view)
 
 
-def home_view(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = ()) -> HomeView:
+def home_view(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] = ()) -> HomeView:
     """Return the values for ``home.md.j2``."""
     last = model.nights[-1] if model.nights else None
-    open_ = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in model.archived]
+    open_ = [one for one in _latest_of_each_query(cards) if not one.answered and one.query_id not in model.archived]
     not_found = [one for one in open_ if one.status == "not-found"]
     unanswered = [one for one in open_ if one.status != "not-found"]
-    topics = _topics(briefs)
-    entries = _Entries(model, briefs)
+    topics = _topics(cards)
+    entries = _Entries(model, cards)
     fresh = entries.of_night(last) if last else ()
     others, latest = entries.others(fresh), entries.others()
     return HomeView(
         title="Research",
         last_night=night_view(model, last) if last else None,
-        last_night_link=night_link(last) if last else None,
-        nights=tuple(map(night_link, reversed(model.nights[-LATEST_NIGHTS - 1 : -1]))),
-        attention=tuple(_attention(model.by_id[brief.id]) for brief in unanswered[:MOST_ATTENTION]),
+        last_night_link=night_link(last.date) if last else None,
+        nights=tuple(night_link(night.date) for night in reversed(model.nights[-LATEST_NIGHTS - 1 : -1])),
+        attention=tuple(_attention(card) for card in unanswered[:MOST_ATTENTION]),
         more_attention=max(0, len(unanswered) - MOST_ATTENTION),
-        not_found=tuple(_attention(model.by_id[brief.id]) for brief in not_found[:MOST_ATTENTION]),
+        not_found=tuple(_attention(card) for card in not_found[:MOST_ATTENTION]),
         more_not_found=max(0, len(not_found) - MOST_ATTENTION),
         fresh=entries.made(fresh[:MOST_FRESH]),
         more_fresh=max(0, len(fresh) - MOST_FRESH),
@@ -118,67 +118,66 @@ def home_view(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link
         more_topics=max(0, len(topics) - MOST_TOPICS),
         imports=tuple(imports[:LATEST_IMPORTS]),
         more_imports=max(0, len(imports) - LATEST_IMPORTS),
-        total_reports=sum(brief.reported for brief in briefs),
-        total_sessions=len(briefs),
+        total_reports=sum(card.answered for card in cards),
+        total_sessions=len(cards),
         total_sources=len(model.sources),
-        total_facts=sum(brief.facts for brief in briefs),
-        total_seconds=sum(brief.seconds for brief in briefs),
-        total_usd=sum(brief.usd for brief in briefs),
-        total_tokens=sum(brief.tokens for brief in briefs),
+        total_facts=sum(card.facts for card in cards),
+        total_seconds=sum(card.seconds for card in cards),
+        total_usd=sum(card.charged_usd for card in cards),
+        total_tokens=sum(card.tokens for card in cards),
     )
 
 
 class _Entries:
     """The latest report on each question, and how many there were before it."""
 
-    def __init__(self, model: VaultModel, briefs: Sequence[Brief]) -> None:
-        reported = sorted((brief for brief in briefs if brief.reported), key=_reported_at)
+    def __init__(self, model: VaultModel, cards: Sequence[Card]) -> None:
+        reported = sorted((card for card in cards if card.answered), key=_reported_at)
         self._model = model
         self._count = Counter(map(_question, reported))
-        self._latest = {_question(brief): brief for brief in reported}
+        self._latest = {_question(card): card for card in reported}
 
-    def of_night(self, night: Night) -> tuple[Brief, ...]:
+    def of_night(self, night: Night) -> tuple[Card, ...]:
         """The latest reports that a night's sessions wrote, in the night's order."""
-        made = {brief.id: brief for brief in self._latest.values()}
+        made = {card.id: card for card in self._latest.values()}
         ended = dict.fromkeys(entry.session for entry in night.ended)
         return tuple(made[session] for session in ended if session in made)
 
-    def others(self, shown: Sequence[Brief] = ()) -> list[Brief]:
+    def others(self, shown: Sequence[Card] = ()) -> list[Card]:
         """The latest reports on other questions than those shown, newest first."""
-        known = {brief.id for brief in shown}
+        known = {card.id for card in shown}
         return sorted((one for one in self._latest.values() if one.id not in known), key=_reported_at, reverse=True)
 
-    def made(self, briefs: Sequence[Brief]) -> tuple[Entry, ...]:
+    def made(self, cards: Sequence[Card]) -> tuple[Entry, ...]:
         """The entries of these reports."""
-        cards = ((self._model.by_id[brief.id], self._count[_question(brief)] - 1) for brief in briefs)
-        return tuple(entry_of(self._model, card, earlier) for card, earlier in cards)
+        return tuple(entry_of(self._model, card, self._count[_question(card)] - 1) for card in cards)
 
 
-def _question(brief: Brief) -> str:
-    return brief.query_id or brief.id
+def _question(card: Card) -> str:
+    return card.query_id or card.id
 
 
-def _reported_at(brief: Brief) -> tuple[str, str]:
-    return brief.reported_at, brief.id
+def _reported_at(card: Card) -> tuple[str, str]:
+    return card.reported_at, card.id
 
 
-def _topics(briefs: Iterable[Brief]) -> list[TopicRow]:
+def _topics(cards: Iterable[Card]) -> list[TopicRow]:
     """The topics with the most questions first; equal ones by name."""
-    rows = (_topic_row(topic, found) for topic, found in topics_of(briefs).items())
+    rows = (_topic_row(topic, found) for topic, found in topics_of(cards).items())
     return sorted(rows, key=lambda row: (-row.questions, row.topic.path))
 
 
-def _topic_row(topic: str, briefs: Sequence[Brief]) -> TopicRow:
-    return TopicRow(topic_link(topic_title(topic, briefs)), len(set(map(_question, briefs))))
+def _topic_row(topic: str, cards: Sequence[Card]) -> TopicRow:
+    return TopicRow(topic_link(topic_title(topic, cards)), len(set(map(_question, cards))))
 
 
-def _latest_of_each_query(briefs: Iterable[Brief]) -> list[Brief]:
+def _latest_of_each_query(cards: Iterable[Card]) -> list[Card]:
     """The latest session of each query, the one that started last first."""
-    latest: dict[str, Brief] = {}
-    for brief in briefs:
-        key = _question(brief)
+    latest: dict[str, Card] = {}
+    for card in cards:
+        key = _question(card)
         latest.pop(key, None)
-        latest[key] = brief
+        latest[key] = card
     return list(reversed(latest.values()))
 
 

@@ -9,7 +9,7 @@ from pipeline.domain.events import batch_events as n
 from pipeline.text import labels
 from pipeline.text.words import language_code
 from pipeline.vault.mornings.entries import Entry, done_words, entry_of
-from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, session_link
+from pipeline.vault.notes.note_parts import best_link, night_link, night_path, properties_of, session_link
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.vault_model import Batch, Night, VaultModel
@@ -91,7 +91,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "duration_s": round(view.seconds, 3),
     }
     properties = properties_of("night", view.title, own, created=night.batches[0].started_at, language=language)
-    return Note(night.path, "night", properties, view)
+    return Note(night_path(night.date), "night", properties, view)
 
 
 def night_language(night: Night) -> str:
@@ -124,8 +124,8 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         usd=sum(batch.usd for batch in batches),
         unknown_usd=sum(model.unknown[entry.id][0] for entry in night.ended),
         likely_usd=sum(model.unknown[entry.id][1] for entry in night.ended),
-        earlier=night_link(model.nights[place - 1], language) if place else None,
-        later=night_link(model.nights[place + 1], language) if place + 1 < len(model.nights) else None,
+        earlier=night_link(model.nights[place - 1].date, language) if place else None,
+        later=night_link(model.nights[place + 1].date, language) if place + 1 < len(model.nights) else None,
     )
 
 

@@ -22,7 +22,7 @@ from pipeline.vault.output.note import OWN_CLASS, Kind
 from pipeline.vault.output.page_markdown import Passage, flat
 from pipeline.vault.output.prose import prose
 from pipeline.vault.session_card import Card
-from pipeline.vault.vault_model import LoadedSession, Night, SourceNotePlace, VaultModel
+from pipeline.vault.vault_model import LoadedSession, SourceNotePlace, VaultModel
 
 _KINDS_OF_CONTRADICTION = {
     "number": "They give different numbers.",
@@ -179,14 +179,19 @@ def session_language(loaded: LoadedSession) -> str:
     return language_code(state.query, *(fact.quote for fact in state.facts.values()))
 
 
-def night_link(night: Night, language: str = labels.ENGLISH) -> Link:
+def night_link(date: str, language: str = labels.ENGLISH) -> Link:
     """Return the link to a night's note, shown as its day."""
-    return Link(night.path, labels.day(night.date, language))
+    return Link(night_path(date), labels.day(date, language))
+
+
+def night_path(date: str) -> str:
+    """Return the path of a night's note."""
+    return f"nights/{date}"
 
 
 def night_links(model: VaultModel, session: Card, language: str = labels.ENGLISH) -> tuple[Link, ...]:
     """Return the links to the nights that worked on a session."""
-    return tuple(night_link(night, language) for night in model.nights_of.get(session.id, ()))
+    return tuple(night_link(date, language) for date in model.nights_of.get(session.id, ()))
 
 
 def last_night(model: VaultModel, loaded: LoadedSession) -> str:

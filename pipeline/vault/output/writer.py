@@ -17,7 +17,7 @@ from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import Look, Step
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.cache.built_files import BuiltFile, Files
+from pipeline.vault.built_files import BuiltFile, Files
 from pipeline.vault.identity import plain_files
 from pipeline.vault.identity.unite import sides, united
 from pipeline.vault.output import merge_user_text, property_types, signature, user_blocks

@@ -11,9 +11,9 @@ import pytest
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
 from pipeline.text.normalise import slug
-from pipeline.vault.build_stages import Build
-from pipeline.vault.cache.database import FILE
+from pipeline.vault.kept import FILE
 from pipeline.vault.notes import note_parts
+from pipeline.vault.stages import Build
 from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
 from tests.vault.links import leading_nowhere
 

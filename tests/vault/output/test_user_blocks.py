@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.cache.database import FILE
+from pipeline.vault.kept import FILE
 from pipeline.vault.output import merge_user_text, user_blocks
 from pipeline.vault.output.note import Rendered
 from pipeline.vault.output.user_blocks import BlocksMalformed

@@ -18,7 +18,7 @@ from pipeline.errors import LogDamaged, ResearchError
 from pipeline.system.files import connect_sqlite
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.cache.database import FILE
+from pipeline.vault.kept import FILE
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
 
@@ -131,7 +131,7 @@ def test_an_unreadable_catalogue_is_a_lost_one(place: Workplace, content: bytes)
 
 def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace) -> None:
     with sqlite3.connect(place.state / FILE) as base:
-        base.execute("UPDATE wholes SET value = '{}'")
+        base.execute("UPDATE summaries SET value = '{}'")
     before = place.files()
     place.note("sessions/").unlink()
     report = place.build()
@@ -141,7 +141,7 @@ def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace)
 
 
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vault.cache.database.connect_sqlite", partial(connect_sqlite, timeout_s=0.01))
+    monkeypatch.setattr("pipeline.vault.kept.connect_sqlite", partial(connect_sqlite, timeout_s=0.01))
     base = place.vault / "bases" / "reports.base"
     base.unlink()
     other = sqlite3.connect(place.state / FILE, isolation_level=None)

@@ -14,10 +14,9 @@ import pytest
 
 from pipeline.system.folder_fingerprint import Look, Step, look
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.build import layout_id
-from pipeline.vault.cache.built_files import Files
-from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.database import FILE
+from pipeline.vault.built_files import Files
+from pipeline.vault.kept import FILE, Kept
+from pipeline.vault.rendering.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.vault.builders import Failing, Story, Workplace, a_store, afresh, change, changed_templates
 
@@ -31,8 +30,8 @@ def place(tmp_path: Path) -> Workplace:
 
 def _drifted(place: Workplace) -> set[str]:
     """The files that the next build will see not to be as they were left."""
-    with closing(Catalogue(place.state, layout_id())) as catalogue, closing(Tree(place.vault)) as tree:
-        return set(catalogue.files.drift(tree).files)
+    with closing(Kept(place.state, "")) as kept, closing(Tree(place.vault)) as tree:
+        return set(kept.files.drift(tree).files)
 
 
 def _marks(place: Workplace) -> dict[str, str]:
@@ -178,16 +177,10 @@ def test_a_catalogue_of_before_folders_had_marks_is_taken_over_with_all_edits_si
     note = place.note("topics/")
     change(note, "%% begin notes %%\n", "%% begin notes %%\nmine\n")
     place.note("sources/").unlink()
-    assert _drifted(place) == {_path(place, note), *_gone(place)}
     place.build()
     assert "mine" in note.read_text()
     assert _drifted(place) == set()
     assert _marks(place).keys() == before.keys()
-
-
-def _gone(place: Workplace) -> set[str]:
-    with closing(sqlite3.connect(place.state / FILE)) as base:
-        return {path for (path,) in base.execute("SELECT path FROM files") if not (place.vault / path).exists()}
 
 
 def test_the_report_tells_what_was_done_in_the_folders(place: Workplace) -> None:
@@ -220,26 +213,26 @@ def _a_story(store: MemoryStore, number: int) -> Story:
 
 
 def _cost(tmp_path: Path, sessions: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[str]]:
-    """How many cards one session more has decoded, and the folders whose files are compared, in a vault of so many."""
+    """How many notes one session more has rendered, and the folders whose files are compared, in a vault of so many."""
     place = Workplace(tmp_path / str(sessions), MemoryStore())
     for number in range(sessions):
         _a_story(place.store, number)
     place.build()
-    cards: list[str] = []
+    rendered: list[str] = []
     compared: list[str] = []
-    card, looks_in = Catalogue.card, Files.looks_in
-    monkeypatch.setattr(Catalogue, "card", lambda catalogue, name: cards.append(name) or card(catalogue, name))  # type: ignore[func-returns-value]
+    render, looks_in = Renderer.render, Files.looks_in
+    monkeypatch.setattr(Renderer, "render", lambda self, note: rendered.append(note.path) or render(self, note))  # type: ignore[func-returns-value]
     monkeypatch.setattr(Files, "looks_in", lambda files, folder: compared.append(folder) or looks_in(files, folder))  # type: ignore[func-returns-value]
     _a_story(place.store, 99)
     place.build()
     monkeypatch.undo()
-    return len(cards), compared
+    return len(rendered), compared
 
 
 def test_one_session_more_costs_no_more_beside_many_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = (_cost(tmp_path, sessions, monkeypatch) for sessions in (16, 24))
     assert few == many
-    assert many[0] < 24
+    assert many[0] < 12
     assert many[1] == []
 
 

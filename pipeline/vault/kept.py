@@ -1,0 +1,233 @@
+"""``Kept``: a small SQLite file beside the log with what the last build derived. It can be deleted at any time.
+
+It has the summary value of each stream under the stream's mark, the digest of what each owner's notes were made from, and for
+each file of the vault its owner, size, time and digest. Another version of the program discards all that was derived; only the
+tables of files and notes are kept, because they show what a person removed. If the file is damaged, a build renders everything
+again and recognises its notes by their properties.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.errors import SystemRefused
+from pipeline.system.files import connect_sqlite
+from pipeline.vault.built_files import Files
+
+FILE = "projection.sqlite"
+FILES_FORMAT = 1  # of the tables that survive all other changes of the program
+# The entry for the fingerprint of the log, the templates and the program with which the last build finished; "" if work was left.
+SETTLED = "settled"
+# The entry for the marks of the streams of decisions about notes.
+DECISIONS = "decisions"
+_LASTING = ("files", "folders", "notes")
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS readings (url TEXT, session TEXT, value BLOB NOT NULL, PRIMARY KEY (url, session))",
+    "CREATE INDEX IF NOT EXISTS readings_by_session ON readings (session)",
+    "CREATE TABLE IF NOT EXISTS made (owner TEXT PRIMARY KEY, own TEXT NOT NULL, seen TEXT NOT NULL, versions TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
+    " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner)",
+    "CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, canonical TEXT NOT NULL, path TEXT NOT NULL, owner TEXT NOT NULL,"
+    " kind TEXT NOT NULL) WITHOUT ROWID",
+)
+
+
+class KnownNote(NamedTuple):
+    """A note as the last build left it: its id, the path that the log gives it, the path where it is ("" if it is hidden)."""
+
+    id: str
+    canonical: str
+    path: str
+    owner: str
+    kind: str
+
+
+class Made(NamedTuple):
+    """What an owner's notes were made from: a digest of its own value, of what they show of others, and each kind's template."""
+
+    own: str
+    seen: str
+    versions: str
+
+
+class Kept:
+    """The open file. One build at a time; ``commit`` stores the changes. ``in_memory``: no change is ever stored.
+
+    ``layout`` identifies the program that derived the tables.
+
+    Raises:
+        SystemRefused: the file cannot be used, or another build has it.
+    """
+
+    def __init__(self, folder: Path, layout: str, *, in_memory: bool = False) -> None:
+        self._layout = layout
+        self._base = _copy_in_memory(folder) if in_memory else _opened(folder)
+        self.files = Files(self._base)
+        self._kept: dict[str, str] = {}
+        self._base.execute("BEGIN IMMEDIATE")
+        with suppress(sqlite3.OperationalError):  # before the first build there is no table
+            self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
+
+    @property
+    def is_current(self) -> bool:
+        """Tell whether the derived tables were written under this layout."""
+        return self._kept.get("layout") == self._layout
+
+    def forget_derived(self) -> None:
+        """Empty all tables derived from the log, those of earlier versions too; the tables of files and notes are kept."""
+        (known,) = self._base.execute("PRAGMA user_version").fetchone()
+        tables = [name for (name,) in self._base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            if known != FILES_FORMAT or table not in _LASTING:
+                self._base.execute(f'DROP TABLE "{table}"')
+        self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
+        for statement in _TABLES:
+            self._base.execute(statement)
+        self.files.compare_all()
+        self._kept = {}
+        self.keep("layout", self._layout)
+
+    def close(self) -> None:
+        """Close the file; changes that were not committed are lost."""
+        self._base.rollback()
+        self._base.close()
+
+    def commit(self) -> None:
+        """Store the changes."""
+        if self._base.in_transaction:
+            self._base.commit()
+
+    def recall(self, name: str) -> str:
+        """Return the text kept under a name, or ""."""
+        return self._kept.get(name, "")
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a short text under a name."""
+        if self._kept.get(name) != value:
+            self._kept[name] = value
+            self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
+
+    def summaries(self) -> dict[str, tuple[str, bytes]]:
+        """Return mark and summary of each stream by its id."""
+        return {stream: (mark, value) for stream, mark, value in self._base.execute("SELECT * FROM summaries")}
+
+    def put_summary(self, stream: str, mark: str, value: bytes, readings: Mapping[str, bytes]) -> None:
+        """Store a stream's summary, and what a session took from each source by its address."""
+        self.drop_summaries([stream])
+        self._base.execute("INSERT INTO summaries VALUES (?, ?, ?)", (stream, mark, value))
+        rows = ((url, stream, reading) for url, reading in readings.items())
+        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?)", rows)
+
+    def drop_summaries(self, streams: Iterable[str]) -> None:
+        """Delete streams, with their readings."""
+        for stream in streams:
+            self._base.execute("DELETE FROM summaries WHERE stream = ?", (stream,))
+            self._base.execute("DELETE FROM readings WHERE session = ?", (stream,))
+
+    def readings(self, url: str) -> tuple[bytes, ...]:
+        """Return the stored values of a source's readings, unordered."""
+        return tuple(value for (value,) in self._base.execute("SELECT value FROM readings WHERE url = ?", (url,)))
+
+    def made(self) -> dict[str, Made]:
+        """Return what each owner's notes were made from, by owner."""
+        return {owner: Made(*rest) for owner, *rest in self._base.execute("SELECT * FROM made")}
+
+    def put_made(self, made: Mapping[str, Made | None]) -> None:
+        """Store what owners' notes were made from; None: the owner is gone."""
+        self._base.executemany("DELETE FROM made WHERE owner = ?", ((owner,) for owner, one in made.items() if one is None))
+        rows = ((owner, *one) for owner, one in made.items() if one)
+        self._base.executemany("INSERT OR REPLACE INTO made VALUES (?, ?, ?, ?)", rows)
+
+    def notes(self) -> dict[str, KnownNote]:
+        """Return all notes by id."""
+        rows = self._base.execute("SELECT * FROM notes ORDER BY id")
+        return {note.id: note for note in map(partial(tuple.__new__, KnownNote), rows)}  # half the time of `_make`
+
+    def put_notes(self, notes: Iterable[KnownNote]) -> None:
+        """Store notes as a build left them."""
+        self._base.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?)", notes)
+
+    def drop_notes(self, ids: Iterable[str]) -> None:
+        """Delete notes that are no longer generated."""
+        self._base.executemany("DELETE FROM notes WHERE id = ?", ((name,) for name in ids))
+
+
+def _opened(folder: Path) -> sqlite3.Connection:
+    path = folder / FILE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        base = connect_sqlite(path)
+        base.execute("PRAGMA cache_size = -20000")
+        base.execute("PRAGMA schema_version").fetchone()
+    except (sqlite3.OperationalError, OSError) as error:
+        raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
+    return base
+
+
+def _copy_in_memory(folder: Path) -> sqlite3.Connection:
+    """A copy of the file in memory; an empty database if there is none or it is damaged."""
+    base = connect_sqlite(None)
+    if not (folder / FILE).is_file():
+        return base
+    try:
+        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
+            stored.backup(base)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return connect_sqlite(None)
+    return base
+
+
+def remove_damaged(folder: Path) -> None:
+    """Remove a damaged file.
+
+    Raises:
+        SystemRefused: it cannot be removed.
+    """
+    try:
+        (folder / FILE).unlink(missing_ok=True)
+    except OSError as error:
+        raise SystemRefused(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+
+
+def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple[str, ...]]:
+    """Return what the file in ``folder`` answers; nothing if no vault was built or the file cannot be read."""
+    try:
+        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
+            return stored.execute(select, tuple(values)).fetchall()
+    except sqlite3.Error:
+        return []
+
+
+def notes_in(folder: Path) -> list[KnownNote]:
+    """Return the notes of a vault as the last build left them, sorted by id."""
+    return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
+
+
+def report_paths(folder: Path) -> dict[str, str]:
+    """Return the paths of the vault's reports by session id."""
+    select = "SELECT substr(owner, 9), path FROM files WHERE kind = 'report' AND owner LIKE 'session:%'"
+    return {row[0]: row[1] for row in rows_in(folder, select)}
+
+
+def source_paths(folder: Path, urls: Iterable[str]) -> dict[str, str]:
+    """Return the paths of the notes of these sources, without suffix, by address."""
+    found = {url: rows_in(folder, "SELECT path FROM files WHERE owner = ?", [f"source:{url}"]) for url in urls}
+    return {url: rows[0][0].removesuffix(".md") for url, rows in found.items() if rows}
+
+
+def stored_readings(folder: Path, session: str = "") -> list[bytes]:
+    """Return the value of every reading of the sources that a session read (of all sources without one), sorted by address."""
+    which = "WHERE url IN (SELECT url FROM readings WHERE session = ?)" if session else ""
+    select = f"SELECT value FROM readings {which} ORDER BY url, session"  # noqa: S608 - both parts are ours
+    return [value for (value,) in rows_in(folder, select, [session] if session else [])]  # type: ignore[misc]
