@@ -145,7 +145,10 @@ def main() -> None:
         losses: list[float] = []
         for title, folder, content in chosen:
             found = sorted(
-                path for path in Path(folder).rglob("*.htm*") if path.is_file() and not INDEXES.search(str(path).lower())
+                path
+                for root in (Path("/"), Path(options.root))
+                for path in (root / folder.lstrip("/")).rglob("*.htm*")
+                if path.is_file() and not INDEXES.search(path.relative_to(root).as_posix().lower())
             )
             if not found:
                 continue

@@ -1,31 +1,42 @@
-"""Bytes → text, for files and web pages alike: by byte order mark, declaration, or what the bytes look like.
+"""Bytes → text, for files and web pages alike: by byte order mark, as UTF-8, as declared, or by what the bytes look like.
 
 The text is composed (NFC). What no charset makes plausible is refused rather than stored as other text.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
-from collections import Counter
-from itertools import pairwise
 
 from pipeline.errors import ReadFailed
 
-# Charset names of servers → Python's codecs. The list is closed, because Python also knows "utf-7", "unicode_escape" and "zlib".
-_CHARSETS = {
-    "utf-8": "utf-8", "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8",
-    "utf-16": "utf-16", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be",
-    "us-ascii": "cp1252", "ascii": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "iso-8859-1": "cp1252",
-    "iso8859-1": "cp1252", "iso-8859-9": "cp1254", "iso-8859-11": "cp874", "tis-620": "cp874", "windows-874": "cp874",
-    **{f"iso-8859-{n}": f"iso-8859-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
-    **{f"windows-125{n}": f"cp125{n}" for n in range(9)},
-    **{f"cp125{n}": f"cp125{n}" for n in range(9)},
-    "koi8-r": "koi8-r", "koi8-u": "koi8-u", "macintosh": "mac-roman",
-    "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "windows-31j": "cp932", "euc-jp": "euc-jp",
-    "iso-2022-jp": "iso-2022-jp", "euc-kr": "cp949", "ks_c_5601-1987": "cp949",
-    "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5hkscs",
+# What is tried if nothing usable is declared, by charset-normalizer's names: the charsets that documents are found in.
+_TRIED = [
+    "iso2022_jp", "euc_jp", "cp932", "cp949", "gb18030", "big5hkscs", "cp1251", "koi8_r", "cp866", "cp1253", "cp1255", "cp1256",
+    "cp874", "cp1250", "iso8859_2", "cp1252", "cp1254", "cp1257", "utf_16_le", "utf_16_be",
+]  # fmt: skip
+# Declared charsets that browsers read as a larger one, by Python's names; and the beginnings of the names that are followed. The
+# list is closed, because Python also knows "utf-7", "unicode_escape" and "zlib".
+_LARGER = {
+    "iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949",
 }  # fmt: skip
+_FOLLOWED = (
+    "iso8859-",
+    "iso2022_jp",
+    "cp125",
+    "cp866",
+    "cp874",
+    "cp932",
+    "cp949",
+    "koi8-",
+    "mac-roman",
+    "euc_jp",
+    "utf-8",
+    "gb18030",
+    "big5hkscs",
+)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 # Where HTML, XML, and comments of other files declare a charset; it must be found before the bytes can be parsed.
 _DECLARED = re.compile(
@@ -34,37 +45,14 @@ _DECLARED = re.compile(
 )
 # Markup is taken out of the sample that is judged, because its ASCII would outweigh the few signs that tell charsets apart.
 _TAGS = re.compile(rb"<(script|style)\b.{0,3000}?</\1|<[^<>]{0,2000}>", re.IGNORECASE | re.DOTALL)
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_NOT_ASCII = re.compile(rb"[\x80-\xff\x1b]")  # the escape sign opens the other alphabets of ISO-2022
 _ODD = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # signs that text has none of, but for damage
+# A sign where a Latin charset has letters, inside a word: what charset-normalizer does not mind.
+_INSIDE_WORD = re.compile(r"(?<=[^\W\d_])[\x80-\xa9\xab-\xac\xae-\xb6\xb8-\xb9\xbb-\xbf×÷](?=[^\W\d_])")
 _START, _SAMPLE = 4_096, 60_000
+_FEW = 20  # bytes beyond ASCII, which tell no charset
 _LOSSY = 0.02  # of the signs beyond ASCII, so many may be damaged
-# What is tried if nothing usable is declared: charsets of two bytes a sign, which refuse most other bytes; then of one byte.
-_WIDE = ("iso-2022-jp", "euc-jp", "cp932", "cp949", "gb18030", "big5hkscs")
-_CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso-8859-5")
-_OTHERS = ("cp1253", "cp1255", "cp1256", "cp874")
-# The letters beyond ASCII by language, and the charsets that are used for it. They tell Latin charsets apart.
-_EASTERN = ("cp1250", "iso-8859-2")
-_ALPHABETS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    *((letters, ("cp1252",)) for letters in (
-        "äöüß", "àâçéèêëîïôùûüœæ", "áéíñóúü", "àèéìòù", "áâãàçéêíóôõúü", "åäöæøé", "áéëïóöü", "áðéíóúýþæö",
-    )),
-    *((letters, _EASTERN) for letters in (
-        "ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţșț", "čćđšž",
-    )),
-    ("çğıöşüâ", ("cp1254",)), ("ąčęėįšųūž", ("cp1257",)), ("āčēģīķļņšūž", ("cp1257",)), ("äöõüšž", ("cp1257",)),
-)  # fmt: skip
-_LEAST_KNOWN = 0.9
-_PUNCTUATION = frozenset("“”„‘’‚–—…«»‹›•·§©®°€£№\xa0\xad")
-# The commonest letters of languages with another script; text that was decoded wrongly has few of them.
-_COMMON = {
-    "cyrillic": "оеаинтсрвлкмдпу", "greek": "αοιετνσυρηπκμλςί", "hebrew": "יוהלאתרמבש", "arabic": "الينموتربة",
-    "thai": "านรอกเงมยล่วด",
-    "hangul": "이다는의에을를고가하은로지기사도어리자인",
-    "han": "的一是不了在人有我他这中大来上国个到说们时年和地出会于以成生可下也子自这为学水月日",
-    "kanji": "のにはをたがでてとしれさあるいなもらかりことよ",
-    "traditional": "的一是不了在人有我他這中大來上國個到說們時年和地出會於以成生可下也子自為學水月日",
-}  # fmt: skip
-_FEW = 20
+_REFUSED = "it is binary, or in a charset that it does not declare and that cannot be recognised"
 
 
 def decoded(data: bytes, content_type: str = "") -> str:
@@ -78,9 +66,8 @@ def decoded(data: bytes, content_type: str = "") -> str:
     """
     text = _decoded(data, content_type)
     start = text[:_START]
-    odd = len(_ODD.findall(start))
-    if odd > 1 + len(start) // 20:
-        raise ReadFailed("it is binary, or in a charset that it does not declare and that cannot be recognised")
+    if len(_ODD.findall(start)) > 1 + len(start) // 20:
+        raise ReadFailed(_REFUSED)
     return unicodedata.normalize("NFC", text)
 
 
@@ -99,147 +86,86 @@ def _decoded(data: bytes, content_type: str) -> str:
             return data[len(mark) :].decode(codec, "replace")
     if wide := _utf_16(data[:_START]):
         return data.decode(wide, "replace")
-    codec = _codec_in(content_type) or _codec_in(data[:_START].decode("latin-1"))
-    if b"\x1b" not in data[:_SAMPLE] or codec == "utf-8":
+    declared = _codec_in(content_type) or _codec_in(data[:_START].decode("latin-1"))
+    if b"\x1b" not in data[:_SAMPLE] or declared == "utf-8":
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            text = data.decode("utf-8", "replace")
-            if text.count("\ufffd") <= _LOSSY * sum(sign > "\x7f" for sign in text):
-                return text
-    sample = _sample(data)
-    if codec and not codec.startswith("utf") and _gives_text(sample, codec):
-        return data.decode(codec, "replace")
-    return data.decode(_sniffed(sample), "replace")
+            if mixed := _mostly_utf_8(data):
+                return mixed
+    return data.decode(_fitting(data, declared), "replace")
 
 
 def _utf_16(start: bytes) -> str:
-    """Return the codec of UTF-16 without a mark: every other byte is zero, or the high half of few blocks of signs."""
+    """Return the codec of UTF-16 without a mark: every other byte is zero, at least where lines end."""
     start = start[: len(start) // 2 * 2]
-    if len(start) < 4 or (start.count(0) < 2 and not _is_wide_text(start)):
+    if len(start) < 4 or (start.count(0) < 2 and b"\n\0" not in start and b"\0\n" not in start):
         return ""
     even, odd = start[::2].count(0), start[1::2].count(0)
-    if odd != even and min(odd, even) <= len(start) // 100:
-        codec = "utf-16-le" if odd > even else "utf-16-be"
-        text = start.decode(codec, "replace")
-        if text.count("\ufffd") <= 1 and sum(sign.isalnum() or sign.isspace() for sign in text) > 0.6 * len(text):
-            return codec
-    return ""
+    codec = "utf-16-le" if odd > even else "utf-16-be"
+    text = start.decode(codec, "replace")
+    is_text = text.count("\ufffd") <= 1 and sum(sign.isalnum() or sign.isspace() for sign in text) > 0.6 * len(text)
+    return codec if odd != even and min(odd, even) <= len(start) // 100 and is_text else ""
 
 
-def _is_wide_text(start: bytes) -> bool:
-    return b"\n\0" in start or b"\0\n" in start
-
-
-def _gives_text(sample: bytes, codec: str) -> bool:
-    """Return whether what ``sample`` gives by the declared ``codec`` is plausible."""
-    text = sample.decode(codec, "replace")
+def _mostly_utf_8(data: bytes) -> str:
+    """Return text in UTF-8 with some damage, or with lines that somebody added in another charset; "" if it is no UTF-8."""
+    text = data.decode("utf-8", "replace")
     beyond = sum(sign > "\x7f" for sign in text)
-    if text.count("\ufffd") > _LOSSY * beyond + 1 or is_mojibake(text):
-        return False
-    controls = sum("\x80" <= sign < "\xa0" for sign in text)
-    return controls <= _LOSSY * beyond and (beyond < _FEW or codec in ("cp1252",) or _plausibility(text) > 0.7)
+    if text.count("\ufffd") <= _LOSSY * beyond:
+        return text
+    lines = text.split("\n")
+    damaged = [at for at, line in enumerate(lines) if "\ufffd" in line]
+    sound = sum(not line.isascii() and "\ufffd" not in line for line in lines)
+    if len(damaged) > sound:
+        return ""
+    raw = data.split(b"\n")
+    for at in damaged:
+        lines[at] = raw[at].decode("cp1252", "replace")
+    return "\n".join(lines)
 
 
-def _sniffed(sample: bytes) -> str:
-    """Return the codec that fits best.
+def _fitting(data: bytes, declared: str) -> str:
+    """Return the codec that fits best, the ``declared`` one if it fits about as well.
 
     Raises:
         ReadFailed: none does.
     """
-    scored: list[tuple[float, str]] = []
-    for codec in (*_WIDE, *_CYRILLIC, *_OTHERS):
-        text = sample.decode(codec, "replace")
-        beyond = [sign for sign in text if sign > "\x7f"]
-        if text.count("\ufffd") <= _LOSSY * len(beyond) and "\x80" not in text:
-            foreign = codec in ("gb18030", "big5hkscs", "cp949") and any("\u3041" <= sign <= "\u3096" for sign in text)
-            scored.append((_plausibility(text) * (0.8 if foreign else 1.05 if codec in _WIDE else 1.0), codec))
-    latin, codec = _latin(sample)
-    scored.append((latin, codec))
-    best, codec = max(scored, key=lambda one: one[0])
-    if best >= 0.75 or (best > 0 and len(_NOT_ASCII.findall(sample)) < _FEW):
-        return codec
-    from charset_normalizer import from_bytes
-
-    found = from_bytes(
-        sample, cp_isolation=sorted(set(_CHARSETS.values()) - {"utf-8", "utf-16"}), preemptive_behaviour=False
-    ).best()
-    if found is not None and _plausibility(str(found)) >= 0.75:
-        return found.encoding
-    if len(_NOT_ASCII.findall(sample)) < _FEW:
-        return "cp1252"
-    raise ReadFailed("it is binary, or in a charset that it does not declare and that cannot be recognised")
-
-
-def _plausibility(text: str) -> float:
-    """Return how much the signs beyond ASCII look like text, 0 to 1: letters of one script, the common ones among them."""
-    signs = [sign for sign in text if sign > "\x7f" and sign not in _PUNCTUATION]
-    if not signs:
-        return 0.0
-    scripts = Counter(map(_script, signs))
-    script, most = scripts.most_common(1)[0]
-    if script in ("", "latin"):
-        return max(_known(text, letters) for letters, _ in _ALPHABETS) * 0.9 if script else 0.0
-    if script in ("han", "kana"):  # Japanese writes with both, and Chinese without kana
-        most = scripts["han"] + scripts["kana"] + scripts["cjk"]
-        common = "kanji" if scripts["kana"] > 0.1 * len(signs) else "han"
-        often = max(_often(signs, common), _often(signs, "traditional") if common == "han" else 0.0)
-    else:
-        often = _often(signs, script)
-    usual = {"han": 0.12, "kana": 0.25, "hangul": 0.15}.get(script, 0.7)
-    shouted = usual == 0.7 and 2 * sum(sign.isupper() for sign in signs) > len(signs)
-    odd = 0  # a capital after a small letter, two alphabets in one word
-    for a, b in pairwise(text):
-        odd += (a.islower() and b.isupper()) or (usual == 0.7 and a.isalpha() and b.isalpha() and (a < "\x80") != (b < "\x80"))
-    return max(0.0, most / len(signs) * min(1.0, often / usual) * (0.5 if shouted else 1.0) - odd / len(signs))
-
-
-def _often(signs: list[str], script: str) -> float:
-    common = _COMMON.get(script, "")
-    return sum(sign.lower() in common for sign in signs) / len(signs)
-
-
-def _script(sign: str) -> str:
-    name = unicodedata.name(sign, "").split()
-    if not name:
-        return ""
-    known = {
-        "CJK": "han",
-        "HIRAGANA": "kana",
-        "KATAKANA": "kana",
-        "IDEOGRAPHIC": "cjk",
-        "FULLWIDTH": "cjk",
-        "LEFT": "cjk",
-        "RIGHT": "cjk",
-    }
-    return known.get(name[0], name[0].lower() if sign.isalpha() or name[0] == "THAI" else "")
-
-
-def _latin(sample: bytes) -> tuple[float, str]:
-    """Return by which Latin codec most signs are letters of one language, and their share."""
-    share, _, codec = max(
-        (_known(sample.decode(codec, "replace"), letters), -place, codec)
-        for place, (letters, codecs) in enumerate(_ALPHABETS)
-        for codec in codecs
-    )
-    return (share if share >= _LEAST_KNOWN else 0.0), codec
-
-
-def _known(text: str, letters: str) -> float:
-    beyond = [sign for sign in text.lower() if sign > "\x7f" and sign not in _PUNCTUATION]
-    return sum(sign in letters for sign in beyond) / len(beyond) if beyond else 1.0
-
-
-def _sample(data: bytes) -> bytes:
-    """Return the part of ``data`` that is judged, without markup, from shortly before its first sign beyond ASCII."""
     plain = _TAGS.sub(b" ", data[: 3 * _SAMPLE])
     first = _NOT_ASCII.search(plain)
     start = max(0, first.start() - 100) if first else 0
-    return plain[start : start + _SAMPLE]
+    sample = plain[start : start + _SAMPLE]
+    beyond = len(_NOT_ASCII.findall(sample))
+    if beyond < _FEW and declared not in ("", "utf-8") and "\ufffd" not in sample.decode(declared, "replace"):
+        return declared
+    from charset_normalizer import from_bytes
+
+    names = {name: codecs.lookup(name).name for name in _TRIED} | ({declared.replace("-", "_"): declared} if declared else {})
+    tried = [name for name in names if name != "utf_8"]
+    found = list(from_bytes(sample, cp_isolation=tried, preemptive_behaviour=False, threshold=0.3))
+    if not found and beyond >= _FEW:
+        raise ReadFailed(_REFUSED)
+    best = max(
+        found,
+        key=lambda one: (
+            -one.chaos, -len(_INSIDE_WORD.findall(str(one))), beyond < 4 and one.encoding == "cp1252", one.coherence
+        ),
+        default=None,
+    )  # fmt: skip
+    for match in found:
+        as_good = best is not None and match.chaos <= best.chaos + 0.02 and match.coherence > best.coherence - 0.1
+        if as_good and names.get(match.encoding) == declared:
+            return declared
+    return best.encoding if best is not None else "cp1252"
 
 
 def _codec_in(source: str) -> str:
+    """Return the codec that ``source`` declares, "" if it declares none that is followed."""
     found = _DECLARED.search(source)
-    codec = _CHARSETS.get(found[1].lower(), "") if found else ""
+    try:
+        name = codecs.lookup(found[1].lower()).name if found else ""
+    except (LookupError, ValueError):
+        return ""
+    codec = codecs.lookup(_LARGER.get(name, name)).name if name else ""
     # A declaration that can be read as ASCII is not in UTF-16.
-    return "utf-8" if codec.startswith("utf-16") else codec
+    return "utf-8" if codec.startswith("utf-16") else codec if codec.startswith(_FOLLOWED) else ""

@@ -12,57 +12,62 @@ from typing import Literal, NamedTuple
 from pipeline.documents.manuals import is_manual
 from pipeline.errors import ReadFailed
 
-Format = Literal["markdown", "html", "text", "rst", "pdf", "manual", "unnamed"]
+Format = Literal["markdown", "html", "text", "pdf", "manual", "unnamed"]
 
 _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html",
-    ".txt": "text", ".text": "text", ".rst": "rst", ".pdf": "pdf",
+    ".txt": "text", ".text": "text", ".rst": "text", ".pdf": "pdf",
 }  # fmt: skip
-_SECTION = re.compile(r"\.[1-9](?:[a-zA-Z][a-zA-Z0-9+]{0,9})?\Z")
+_BINARY = {
+    b"\x89PNG": "an image", b"GIF8": "an image", b"\xff\xd8\xff": "an image", b"RIFF": "a picture or recording",
+    b"PK\x03\x04": "an archive or an office document", b"\x1f\x8b": "compressed", b"BZh": "compressed",
+    b"\xfd7zXZ": "compressed", b"7z\xbc\xaf": "compressed", b"\xd0\xcf\x11\xe0": "an office document",
+    b"\x7fELF": "a program", b"MZ\x90": "a program", b"OggS": "a recording", b"ID3": "a recording",
+    b"\x00\x00\x01\x00": "an image", b"wOF": "a font", b"{\\rtf": "a word processing document", b"%!PS": "PostScript",
+}  # fmt: skip
 # Well-known names of documents without a suffix of their own: README.Debian, coreutils-NEWS, changelog.
-_WELL_KNOWN_NAMES = (
-    "readme news copyright changelog changes install license licence todo authors copying thanks history contributing faq "
-    "credits hacking maintainers notice bugs releases"
+_WELL_KNOWN = re.compile(
+    r"(?:(.*)[-_.])?((?:readme|news|copyright|changelog|changes|install|license|licence|todo|authors|copying|thanks|history"
+    r"|contributing|faq|credits|hacking|maintainers|notice|bugs|releases)(?:\.[\w.+-]*)?)\Z",
+    re.IGNORECASE,
 )
-_WELL_KNOWN = re.compile(rf"(?:(.*)[-_.])?({'|'.join(_WELL_KNOWN_NAMES.split())})(?:\.[\w.+-]*)?\Z", re.IGNORECASE)
 # A file without a suffix that tells, and a page whose server does not say what it is, are known by how they begin.
 _HTML = re.compile(
     r"\s*(?:<!--.{0,2000}?-->\s*|<\?xml[^>]{0,200}>\s*)*"
     r"<(?:!doctype\s+html|html|head|body|script|iframe|h[1-6]|div|font|table|a|style|title|b|br|p|meta|link|main|article)[\s>/]",
     re.IGNORECASE | re.DOTALL,
 )
-_MARKDOWN_TITLE = re.compile(r"\s*#{1,2} \S[^\n]*\n(?:\s*\n|\Z)")
-_MARKDOWN_SIGNS = (
-    re.compile(r"^\n?#{2,4} \w[^\n]*\n\n", re.MULTILINE),
-    re.compile(r"^```", re.MULTILINE),
-    re.compile(r"\[[^\[\]\n]{1,80}\]\(https?://"),
-)
+_MARKDOWN = re.compile(r"^#{1,4} \w[^\n]*\n\s*\n|^```|\[[^\[\]\n]{1,80}\]\(https?://", re.MULTILINE)
 _START = 8_000
 MAX_BYTES = 10_000_000
 MAX_PDF_BYTES = 30_000_000
 
 
 class Kind(NamedTuple):
-    """A file's type: ``format`` of its content, unpacked if ``packed`` (.gz); ``stem`` is the name without suffixes."""
+    """A file's type: ``format`` of its content, unpacked if ``packed`` (.gz); ``title`` is for a document without one."""
 
     format: Format
     packed: bool
-    stem: str
+    title: str
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Return the type by the file's name, or None if it is not the name of a document."""
-    name = path.name
-    packed = name.lower().endswith(".gz")
-    inner = Path(name[:-3] if packed else name)
-    suffix = inner.suffix
-    if by_suffix := _SUFFIXES.get(suffix.lower()):
-        return Kind(by_suffix, packed, inner.stem)
-    if _SECTION.match(suffix):
+    """Return the type by the file's name, or None if it is not the name of a document.
+
+    Its title is the name without suffixes, or with what it is about: ``coreutils NEWS`` for ``coreutils/NEWS.gz``.
+    """
+    packed = path.name.lower().endswith(".gz")
+    inner = Path(path.name[:-3] if packed else path.name)
+    suffix, form = inner.suffix.lower(), _SUFFIXES.get(inner.suffix.lower())
+    if known := _WELL_KNOWN.match(inner.name):
+        return Kind(
+            form or "unnamed", packed, f"{known[1] or path.parent.name} {Path(known[2]).stem if form else known[2]}".strip()
+        )
+    if form:
+        return Kind(form, packed, inner.stem)
+    if suffix[1:2] in set("123456789") and suffix[2:3] not in set("0123456789") and len(suffix) < 12:  # "ls.1", "open.3posix"
         return Kind("manual", packed, inner.stem)
-    if not suffix or _WELL_KNOWN.match(inner.name):
-        return Kind("unnamed", packed, inner.name)
-    return None
+    return Kind("unnamed", packed, inner.name) if not suffix else None
 
 
 def format_of(named: Format, text: str, content_type: str = "", url: str = "") -> Format:
@@ -87,9 +92,8 @@ def format_of(named: Format, text: str, content_type: str = "", url: str = "") -
         return "html"
     if declared == "text/markdown" or url.partition("?")[0].lower().endswith((".md", ".markdown")):
         return "markdown"
-    signs = sum(bool(sign.search(start)) for sign in _MARKDOWN_SIGNS) if not url else 0
-    is_markdown = signs > 1 or (signs and _MARKDOWN_TITLE.match(start))
-    return "markdown" if is_markdown and not start.startswith("#!") else "text"
+    is_markdown = not url and not start.startswith("#!") and len(set(_MARKDOWN.findall(start))) > 1
+    return "markdown" if is_markdown else "text"
 
 
 def size_limit(kind: Kind) -> int:
@@ -110,14 +114,15 @@ def refuse_by_name_and_size(path: Path, size: int) -> None:
         raise ReadFailed(f"its {size / 1e6:,.0f} MB exceed the limit of {size_limit(kind) / 1e6:,.0f} MB")
 
 
-def default_title(path: Path, kind: Kind) -> str:
-    """Return the title for a document without one: ``coreutils NEWS`` for ``coreutils/NEWS.gz``, else the file's stem."""
-    well_known = _WELL_KNOWN.match(path.name[:-3] if kind.packed else path.name)
-    if not well_known:
-        return kind.stem
-    about = well_known[1] or path.parent.name
-    word = path.name[well_known.start(2) :].removesuffix(".gz")
-    return f"{about} {re.sub(r'[.](?:md|markdown|html?|txt|rst)$', '', word)}".strip()
+def refuse_binary(data: bytes) -> None:
+    """Check that bytes do not begin as those of a kind that is no text.
+
+    Raises:
+        ReadFailed: they do.
+    """
+    for magic, name in _BINARY.items():
+        if data.startswith(magic):
+            raise ReadFailed(f"it is {name}, not a page of text")
 
 
 def unpack(data: bytes, limit: int) -> bytes:

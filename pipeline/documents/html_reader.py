@@ -114,7 +114,8 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Docume
     page = PageText()
     _write(page, blocks)
     if page.empty:
-        raise ReadFailed("it holds no text other than navigation" if walker.blocks else "it holds no text")
+        empty = "it is an empty shell that JavaScript would fill" if tree.css_first("script") is not None else "it holds no text"
+        raise ReadFailed("it holds no text other than navigation" if walker.blocks else empty)
     stored = sum(block.words for block in blocks)
     dropped += walker.dropped
     meta = _meta(tree)

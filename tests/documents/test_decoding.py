@@ -98,6 +98,11 @@ def test_some_damage_does_not_make_utf_8_another_charset() -> None:
     assert decoded(("Größe " * 200).encode() + b"\xff", "").startswith("Größe Größe")
 
 
+def test_a_line_that_somebody_added_in_another_charset_does_not_spoil_the_others() -> None:
+    lines = "Größe der Kähne\nŁódź, żółw, čáp\n".encode() + "Zufluß vom Süden\n".encode("latin-1") + "naïve\n".encode()
+    assert decoded(lines) == "Größe der Kähne\nŁódź, żółw, čáp\nZufluß vom Süden\nnaïve\n"
+
+
 @given(st.binary(max_size=400))
 def test_any_bytes_are_text_or_refused(data: bytes) -> None:
     with suppress(ReadFailed):

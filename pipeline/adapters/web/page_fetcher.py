@@ -15,6 +15,7 @@ from pipeline.adapters.web.host_politeness import HostPoliteness
 from pipeline.adapters.web.page_address import canonical, host_of, redirect_target
 from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
 from pipeline.adapters.web.robots_cache import RobotsCache
+from pipeline.adapters.web.soft_pages import no_page_reason
 from pipeline.documents.extractor import Extractor, page_of
 from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
@@ -126,6 +127,8 @@ class WebFetch:
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
+        if why := document.media_type == "text/html" and no_page_reason(document.title, document.text):
+            raise ReadFailed(why)
         page = page_of(url, document, notices_in(reply.headers))
         if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
             self._cache.put(url, cached)

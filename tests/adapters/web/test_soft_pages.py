@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.adapters.web.soft_pages import no_page_reason
 from pipeline.documents.extract import extract
 from pipeline.errors import ReadFailed
 
@@ -35,10 +36,10 @@ def pages(name: str) -> list[tuple[str, str]]:
 def refusal(html: str) -> str:
     source = f"<!doctype html><html><head><meta charset=utf-8></head>{html}</html>"
     try:
-        extract(source.encode(), content_type="text/html; charset=utf-8", url="https://example.org/a/page")
+        found = extract(source.encode(), content_type="text/html; charset=utf-8", url="https://example.org/a/page")
     except ReadFailed as error:
         return error.message
-    return ""
+    return no_page_reason(found.title, found.text)
 
 
 ALL = [*pages("shown.txt"), *pages("kept_aside.txt")]
@@ -54,6 +55,10 @@ def test_a_page_about_errors_and_walls_is_read(head: str, html: str) -> None:
     assert refusal(html) == ""
 
 
-def test_the_set_is_large_and_in_many_languages() -> None:
-    assert len(ALL) >= 180
-    assert len({head.split()[0] for head, _ in ALL}) >= 10
+def test_a_tiny_page_that_says_something_is_a_page() -> None:
+    constant = "<h1>Constant core::arch::NEGATIVE_POLARITY</h1><p>Negates results.</p><script src=a.js></script>"
+    assert refusal(f"<title>NEGATIVE_POLARITY in core::arch</title><body>{constant}" + "<script src=b.js></script>" * 50) == ""
+
+
+def test_a_long_page_about_captchas_is_a_page() -> None:
+    assert no_page_reason("What a captcha is", "captcha access denied 404 " * 250) == ""
