@@ -16,8 +16,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pipeline.adapters.search.local.local_search import LocalFolder
 from pipeline.domain.values import Hit
+from pipeline.search.passage_search import PassageSearch
 
 QUERIES = (
     "How does write-ahead logging survive a power failure?",
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
     """Measure the folder that the first argument names; further arguments are queries."""
     folder, queries = Path(arguments[0]), tuple(arguments[1:]) or QUERIES
     with tempfile.TemporaryDirectory() as place:
-        corpus = LocalFolder(folder, Path(place, "corpus.sqlite"))
+        corpus = PassageSearch(Path(place, "passages.sqlite"), folder)
         _index(corpus)
         size = sum(file.stat().st_size for file in Path(place).iterdir())
         print(f"cache {size / 1e6:.1f} MB, peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
         corpus.close()
 
 
-def _index(corpus: LocalFolder) -> None:
+def _index(corpus: PassageSearch) -> None:
     start = time.perf_counter()
     report = corpus.refresh()
     first = time.perf_counter() - start
@@ -54,7 +54,7 @@ def _index(corpus: LocalFolder) -> None:
     print(f"second refresh {1000 * (time.perf_counter() - start):.0f} ms: {again.changed} changed")
 
 
-def _query(corpus: LocalFolder, queries: tuple[str, ...]) -> None:
+def _query(corpus: PassageSearch, queries: tuple[str, ...]) -> None:
     for query in queries:
         times: list[float] = []
         hits: tuple[Hit, ...] = ()

@@ -19,11 +19,11 @@ from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
 from pipeline.adapters.reasoners.openai.completion_reply import Content, meaning_of
 from pipeline.adapters.reasoners.openai.model_call import Server
-from pipeline.adapters.search.providers.arxiv import Arxiv
-from pipeline.adapters.search.providers.provider import WebSearch
-from pipeline.adapters.search.providers.registry import NAMES, web_search
 from pipeline.config.service_selection import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
 from pipeline.errors import ServiceFailed
+from pipeline.search.providers.arxiv import Arxiv
+from pipeline.search.providers.provider import WebSearch
+from pipeline.search.providers.registry import NAMES, web_search
 from pipeline.text.redaction import Redaction, Secret
 
 FOLDER = Path(__file__).parent / "cassettes"

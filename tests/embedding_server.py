@@ -14,8 +14,7 @@ from typing import Any
 from pipeline.adapters.http.address_guard import AddressGuard
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.search.embeddings.embedding_client import EmbeddingClient
-from pipeline.adapters.search.embeddings.wire_format import EmbeddingServer
+from pipeline.search.embedding_server import EmbeddingClient, EmbeddingServer
 
 MEANINGS = ({"depth", "deep", "fathoms", "metres"}, {"vessel", "ship", "ships", "boats"}, {"lamp", "beacon", "light"})
 DIMENSIONS = 32
@@ -57,7 +56,7 @@ class Stage:
     def client(self, price: float | None = None, worst_price: float = 0.0, **server: Any) -> EmbeddingClient:
         """Return a client of this server that does not wait long."""
         http = HttpClient(Policy(attempts=2, first_wait_s=0.01), guard=AddressGuard((self.url,)))
-        return EmbeddingClient(http, EmbeddingServer("embeddings", self.url, "tiny", **server), price, worst_price)
+        return EmbeddingClient(http, EmbeddingServer("tiny", "embeddings", base_url=self.url, **server), price, worst_price)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.talk_events import TalkOpened
@@ -15,6 +14,7 @@ from pipeline.engine.talk_loop import TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.research.talking.talk_steps import TalkContext
+from pipeline.search.passage_search import PassageSearch
 from pipeline.text.sentences import split_sentences
 from tests.fakes import FakeReasoner, MemoryStore, context_for
 
@@ -66,7 +66,7 @@ def read_pages(
 
 def talk_context(store: EventStore, folder: Path, reasoner: Reasoner | None = None, *sessions: str) -> TalkContext:
     """Return what a talk about these sessions works with."""
-    pages = StoredPageSearch(store, folder / "stored.sqlite")
+    pages = PassageSearch(folder / "stored.sqlite", store=store)
     plain = PassageReasoner()
     return TalkContext(reasoner or plain, plain, pages, lambda digest: store.get(digest).decode(), sessions or (SESSION,))
 

@@ -89,7 +89,8 @@ class ResearchConfig(Value):
 class Hit(Value):
     """One search result. ``url`` may have a fragment: the anchor of the matching place in the page.
 
-    ``cosine`` is how near the passage is to the query by meaning; None: by words alone.
+    ``cosine`` is how near the passage is to the query by meaning; None: by words alone. ``coverage`` is the share, 0 to 1, of the
+    query's words that it holds, by their rarity.
     """
 
     url: str
@@ -99,6 +100,7 @@ class Hit(Value):
     score: float = 0.0
     published: str = ""
     cosine: float | None = None
+    coverage: float = 0.0
 
 
 class FailedSide(Value):

@@ -1,1 +1,1 @@
-"""Search by meaning: the vectors of passages, from a model in this process or from a server, and the nearest to a question."""
+"""Search: the index of passages, ranking by words and by meaning, providers on the web, and their combinations."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ServiceFailed, UsageError
-from pipeline.search.vectors import LONGEST, Embedded, Vector
+from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
 from pipeline.system.files import read_bytes
 
 MINILM = "all-MiniLM-L6-v2"
@@ -36,24 +36,15 @@ _AT_A_TIME = 8  # texts in one run of the model; more of them fill the caches an
 
 
 @dataclass(frozen=True, slots=True)
-class LocalModel:
-    """What a model in this process is called and wants; as ``VectorModel`` in ``vectors``. ``folder`` is "" for MiniLM."""
+class LocalModel(VectorModel):
+    """A model in this process. ``folder`` is "" for MiniLM."""
 
-    model: str = MINILM
     folder: str = ""
-    query_prefix: str = ""
-    passage_prefix: str = ""
-    at_once: int = 1
 
-    @property
-    def name(self) -> str:
-        """The model, for messages."""
-        return f"the model {self.model}"
 
-    @property
-    def space(self) -> str:
-        """The name of the vector space."""
-        return f"{self.model} in process"
+def minilm() -> LocalModel:
+    """Return the model of the installed package."""
+    return LocalModel(MINILM, f"the model {MINILM}", floor=MINILM_FLOOR)
 
 
 def missing_packages(*, weights: bool = True) -> str:
@@ -90,8 +81,8 @@ class LocalEmbedder:
 
     batch = 64
 
-    def __init__(self, server: LocalModel) -> None:
-        self.server = server
+    def __init__(self, model: LocalModel) -> None:
+        self.model = model
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, bool] | None = None
 
@@ -110,12 +101,12 @@ class LocalEmbedder:
             except (UsageError, ServiceFailed):
                 raise
             except Exception as error:
-                raise ServiceFailed(f"{self.server.name} fails: {error}") from error
+                raise ServiceFailed(f"{self.model.name} fails: {error}") from error
 
     def _vectors(self, texts: Sequence[str]) -> Iterator[Vector]:
         import numpy
 
-        session, tokenizer, first = self._loaded = self._loaded or _loaded(self.server)
+        session, tokenizer, first = self._loaded = self._loaded or _loaded(self.model)
         encoded = tokenizer.encode_batch(list(texts))
         found: list[Vector | None] = [None] * len(texts)
         by_length = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
@@ -136,7 +127,7 @@ class LocalEmbedder:
         for vector in found:
             assert vector is not None  # noqa: S101 - every text was in one group
             if not any(vector):
-                raise ServiceFailed(f"{self.server.name} gives a vector of zeros")
+                raise ServiceFailed(f"{self.model.name} gives a vector of zeros")
             yield vector
 
 

@@ -1,15 +1,14 @@
-"""Ranks passages by meaning: keeps the vectors of a search's passages complete, and compares them with the query's.
+"""Ranks passages by meaning: keeps the vectors of a scope's passages complete, and compares them with the query's.
 
-A model in this process (``local_model``) and a server of embeddings give vectors in the same way. They are kept as soon as they
-have come, so a run that is killed goes on where it was, and asks for none of them twice. A vector is kept in one byte a number.
-The nearest are found in two passes, without a numeric library: each vector's *signature*, one bit a number, selects some hundred,
-and these are compared number by number. Over 10,000 passages that takes a few milliseconds.
+A model in this process (``local_model``) and a server (``embedding_server``) give vectors in the same way. They are kept in the
+index as soon as they have come, so a run that is killed goes on where it was, and asks for none of them twice. A vector is kept
+in one byte a number. The nearest are found in two passes, without a numeric library: each vector's *signature*, one bit a number,
+selects some hundred, and these are compared number by number. Over 10,000 passages that takes a few milliseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import math
 import sqlite3
@@ -19,14 +18,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from operator import mul
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from pipeline.domain.values import Cost, FailedSide
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
-from pipeline.search.vector_cache import VectorCache
+from pipeline.search.index import Index, Scope, key_of
 from pipeline.text.normalise import counted, one_line
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 Vector: TypeAlias = "array[float]"
 Cosines: TypeAlias = Callable[[Sequence[int]], Mapping[int, float]]
@@ -51,45 +51,34 @@ class Embedded:
     cost: Cost = field(default_factory=Cost)
 
 
-class VectorModel(Protocol):
-    """What a model of vectors is called and wants. ``space``: only vectors of the same space can be compared."""
+@dataclass(frozen=True, slots=True)
+class VectorModel:
+    """A model of vectors. ``name`` is the model and where it is, for messages.
 
-    @property
-    def name(self) -> str:
-        """The model and where it is, for messages."""
-        ...
+    ``dimensions`` is the length of vector that is asked for; None is the model's own. The prefixes are what it wants before a
+    query and before a passage; ``at_once`` is how many requests it takes at the same time. ``floor`` is the least cosine of a
+    passage that is near its question, None if nobody has measured it.
+    """
 
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        ...
+    model: str
+    name: str = ""
+    dimensions: int | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    at_once: int = 1
+    floor: float | None = None
 
     @property
     def space(self) -> str:
-        """The name of the vector space."""
-        ...
-
-    @property
-    def query_prefix(self) -> str:
-        """What the model wants before a query."""
-        ...
-
-    @property
-    def passage_prefix(self) -> str:
-        """What the model wants before a passage."""
-        ...
-
-    @property
-    def at_once(self) -> int:
-        """Requests that it takes at the same time."""
-        ...
+        """The name of the vector space: only vectors of the same space can be compared."""
+        return " ".join(filter(None, (self.model, str(self.dimensions or ""), self.passage_prefix.strip())))
 
 
 class Embedder(Protocol):
     """Gives the vectors of texts."""
 
     @property
-    def server(self) -> VectorModel:
+    def model(self) -> VectorModel:
         """The model that gives them."""
         ...
 
@@ -104,6 +93,14 @@ class Embedder(Protocol):
         Raises:
             StepError: there are none; ``cost`` is what was spent.
         """
+        ...
+
+
+class Base(Protocol):
+    """Runs an action on the open index, one at a time, and returns what it returns."""
+
+    async def __call__(self, action: Callable[[Index], T]) -> T:
+        """Run ``action``. Raises what it raises."""
         ...
 
 
@@ -150,18 +147,6 @@ def nearest(
     return found | {number: direction.cosine(vectors[number]) for number in beside if number in vectors and number not in found}
 
 
-@dataclass(eq=False)
-class PassageScope:
-    """The passages that a search ranks. ``numbers``: a passage for each digest; ``texts`` returns texts by passage number."""
-
-    numbers: dict[bytes, int]
-    texts: Callable[[Sequence[int]], list[str]]
-    missing: list[bytes] | None = None
-    signatures: list[tuple[int, int]] = field(default_factory=list)
-    vectors: dict[int, bytes] = field(default_factory=dict)
-    generation: int = -1
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """One group of passages whose vectors were asked for: their number, how many are left, tokens, and what they cost."""
@@ -176,8 +161,7 @@ class Progress:
 class ByMeaning:
     """How near passages are to a query; the cost; and why that is not known, if it is not.
 
-    ``cosines`` takes the numbers of passages and returns their cosines and those of the nearest. ``floor`` is the least cosine
-    of a passage that is near its question, None if nobody has measured it for this model.
+    ``cosines`` takes the numbers of passages and returns their cosines and those of the nearest. ``floor`` as in ``VectorModel``.
     """
 
     cosines: Cosines | None = None
@@ -186,15 +170,14 @@ class ByMeaning:
     failed: tuple[FailedSide, ...] = ()
 
 
-class SemanticIndex:
-    """The vectors of one model. Belongs to one event loop; may be shared by all searches of a run.
+class Meaning:
+    """The search by meaning with one model. Belongs to one event loop; may be shared by all searches of a run.
 
-    ``wait_s`` is how long all searches together wait in this process for vectors of passages; ``floor`` as in ``ByMeaning``.
+    ``wait_s`` is how long all searches together wait in this process for vectors of passages.
     """
 
-    def __init__(self, client: Embedder, cache: VectorCache, wait_s: float = math.inf, floor: float | None = None) -> None:
-        self._client, self._cache = client, cache
-        self._left_s, self._floor = wait_s, floor
+    def __init__(self, client: Embedder, wait_s: float = math.inf) -> None:
+        self._client, self._left_s = client, wait_s
         self._lock = asyncio.Lock()
         self._dimensions = 0  # of the replies in this process
         self._generation = 0  # raised with each change of the passages' vectors
@@ -203,23 +186,16 @@ class SemanticIndex:
     @property
     def model(self) -> str:
         """The model's name."""
-        return self._client.server.model
+        return self._client.model.model
 
-    def scope(self, passages: Iterable[tuple[int, str]], texts: Callable[[Sequence[int]], list[str]]) -> PassageScope:
-        """Return the scope of these passages, given by number and text; of equal texts the lowest number stands for all."""
-        numbers: dict[bytes, int] = {}
-        for number, text in passages:
-            numbers.setdefault(self._digest(text), number)
-        return PassageScope(numbers, texts)
-
-    async def rank(self, query: str, scope: PassageScope) -> ByMeaning:
-        """Return how near the passages are to ``query``. After a failure that is not known, and ``failed`` says why."""
+    async def rank(self, query: str, scope: Scope, base: Base) -> ByMeaning:
+        """Return how near the passages of ``scope`` are to ``query``, or why that is not known."""
         costs: list[Cost] = []
         try:
-            vector = await self._query_vector(query, costs)
-            while progress := await self.complete(scope):
+            vector = await self._query_vector(query, base, costs)
+            while progress := await self.complete(scope, base):
                 costs.append(progress.cost)
-            await asyncio.to_thread(self._load, scope)
+            await base(lambda index: self._load(index, scope))
         except (StepError, sqlite3.Error, OSError) as error:
             costs += [error.cost] if isinstance(error, StepError) and error.cost else []
             return ByMeaning(cost=added(costs), failed=(FailedSide(origin="embeddings", reason=self._reason(error)),))
@@ -227,116 +203,113 @@ class SemanticIndex:
         def cosines(numbers: Sequence[int]) -> Mapping[int, float]:
             return nearest(vector, scope.signatures, scope.vectors, NEAREST, numbers)
 
-        return ByMeaning(cosines, self._floor, added(costs))
+        return ByMeaning(cosines, self._client.model.floor, added(costs))
 
-    async def complete(self, scope: PassageScope) -> Progress | None:
+    async def complete(self, scope: Scope, base: Base) -> Progress | None:
         """Ask for the vectors of one group of passages that have none; return None if all have one.
 
         Raises:
             StepError: the model failed, or no time is left; what was answered before is kept, and ``cost`` is what was spent.
-            sqlite3.Error, OSError: the cache cannot be used.
+            sqlite3.Error, OSError: the index cannot be used.
         """
         async with self._lock:
-            costs = [await self._check_model()]
+            costs = [await self._check_model(base)]
             if scope.missing is None:
-                known = await asyncio.to_thread(self._cache.known)
-                scope.missing = sorted(scope.numbers.keys() - known, key=scope.numbers.__getitem__)
-            group = scope.missing[: _REQUESTS * self._client.batch * self._client.server.at_once]
+                scope.missing = await base(lambda index: _without_vector(index, scope))
+            group = scope.missing[: _REQUESTS * self._client.batch * self._client.model.at_once]
             if not group:
                 return None
             if self._left_s <= 0:
                 have = "has" if len(scope.missing) == 1 else "have"
                 raise ServiceUnavailable(f"{counted(len(scope.missing), 'passage')} {have} no vector yet; the next run goes on")
             began = time.monotonic()
-            texts = await asyncio.to_thread(scope.texts, [scope.numbers[digest] for digest in group])
-            tokens = await self._embed_group([(d, t) for d, t in zip(group, texts, strict=True) if t], costs)
+            texts = await base(lambda index: index.texts_of(group))
+            tokens = await self._embed_group([text for text in texts if text], base, costs)
             scope.missing = scope.missing[len(group) :]
             self._left_s -= time.monotonic() - began
             return Progress(len(group), len(scope.missing), tokens, added(costs))
 
-    async def _embed_group(self, group: Sequence[tuple[bytes, str]], costs: list[Cost]) -> int:
+    async def _embed_group(self, texts: Sequence[str], base: Base, costs: list[Cost]) -> int:
         """Embed the texts in requests side by side; each reply is kept when it comes. Return the tokens."""
         size = self._client.batch
-        parts = [group[start : start + size] for start in range(0, len(group), size)]
-        done = await asyncio.gather(*(self._embed_part(part) for part in parts), return_exceptions=True)
+        parts = [texts[start : start + size] for start in range(0, len(texts), size)]
+        prefix = self._client.model.passage_prefix
+        done = await asyncio.gather(*(self._embed(part, prefix, base) for part in parts), return_exceptions=True)
         costs += [one.cost for one in done if isinstance(one, Embedded)]
         for error in done:
             if isinstance(error, StepError):
                 error.cost = added(costs + ([error.cost] if error.cost else []))
             if isinstance(error, BaseException):
                 raise error
+        self._generation += 1
         return sum(one.tokens for one in done if isinstance(one, Embedded))
 
-    async def _embed_part(self, part: Sequence[tuple[bytes, str]]) -> Embedded:
-        prefix = self._client.server.passage_prefix
-        found = await self._client.embed([prefix + text for _, text in part])
-        vectors = {digest: self._checked(vector) for (digest, _), vector in zip(part, map(packed, found.vectors), strict=True)}
-        await asyncio.to_thread(self._cache.put, vectors)
-        self._generation += 1
+    async def _embed(self, texts: Sequence[str], prefix: str, base: Base) -> Embedded:
+        """Embed texts in one request and keep their vectors."""
+        found = await self._client.embed([prefix + text for text in texts])
+        vectors = {key_of(text): packed(vector) for text, vector in zip(texts, found.vectors, strict=True)}
+        for vector in vectors.values():
+            if len(vector) != self._dimensions:
+                why = f"its vectors have {len(vector)} numbers, and had {self._dimensions} a moment ago"
+                raise ServiceFailed(f"{self._client.model.name}: {why}", hint="name one model under embeddings: in queries.yaml")
+        await base(lambda index: index.put_vectors(vectors))
         return found
 
-    async def _query_vector(self, query: str, costs: list[Cost]) -> bytes:
-        text = self._client.server.query_prefix + one_line(query, LONGEST)
-        digest = _sha256(text)
+    async def _query_vector(self, query: str, base: Base, costs: list[Cost]) -> bytes:
+        text = one_line(query, LONGEST)
+        prefix = self._client.model.query_prefix
+        key = key_of(f"query: {prefix}{text}")
         async with self._lock:
-            costs.append(await self._check_model())
-            known = await asyncio.to_thread(self._cache.get, [digest])
-            if digest in known:
-                return known[digest]
-        found = await self._client.embed([text])
+            costs.append(await self._check_model(base))
+            if known := await base(lambda index: index.vector(key)):
+                return known
+        found = await self._client.embed([prefix + text])
         costs.append(found.cost)
-        vector = self._checked(packed(found.vectors[0]))
-        await asyncio.to_thread(self._cache.put, {digest: vector})
+        vector = packed(found.vectors[0])
+        await base(lambda index: index.put_vectors({key: vector}))
         return vector
 
-    async def _check_model(self) -> Cost:
+    async def _check_model(self, base: Base) -> Cost:
         """Once in a process, compare a known text's vector with the one kept: under one name there may be another model now."""
         if self._dimensions:
             return Cost()
-        digest = _sha256(_PROBE)
-        kept = (await asyncio.to_thread(self._cache.get, [digest])).get(digest)
         found = await self._client.embed([_PROBE])
         vector = packed(found.vectors[0])
-        if kept is not None and cosine(kept, vector) < _SAME_MODEL:
-            _log.warning(
-                "%s gives other vectors than before: those of all passages are asked for again", self._client.server.name
-            )
-            await asyncio.to_thread(self._cache.clear)
-            self._generation += 1
-        await asyncio.to_thread(self._cache.put, {digest: vector})
+
+        def check(index: Index) -> bool:
+            kept = index.use_space(self._client.model.space, vector)
+            differs = kept is not None and cosine(kept, vector) < _SAME_MODEL
+            if differs:
+                index.forget_vectors()
+            return differs
+
+        if await base(check):
+            _log.warning("%s gives other vectors than before: those of all passages are asked for again", self._client.model.name)
+        self._generation += 1
         self._dimensions = len(vector)
         return found.cost
 
-    def _checked(self, vector: bytes) -> bytes:
-        if len(vector) != self._dimensions:
-            why = f"its vectors have {len(vector)} numbers, and had {self._dimensions} a moment ago"
-            raise ServiceFailed(f"{self._client.server.name}: {why}", hint="name one model under embeddings: in queries.yaml")
-        return vector
-
-    def _load(self, scope: PassageScope) -> None:
-        generation = self._generation
-        if scope.generation != generation:
-            known = ((scope.numbers.get(digest), vector) for digest, vector in self._cache.all())
-            scope.vectors = {number: vector for number, vector in known if number is not None}
+    def _load(self, index: Index, scope: Scope) -> None:
+        if scope.generation != self._generation:
+            known = index.vectors()
+            scope.vectors = {number: known[key] for number, key in index.keys(scope).items() if key in known}
             scope.signatures = [(signature(vector), number) for number, vector in scope.vectors.items()]
-            scope.generation = generation
-
-    def _digest(self, text: str) -> bytes:
-        return _sha256(self._client.server.passage_prefix + text)
+            scope.generation = self._generation
 
     def _reason(self, error: Exception) -> str:
-        reason = one_line(error.message if isinstance(error, StepError) else f"the cache of vectors: {error}", _LONGEST_REASON)
+        reason = one_line(error.message if isinstance(error, StepError) else f"the index of passages: {error}", _LONGEST_REASON)
         if not self._warned:
             _log.warning("searching by words alone, not by meaning: %s", reason)
         self._warned = True
         return reason
 
 
+def _without_vector(index: Index, scope: Scope) -> list[int]:
+    known = index.known_keys()
+    return [number for number, key in index.keys(scope).items() if key not in known]
+
+
 def added(costs: Sequence[Cost]) -> Cost:
     """Return the sum of costs in USD."""
     usd, assumed = sum(cost.usd for cost in costs), sum(cost.assumed_usd for cost in costs)
     return Cost(usd=round(usd, 9), assumed_usd=round(assumed, 9))
-
-
-def _sha256(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "replace")).digest()

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.search.embeddings.embedding_client import EmbeddingClient
     from pipeline.config.settings import Keys, Settings
+    from pipeline.search.embedding_server import EmbeddingClient
     from pipeline.search.local_model import LocalModel
-    from pipeline.search.vectors import SemanticIndex
+    from pipeline.search.vectors import Meaning
 
 OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
 WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
@@ -27,35 +27,33 @@ _AT_ONCE = 4  # requests to a server that is not on this machine
 _PUBLIC_PRICE = 0.2  # USD a million tokens: the worst case of a model whose price nobody named
 
 
-def vectors_file(folder: Path) -> Path:
-    """Return the path of a workspace's cache of vectors."""
-    return folder / "events" / "local" / "embeddings.sqlite"
-
-
 def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> EmbeddingClient | None:
     """Return the client of the embeddings that the settings name.
 
     Raises:
         UsageError: they name a key that is not set, or no server and no key for one.
     """
-    from pipeline.adapters.search.embeddings.embedding_client import EmbeddingClient
-    from pipeline.adapters.search.embeddings.wire_format import EmbeddingServer
+    from pipeline.search.embedding_server import EmbeddingClient, EmbeddingServer
 
     server, choice = embedding_server(settings, keys), settings.embeddings
     if server is None or not isinstance(choice, EmbeddingChoice):
         return None
     asked = EmbeddingServer(
-        server.name,
-        server.base_url,
         server.model,
-        server.key,
+        server.name,
         choice.dimensions,
-        query_prefix=f"{choice.query_prefix} ".lstrip(),
-        passage_prefix=f"{choice.passage_prefix} ".lstrip(),
-        at_once=server.at_once or _AT_ONCE,
+        *_prefixes(choice),
+        server.at_once or _AT_ONCE,
+        choice.floor,
+        server.base_url,
+        server.key,
     )
     price = dict(settings.prices).get(server.model)
     return EmbeddingClient(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
+
+
+def _prefixes(choice: EmbeddingChoice) -> tuple[str, str]:
+    return f"{choice.query_prefix} ".lstrip(), f"{choice.passage_prefix} ".lstrip()
 
 
 def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
@@ -64,21 +62,21 @@ def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | Embeddin
 
 def local_model(settings: Settings, keys: Keys, folder: Path) -> LocalModel | None:
     """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
-    from pipeline.search.local_model import LocalModel, missing_packages
+    from pipeline.search.local_model import LocalModel, minilm, missing_packages
 
     choice = _choice(settings, keys)
     if choice == "off":
         return None
     if isinstance(choice, EmbeddingChoice):
         place = folder / choice.folder
-        query, passage = (f"{prefix} ".lstrip() for prefix in (choice.query_prefix, choice.passage_prefix))
-        return LocalModel(place.name, str(place), query, passage) if choice.folder else None
-    return None if missing_packages() else LocalModel()
+        model = LocalModel(place.name, f"the model {place.name}", None, *_prefixes(choice), floor=choice.floor, folder=str(place))
+        return model if choice.folder else None
+    return None if missing_packages() else minilm()
 
 
-def semantic_index(
+def meaning_of(
     settings: Settings, keys: Keys, http: Callable[[], HttpClient], folder: Path, wait_s: float = WAIT_S
-) -> SemanticIndex | None:
+) -> Meaning | None:
     """Return the search by meaning of the workspace in ``folder``; None for words alone. Raises as ``embedding_client``.
 
     ``http`` gives the client for a server; ``wait_s`` is how long searches wait for vectors of passages.
@@ -89,18 +87,16 @@ def semantic_index(
     choice = _choice(settings, keys)
     if choice == "off":
         return None
-    from pipeline.search.local_model import MINILM_FLOOR, LocalEmbedder, files_of
-    from pipeline.search.vector_cache import VectorCache
-    from pipeline.search.vectors import Embedder, SemanticIndex
+    from pipeline.search.local_model import LocalEmbedder, files_of
+    from pipeline.search.vectors import Embedder, Meaning
 
     client: Embedder | None
-    floor = choice.floor if isinstance(choice, EmbeddingChoice) else MINILM_FLOOR
     if model := local_model(settings, keys, folder):
         files_of(model)
         client = LocalEmbedder(model)
     else:
         client = embedding_client(settings, keys, http()) if isinstance(choice, EmbeddingChoice) else None
-    return SemanticIndex(client, VectorCache(vectors_file(folder), client.server.space), wait_s, floor) if client else None
+    return Meaning(client, wait_s) if client else None
 
 
 @dataclass(frozen=True, slots=True)

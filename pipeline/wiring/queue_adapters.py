@@ -16,9 +16,8 @@ from pipeline.wiring.store_adapters import postgres_store, require_psycopg
 if TYPE_CHECKING:
     from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
     from pipeline.adapters.dispatch.shared_budget import PostgresBudget
-    from pipeline.adapters.search.local.document_folder import FoundFile
-    from pipeline.adapters.search.local.document_folders import Corpus
     from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+    from pipeline.search.folders import Corpus, FoundFile
 
 PATIENCE_S = 600.0
 _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
@@ -69,7 +68,7 @@ class DocumentsFingerprint:
 
     def refresh(self) -> bool:
         """Look at the folders again, reading only files that look changed; return whether the fingerprint is another one."""
-        from pipeline.adapters.search.local.document_folders import Corpus
+        from pipeline.search.folders import Corpus
 
         before, corpus = self.value, Corpus(self.workspace.corpora)
         self._hashes = {file: self._hashes.get(file) or _hash_of(corpus, file) for file in _files_of(corpus)}
@@ -79,7 +78,7 @@ class DocumentsFingerprint:
 
 
 def _files_of(corpus: Corpus) -> list[FoundFile]:
-    from pipeline.adapters.search.local.document_folder import FoundFile
+    from pipeline.search.folders import FoundFile
 
     try:
         return [file for file in corpus.scan() if isinstance(file, FoundFile)]
@@ -88,7 +87,7 @@ def _files_of(corpus: Corpus) -> list[FoundFile]:
 
 
 def _hash_of(corpus: Corpus, file: FoundFile) -> str:
-    from pipeline.adapters.search.local.document_folder import contents
+    from pipeline.search.folders import contents
 
     try:
         return sha256(contents(corpus.locate(file.url))).hexdigest()

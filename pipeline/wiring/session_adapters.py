@@ -24,16 +24,16 @@ from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
-from pipeline.wiring.embedding_adapters import ChargedSearch, semantic_index
+from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.reasoners.openai.pricing import Prices
     from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
-    from pipeline.adapters.search.local.local_search import IndexReport
     from pipeline.adapters.web.page_cache import PageCache
     from pipeline.adapters.web.page_fetcher import WebFetch
+    from pipeline.search.passage_search import IndexReport
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
@@ -76,7 +76,7 @@ class AdapterFactory:
         self._redaction = Redaction(secrets_of(settings, self.keys))
         self._http = http_of(settings, self.keys)
         self._extractor = self.extractor or Extractor()
-        self._meaning = semantic_index(settings, self.keys, lambda: self._http, self.workspace.folder)
+        self._meaning = meaning_of(settings, self.keys, lambda: self._http, self.workspace.folder)
         self._documents = documents_of(self.workspace, self._meaning, self._extractor)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents)
@@ -173,8 +173,8 @@ class AdapterFactory:
 
     def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
-        from pipeline.adapters.search.metered import MeteredSearch
-        from pipeline.adapters.search.own_and_web import OwnAndWeb
+        from pipeline.search.metered import MeteredSearch
+        from pipeline.search.own_and_web import OwnAndWeb
 
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._searches.chain(web)

@@ -9,39 +9,35 @@ from typing import TYPE_CHECKING
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.research.talking.talk_steps import TalkContext
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.wiring.embedding_adapters import vectors_file
+from pipeline.wiring.workspace_adapters import index_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.talk.state import TalkState
     from pipeline.ports import EventStore, Reasoner, StoredPages
-    from pipeline.search.vectors import SemanticIndex
+    from pipeline.search.passage_search import PassageSearch
+    from pipeline.search.vectors import Meaning
 
 
-_STORED_PAGES = "stored-pages.sqlite"
-
-
-def stored_pages_of(folder: Path, store: EventStore, meaning: SemanticIndex | None = None) -> StoredPageSearch:
+def stored_pages_of(folder: Path, store: EventStore, meaning: Meaning | None = None) -> PassageSearch:
     """Return the search over the pages that the workspace's sessions stored."""
-    from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
+    from pipeline.search.passage_search import PassageSearch
 
-    return StoredPageSearch(store, folder / "events" / "local" / _STORED_PAGES, meaning)
+    return PassageSearch(index_file(folder), store=store, meaning=meaning)
 
 
 def remove_text_caches(folder: Path) -> None:
-    """Delete the index of stored pages and the vectors: caches with the texts of all sessions, a forgotten one's among them.
+    """Delete the index of passages: a cache with the texts of all sessions, a forgotten one's among them.
 
     Raises:
         OSError: the system refuses.
     """
-    from pipeline.adapters.search.local.passage_index import remove_index
+    from pipeline.search.index import remove_index
 
-    remove_index(folder / "events" / "local" / _STORED_PAGES)
-    remove_index(vectors_file(folder))
+    remove_index(index_file(folder))
 
 
 def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
@@ -57,10 +53,10 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
 
 def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]], TalkContext]:
     """Return a function from sessions to the context of a talk about them, without a model; ``index`` is a file for its cache."""
-    from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
     from pipeline.reasoners.plain_answers import PassageReasoner
+    from pipeline.search.passage_search import PassageSearch
 
-    pages, plain = StoredPageSearch(store, index), PassageReasoner()
+    pages, plain = PassageSearch(index, store=store), PassageReasoner()
     return lambda sessions: TalkContext(plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, "")
 
 
@@ -69,7 +65,7 @@ def _gone_from(workspace: Workspace) -> Callable[[str], bool]:
 
     If a folder itself is missing, as when a disk is not mounted, nothing is said of its documents.
     """
-    from pipeline.adapters.search.local.document_folders import Corpus
+    from pipeline.search.folders import Corpus
 
     corpus = Corpus(workspace.corpora)
     unusable = bool(corpus.unusable())
@@ -94,7 +90,7 @@ async def talk_context(
 async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: TalkState) -> AsyncIterator[StoredPages]:
     """Yield the search over stored pages, by meaning too if the settings ask for that; the talk pays for it."""
     from pipeline.domain.budget import Budget, CombinedBudget
-    from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, semantic_index
+    from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, meaning_of
     from pipeline.wiring.workspace_adapters import http_of
 
     settings = workspace.queue.settings
@@ -106,7 +102,7 @@ async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: 
 
     budget = Budget(state.budget_usd, name="talk", spent=state.cost())
     try:
-        meaning = semantic_index(settings, keys, http, workspace.folder, ASK_WAIT_S)
+        meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
         yield ChargedPages(stored_pages_of(workspace.folder, store, meaning), CombinedBudget((budget,)))
     finally:
         for client in opened:

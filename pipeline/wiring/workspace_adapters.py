@@ -34,12 +34,12 @@ from pipeline.wiring.store_adapters import (
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.search.fallback_chain import FallbackChain, Member
-    from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.documents.extractor import Extractor
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
-    from pipeline.search.vectors import SemanticIndex
+    from pipeline.search.fallback_chain import FallbackChain, Member
+    from pipeline.search.passage_search import PassageSearch
+    from pipeline.search.vectors import Meaning
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
     from pipeline.system.folder_fingerprint import Step
@@ -89,15 +89,18 @@ def last_run(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None, extractor: Extractor | None = None) -> LocalFolder:
+def documents_of(workspace: Workspace, meaning: Meaning | None = None, extractor: Extractor | None = None) -> PassageSearch:
     """Return the search over the workspace's own documents."""
-    from pipeline.adapters.search.local.local_search import LocalFolder
+    from pipeline.search.passage_search import PassageSearch
 
-    return LocalFolder(workspace.corpora, _index_file(workspace), meaning, extractor)
+    return PassageSearch(index_file(workspace.folder), workspace.corpora, meaning=meaning, extractor=extractor)
 
 
-def _index_file(workspace: Workspace) -> Path:
-    return workspace.folder / "events" / "local" / "corpus.sqlite"
+def index_file(folder: Path) -> Path:
+    """Return the path of a workspace's index of passages."""
+    from pipeline.search.index import FILE
+
+    return folder / "events" / "local" / FILE
 
 
 def http_of(settings: Settings, keys: Keys) -> HttpClient:
@@ -121,8 +124,8 @@ class Searches:
     Belongs to one event loop; ``documents`` is the search called ``local``.
     """
 
-    def __init__(self, settings: Settings, keys: Keys, http: HttpClient, documents: LocalFolder) -> None:
-        from pipeline.adapters.search.fallback_chain import Member
+    def __init__(self, settings: Settings, keys: Keys, http: HttpClient, documents: PassageSearch) -> None:
+        from pipeline.search.fallback_chain import Member
 
         self._settings, self._keys, self._http = settings, keys, http
         self._members = {"local": Member(documents)}
@@ -133,13 +136,13 @@ class Searches:
         Raises:
             UsageError: one of them needs a key or an address which is not set.
         """
-        from pipeline.adapters.search.fallback_chain import FallbackChain
+        from pipeline.search.fallback_chain import FallbackChain
 
         return FallbackChain([self._member(name) for name in names])
 
     def _member(self, name: str) -> Member:
-        from pipeline.adapters.search.fallback_chain import Member
-        from pipeline.adapters.search.providers.registry import web_search
+        from pipeline.search.fallback_chain import Member
+        from pipeline.search.providers.registry import web_search
 
         if name not in self._members and (access := search_access(name, self._settings, self._keys)):
             headers = {"user-agent": agent_of(self._settings)}
@@ -150,7 +153,7 @@ class Searches:
 
 def thin_documents(workspace: Workspace) -> list[str]:
     """Return what lacks much of its text among the documents that are indexed, as the last refresh found them."""
-    thin = documents_of(workspace).thin() if _index_file(workspace).exists() else ()
+    thin = documents_of(workspace).thin() if index_file(workspace.folder).is_file() else ()
     return [f"{workspace.document_name(one.path)}: {one.reason}" for one in thin]
 
 
@@ -160,8 +163,7 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
     Raises:
         CorpusUnusable: no folder can be used: each is missing or cannot be listed.
     """
-    from pipeline.adapters.search.local.document_folder import FoundFile
-    from pipeline.adapters.search.local.document_folders import Corpus
+    from pipeline.search.folders import Corpus, FoundFile
 
     corpus = Corpus(workspace.corpora)
     files = list(corpus.scan())
@@ -171,14 +173,14 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
 
 def unusable_folders(workspace: Workspace) -> list[CorpusUnusable]:
     """Return why folders of documents cannot be used; empty if all can."""
-    from pipeline.adapters.search.local.document_folders import Corpus
+    from pipeline.search.folders import Corpus
 
     return Corpus(workspace.corpora).unusable()
 
 
 def documents_in(workspace: Workspace) -> Documents:
     """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
-    from pipeline.adapters.search.local.document_folder import FoundFile, path_of, scan
+    from pipeline.search.folders import FoundFile, path_of, scan
 
     found: Documents = "none"
     try:

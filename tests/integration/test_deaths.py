@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.search.providers.brave import Brave
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
@@ -25,6 +24,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
+from pipeline.search.providers.brave import Brave
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.seeds import FULL, SEED

@@ -17,9 +17,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.errors import ServiceFailed, UsageError
 from pipeline.search import local_model
-from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of
+from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of, minilm
 from pipeline.search.vectors import cosine, packed
-from pipeline.wiring.embedding_adapters import semantic_index
+from pipeline.wiring.embedding_adapters import meaning_of
 from tests.commanding import said, workspace_in
 
 pytest.importorskip("onnxruntime", reason="no wheels for this platform")
@@ -29,14 +29,14 @@ TEXTS = ["Use the prune command to delete archives that are no longer needed.", 
 
 
 def test_a_text_in_other_words_of_the_same_meaning_is_nearer_than_others() -> None:
-    question, *texts = asyncio.run(LocalEmbedder(LocalModel()).embed(["wipe my backups", *TEXTS, ""])).vectors
+    question, *texts = asyncio.run(LocalEmbedder(minilm()).embed(["wipe my backups", *TEXTS, ""])).vectors
     near = [cosine(packed(question), packed(text)) for text in texts]
     assert near[0] == max(near) > local_model.MINILM_FLOOR > near[1]
     assert len(question) == 384
 
 
 def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
-    model = LocalEmbedder(LocalModel())
+    model = LocalEmbedder(minilm())
     alone, together = (asyncio.run(model.embed(texts)).vectors[0] for texts in (TEXTS[:1], [TEXTS[0], "word " * 300, *TEXTS]))
     assert cosine(packed(alone), packed(together)) > 0.98
 
@@ -44,21 +44,21 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
 def test_other_weights_than_those_that_were_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_model, "_SHA256", "0" * 64)
     with pytest.raises(ServiceFailed, match="SHA-256 is another"):
-        asyncio.run(LocalEmbedder(LocalModel()).embed(["a"]))
+        asyncio.run(LocalEmbedder(minilm()).embed(["a"]))
 
 
 def test_a_model_in_a_folder_is_used_and_an_empty_folder_is_one_clear_error(tmp_path: Path) -> None:
     from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
-    weights, words = files_of(LocalModel())
+    weights, words = files_of(minilm())
     folder = tmp_path / "models" / "mine"
     with pytest.raises(UsageError, match="holds no model of vectors"):
-        files_of(LocalModel("mine", str(folder)))
+        files_of(LocalModel("mine", folder=str(folder)))
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx" / "model_quantized.onnx").symlink_to(weights)
     BertWordPieceTokenizer(str(words), lowercase=True).save(str(folder / "tokenizer.json"))
-    found = asyncio.run(LocalEmbedder(LocalModel("mine", str(folder))).embed(TEXTS)).vectors
-    usual = asyncio.run(LocalEmbedder(LocalModel()).embed(TEXTS)).vectors
+    found = asyncio.run(LocalEmbedder(LocalModel("mine", folder=str(folder))).embed(TEXTS)).vectors
+    usual = asyncio.run(LocalEmbedder(minilm()).embed(TEXTS)).vectors
     assert cosine(packed(found[0]), packed(usual[0])) > 0.98
 
 
@@ -104,7 +104,7 @@ def test_without_the_packages_words_alone_count_and_doctor_says_so(tmp_path: Pat
     assert "searched by words only: a-package-of-no-name is not installed" in doctor.out + doctor.err
     (folder / "queries.yaml").write_text("settings: {embeddings: {folder: mine}}\nqueries: [a question]\n")
     with pytest.raises(UsageError, match="a-package-of-no-name is not installed"):
-        semantic_index(load_workspace(folder).queue.settings, Keys(folder, {}), lambda: pytest.fail("no network"), folder)
+        meaning_of(load_workspace(folder).queue.settings, Keys(folder, {}), lambda: pytest.fail("no network"), folder)
 
 
 def test_help_and_a_run_without_anything_to_do_import_no_numeric_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ async def _embeddings(settings: Settings, keys: Keys, http: HttpClient) -> Async
     except StepError as error:
         yield _failed("embeddings", error)
         return
-    yield ok("embeddings", f"it answers, and {client.server.model} gives vectors of {len(found.vectors[0])} numbers")
+    yield ok("embeddings", f"it answers, and {client.model.model} gives vectors of {len(found.vectors[0])} numbers")
 
 
 def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:

@@ -8,7 +8,7 @@ is near the question.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +24,7 @@ FLOOR = 0.32  # least coverage of a passage that is near a question: refuses mos
 ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index for the rarity of words
 _K1, _B = 1.2, 0.75
 _PART_WEIGHT = 0.5
+_SHINGLE, _TWIN, _SHORT = 4, 0.8, 25  # words
 _FIFTH, _FLAT = 5, 0.87  # a passage, and its share of the best score from which a question is broad
 
 Weights = tuple[tuple[Term, float], ...]
@@ -47,6 +48,28 @@ class StemmedText:
     def held(self) -> frozenset[str]:
         """All its stems, those of its headings too."""
         return frozenset((*self.body, *self.heads))
+
+
+def without_twins(texts: Sequence[StemmedText], headings: Sequence[str]) -> list[int]:
+    """Return the places of ``texts``, best first, without those that repeat a better one, as a page in two formats does.
+
+    A text repeats another if four fifths of the shorter one's shingles of four words are in it; a short one only if it has the
+    same words under the same heading.
+    """
+    kept: list[int] = []
+    holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    sizes: dict[int, int] = {}
+    for place, (text, heading) in enumerate(zip(texts, headings, strict=True)):
+        body = text.body
+        is_short = len(body) < _SHORT
+        shingles = {(heading, *body)} if is_short else set(zip(*(body[start:] for start in range(_SHINGLE)), strict=False))
+        shared = Counter(other for shingle in shingles for other in holders[shingle])
+        if not any(count >= _TWIN * min(len(shingles), sizes[other]) for other, count in shared.items()):
+            kept.append(place)
+            sizes[place] = len(shingles)
+            for shingle in shingles:
+                holders[shingle].append(place)
+    return kept
 
 
 def statistics_of(texts: Sequence[StemmedText], language: str = "") -> TermStatistics:

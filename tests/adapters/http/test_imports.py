@@ -25,7 +25,7 @@ def test_two_files_talk_to_the_network_and_one_listens_on_loopback() -> None:
 
 def test_the_rooms_below_the_adapters_import_no_adapter() -> None:
     adapters = (
-        "pipeline.adapters.search",
+        "pipeline.search",
         "pipeline.adapters.web",
         "pipeline.adapters.store",
         "pipeline.adapters.reasoners",
@@ -37,6 +37,6 @@ def test_the_rooms_below_the_adapters_import_no_adapter() -> None:
 
 
 def test_reading_the_web_imports_no_other_adapter() -> None:
-    others = ("pipeline.adapters.search", "pipeline.adapters.store", "pipeline.adapters.reasoners", "pipeline.vault")
+    others = ("pipeline.search", "pipeline.adapters.store", "pipeline.adapters.reasoners", "pipeline.vault")
     for path in (ROOT / "web").rglob("*.py"):
         assert not any(f"from {other}" in path.read_text("utf-8") for other in others), path

@@ -49,11 +49,10 @@ def test_an_age_without_a_kind_is_refused(workspace: Path) -> None:
 def test_forget_leaves_no_cache_with_the_text_of_pages(workspace: Path) -> None:
     local = workspace / "events" / "local"
     local.mkdir(exist_ok=True)
-    for name in ("stored-pages.sqlite", "embeddings.sqlite"):
+    for name in ("passages.sqlite", "stored-pages.sqlite", "embeddings.sqlite"):
         (local / name).write_bytes(b"text of a page")
     assert research(workspace, "forget", "q1", "--yes").returncode == 0
     assert [path.name for path in local.glob("*.sqlite") if path.read_bytes() == b"text of a page"] == []
-    assert not (local / "embeddings.sqlite").exists()
 
 
 def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace: Path) -> None:

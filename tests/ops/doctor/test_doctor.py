@@ -21,8 +21,8 @@ from pipeline.ops.doctor import Finding, examine, exit_code
 from pipeline.ops.doctor.finding import note, ok, problem
 from pipeline.ops.doctor.online_checks import probe
 from pipeline.wiring.workspace_adapters import store_of
-from tests.adapters.search.replies import Script, reply
 from tests.adapters.store.samples import record
+from tests.search.replies import Script, reply
 
 NOW = datetime(2026, 11, 22, 2, 15, tzinfo=UTC)
 QUEUE = "queries:\n- What is a heat pump?\n"

@@ -1,1 +1,0 @@
-"""Adapters of the port ``Search``: the embedded search of local documents, web providers, and their combinations."""

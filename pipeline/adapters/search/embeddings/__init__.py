@@ -1,1 +1,0 @@
-"""Vectors of texts from an OpenAI-compatible server."""

@@ -1,1 +1,0 @@
-"""Embedded search in local folders of documents: passage index, ranking and reading."""

@@ -1,0 +1,271 @@
+"""The folders of documents: lists their files, maps them to ``corpus:`` addresses and back, and reads them.
+
+An address is ``corpus:`` plus the percent-encoded path relative to the folder. It is the same on every machine that has the
+documents, and ASCII whatever bytes a file name has. Addresses in the first folder are ``corpus:<path>``; those in the others
+contain the folder's name, ``corpus:@<name>/<path>``. If two folders have the same name, the second gets ``-2``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+from pipeline.documents.file_types import refuse_by_name_and_size
+from pipeline.errors import GONE, CorpusUnusable, ReadFailed
+from pipeline.system.files import open_regular
+
+SCHEME = "corpus:"
+_UNESCAPED = "/-._~+,@="
+# Folders that documentation builders and package managers make beside the pages.
+_IGNORED_FOLDERS = frozenset(("_sources", "_static", "_images", "node_modules", "__pycache__"))
+
+
+class SkippedFile(NamedTuple):
+    """A file that is not searched, and the reason. ``path`` is relative to the folder."""
+
+    path: str
+    reason: str
+
+
+class FoundFile(NamedTuple):
+    """A regular file: address, size in bytes, time of last change in nanoseconds since the epoch."""
+
+    url: str
+    size: int
+    changed: int
+
+
+def address_of(path: str) -> str:
+    """Return the address of the file at ``path``, relative to the folder."""
+    return SCHEME + quote(os.fsencode(path), safe=_UNESCAPED)
+
+
+def path_of(url: str) -> str:
+    """Return the path of an address, relative to the folder; it is not checked."""
+    return os.fsdecode(unquote_to_bytes(url.removeprefix(SCHEME)))
+
+
+def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
+    """Yield the files of ``folder`` that may be documents and those that are skipped, in no fixed order.
+
+    Hidden files and folders are left out. Links to folders and links that leave ``folder`` are not followed.
+
+    Raises:
+        CorpusUnusable: ``folder`` is missing or cannot be listed.
+    """
+    root = resolved_folder(folder)
+    skipped: list[SkippedFile] = []
+
+    def report_unlisted(error: OSError) -> None:
+        skipped.append(SkippedFile(printable(os.path.relpath(error.filename, root)), _reason(error)))
+
+    for place, folders, names in os.walk(root, onerror=report_unlisted):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _IGNORED_FOLDERS]
+        for name in names:
+            if not name.startswith("."):
+                yield _scan_file(root, Path(place, name))
+    yield from skipped
+
+
+def resolved_folder(folder: Path) -> Path:
+    """Return the real path of ``folder``.
+
+    Raises:
+        CorpusUnusable: the folder is missing or cannot be listed.
+    """
+    hint = "name the folder that holds your documents under settings: corpus: in queries.yaml, or create it"
+    try:
+        root = folder.resolve(strict=True)
+        os.scandir(root).close()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself, in Python before 3.13
+        raise CorpusUnusable(f"The folder of documents {folder} cannot be used: {_reason(error)}.", hint=hint) from error
+    return root
+
+
+def _scan_file(root: Path, path: Path) -> FoundFile | SkippedFile:
+    relative = os.path.relpath(path, root)
+    try:
+        if path.is_symlink() and not path.resolve().is_relative_to(root):
+            return SkippedFile(printable(relative), "a link that leaves the folder")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return SkippedFile(printable(relative), "not a regular file")
+        refuse_by_name_and_size(path, status.st_size)
+    except (OSError, RuntimeError) as error:
+        return SkippedFile(printable(relative), _reason(error))
+    except ReadFailed as error:
+        return SkippedFile(printable(relative), error.message)
+    return FoundFile(address_of(relative), status.st_size, status.st_mtime_ns)
+
+
+def locate(folder: Path, url: str) -> Path:
+    """Return the path of the document at ``url``.
+
+    Raises:
+        ReadFailed: ``url`` is no address of a file in ``folder``; ``..`` and links that leave the folder are refused.
+    """
+    address = url.partition("#")[0]
+    parts = path_of(address).split("/")
+    if not address.startswith(SCHEME) or any(not part or part.startswith(".") or "\0" in part for part in parts):
+        raise ReadFailed(f"{url} is not the address of a document in the folder")
+    try:
+        root = folder.resolve()
+        path = root.joinpath(*parts)
+        inside = path.resolve(strict=True).is_relative_to(root)
+    except (OSError, RuntimeError) as error:
+        raise ReadFailed(f"{address} cannot be read: {GONE}") from error
+    if not inside:
+        raise ReadFailed(f"{address} cannot be read: it is a link that leaves the folder")
+    return path
+
+
+def contents(path: Path) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        ReadFailed: the file is no document by its name, too large or unreadable; the message does not name the path.
+    """
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            refuse_by_name_and_size(path, size)
+            return file.read(size + 1)
+    except OSError as error:
+        raise ReadFailed(_reason(error)) from error
+
+
+def _reason(error: OSError | RuntimeError) -> str:
+    if isinstance(error, RuntimeError) or error.errno == errno.ELOOP:
+        return "a link that leads back to itself"
+    return (error.strerror or str(error)).lower()
+
+
+def printable(path: str) -> str:
+    """Return ``path`` with bytes that are not UTF-8 replaced, so that it can be printed."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+class _Member(NamedTuple):
+    """A folder; ``prefix`` is the part of its addresses between scheme and path: "" or ``@<name>/``."""
+
+    prefix: str
+    folder: Path
+
+
+class Corpus:
+    """The folders of documents in the order of the settings; a folder listed twice counts once."""
+
+    def __init__(self, folders: Path | Sequence[Path]) -> None:
+        self._members = list(_members_of([folders] if isinstance(folders, Path) else folders))
+
+    def __str__(self) -> str:
+        return ", ".join(str(member.folder) for member in self._members)
+
+    @property
+    def identity(self) -> str:
+        """A key of these folders for their index; it changes when a folder is added, removed or replaced."""
+        return "\n".join(f"{member.prefix}{os.path.realpath(member.folder)}" for member in self._members)
+
+    def place(self, url: str) -> int:
+        """Return the place, from 0, of an address's folder in the order of the settings."""
+        return self._members.index(self._split(url)[0])
+
+    def prefixes(self, folder: str) -> tuple[str, ...]:
+        """Return how the addresses in ``folder`` begin: one of the folders by its name, or a folder within one of them.
+
+        Raises:
+            CorpusUnusable: there is no such folder.
+        """
+        parts = Path(os.path.normpath(folder)).parts
+        found: list[str] = []
+        for member in self._members:
+            for cut in range(len(parts) + 1):
+                inner = Path(*parts[cut:])
+                named = not cut or member.folder.absolute().parts[-cut:] == parts[:cut]
+                if named and ".." not in parts and (member.folder / inner).is_dir():
+                    found.append(self._address(member, f"{inner}/" if inner.parts else ""))
+        if not found:
+            hint = "write under in: a folder of settings: corpus:, or one within it"
+            raise CorpusUnusable(f"Your documents have no folder {folder}.", hint=hint)
+        return tuple(dict.fromkeys(found))
+
+    def unusable(self) -> list[CorpusUnusable]:
+        """Return one error for each folder that is missing or cannot be listed."""
+        return [error for member in self._members if (error := _fault(member)) is not None]
+
+    def scan(self) -> Iterator[FoundFile | SkippedFile]:
+        """Yield the files of all folders, as ``document_folder.scan`` does; an unusable folder is yielded as a skipped file.
+
+        Raises:
+            CorpusUnusable: none of the folders can be used.
+        """
+        faults = self.unusable()
+        if len(faults) == len(self._members):
+            raise faults[0]
+        for member in self._members:
+            if error := _fault(member):
+                yield SkippedFile(member.prefix.rstrip("/") or ".", error.message.rstrip("."))
+            else:
+                yield from (self._entry(member, entry) for entry in scan(member.folder))
+
+    def _entry(self, member: _Member, entry: FoundFile | SkippedFile) -> FoundFile | SkippedFile:
+        if isinstance(entry, SkippedFile):
+            return entry._replace(path=member.prefix + entry.path)
+        return entry._replace(url=self._address(member, path_of(entry.url)))
+
+    def _address(self, member: _Member, path: str) -> str:
+        plain = address_of(path).removeprefix(SCHEME)
+        if (
+            plain and not member.prefix and self._member_at(plain) is not member
+        ):  # its "@" would be read as another folder's prefix
+            plain = "%40" + plain[1:]
+        return SCHEME + address_of(member.prefix).removeprefix(SCHEME) + plain
+
+    def _member_at(self, plain: str) -> _Member:
+        others = (member for member in self._members[1:] if plain.startswith(address_of(member.prefix).removeprefix(SCHEME)))
+        return next(others, self._members[0])
+
+    def path_at(self, url: str) -> Path:
+        """Return the path of an address that ``scan`` yielded; it is not checked."""
+        member, inner = self._split(url)
+        return member.folder / path_of(inner)
+
+    def locate(self, url: str) -> Path:
+        """Return the path of the document at ``url``.
+
+        Raises:
+            ReadFailed: ``url`` is no address of a document in one of the folders.
+        """
+        member, inner = self._split(url)
+        return locate(member.folder, inner)
+
+    def _split(self, url: str) -> tuple[_Member, str]:
+        plain = url.removeprefix(SCHEME)
+        if plain == url:
+            return self._members[0], url
+        member = self._member_at(plain)
+        return member, SCHEME + plain.removeprefix(address_of(member.prefix).removeprefix(SCHEME))
+
+
+def _members_of(folders: Sequence[Path]) -> Iterator[_Member]:
+    taken: set[str] = set()
+    once = {os.path.realpath(folder): folder for folder in folders}
+    for number, folder in enumerate(once.values()):
+        base = Path(os.path.normpath(folder.absolute())).name or "folder"
+        names = (base if n == 1 else f"{base}-{n}" for n in range(1, len(once) + 1))
+        name = next(name for name in names if name not in taken) if number else ""
+        taken.add(name)
+        yield _Member(f"@{name}/" if name else "", folder)
+
+
+def _fault(member: _Member) -> CorpusUnusable | None:
+    try:
+        resolved_folder(member.folder)
+    except CorpusUnusable as error:
+        return error
+    return None

@@ -1,0 +1,366 @@
+"""Finds passages in the folders of documents, in the pages that sessions read, and in given pages; and reads documents.
+
+It is the embedded search, by the ports ``Search``, ``Fetch`` and ``StoredPages``. The index is brought up to date before the
+first search, and on demand. A document is always read from its current file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic_core import from_json
+
+from pipeline.documents.extractor import Extractor, page_of
+from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed
+from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
+from pipeline.search.folders import Corpus, FoundFile, SkippedFile, contents, path_of, printable
+from pipeline.search.index import Index, IndexedFile, Reading, Scope, Source, is_damage, remove_index
+from pipeline.search.ranking import Ranking, ranking
+from pipeline.search.vectors import ByMeaning, Meaning, Progress
+from pipeline.system.files import open_lock
+from pipeline.system.process_lock import turn
+from pipeline.text.normalise import clean, digest_of
+from pipeline.text.page_format import what_is_missing
+
+T = TypeVar("T")
+
+_OF_PAGES = ("page.read", "research.pruned")
+_BATCH_FILES, _BATCH_BYTES = 200, 20_000_000  # of a transaction
+_TIDY_AFTER = 50  # changed pages
+_RETRY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """The result of a refresh: number of files searched, of those new or changed, of those removed, and of passages.
+
+    ``problems`` are the files that are not searched, by path, ``thin`` those whose text lacks much.
+    """
+
+    files: int
+    changed: int
+    removed: int
+    passages: int
+    problems: tuple[SkippedFile, ...]
+    thin: tuple[SkippedFile, ...] = ()
+
+
+class PassageSearch:
+    """The passages of ``folders``, in their order of preference, and of the pages in ``store``.
+
+    ``cache`` is the index file, created if missing. With ``meaning``, passages are ranked by meaning too. ``extractor`` reads the
+    files.
+    """
+
+    name = "local"
+
+    def __init__(
+        self,
+        cache: Path,
+        folders: Path | Sequence[Path] = (),
+        *,
+        store: EventStore | None = None,
+        meaning: Meaning | None = None,
+        extractor: Extractor | None = None,
+    ) -> None:
+        self._cache, self._corpus, self._store = cache, Corpus(folders), store
+        self._meaning, self._extractor = meaning, extractor or Extractor()
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+        self._report: IndexReport | None = None
+        self._scopes: dict[str, Scope] = {}  # of the folders, by what they are limited to
+
+    # --- the folders
+
+    @property
+    def problems(self) -> tuple[SkippedFile, ...]:
+        """The files that the latest refresh skipped, by path; empty before the first refresh."""
+        return self._report.problems if self._report else ()
+
+    async def search(self, query: str, limit: int, within: str = "") -> SearchResult:
+        """Return at most ``limit`` passages of the folders, best first, and the index's counts of the query's stems.
+
+        ``within`` limits it to one folder. If passages cannot be ranked by meaning, ``failed`` says why.
+
+        Raises:
+            SearchFailed: the index cannot be read or built.
+            CorpusUnusable: the folder is missing, unreadable, or holds no document.
+        """
+        with self._translated():
+            scope = await self._on(lambda index: self._folder_scope(index, within))
+            found, near = await self._ranked(query, scope, limit)
+        hits = tuple(one.hit() for one in found.passages)
+        return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages)
+
+    async def embed(self) -> AsyncIterator[Progress]:
+        """Ask for the vectors of all passages of the folders that have none, a group at a time; nothing without ``meaning``.
+
+        Raises:
+            StepError: the server of the embeddings failed; ``cost`` is what was spent since the last group.
+            SearchFailed: the index cannot be used.
+            CorpusUnusable: as in ``search``.
+        """
+        if self._meaning is None:
+            return
+        with self._translated():
+            scope = await self._on(self._folder_scope)
+            while progress := await self._meaning.complete(scope, self._on):
+                yield progress
+
+    async def read(self, url: str) -> Page:
+        """Return the current text of the document at ``url``.
+
+        Raises:
+            ReadFailed: there is no such document in the folders, or it cannot be read.
+        """
+        return await asyncio.to_thread(self._read, url)
+
+    def _read(self, url: str) -> Page:
+        path = self._corpus.locate(url)
+        address = url.partition("#")[0]
+        try:
+            document = self._extractor.file(contents(path), path)
+        except ReadFailed as error:
+            raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
+        return page_of(address, document)
+
+    def refresh(self) -> IndexReport:
+        """Bring the index up to date with the folders; only changed files are read.
+
+        Raises:
+            SearchFailed: the index cannot be built.
+            CorpusUnusable: the folder is missing, unreadable, or holds no document.
+        """
+        with self._translated():
+            return self._run(self._refresh)
+
+    def thin(self) -> tuple[SkippedFile, ...]:
+        """Return the documents whose text lacks much, as they were when the index was last brought up to date.
+
+        Raises:
+            SearchFailed: the index cannot be read.
+        """
+        with self._translated():
+            return self._run(lambda index: _thin(index.files()))
+
+    def close(self) -> None:
+        """Close the index; the next search opens it again."""
+        with self._lock:
+            self._close_index()
+
+    def _folder_scope(self, index: Index, within: str = "") -> Scope:
+        if self._report is None:
+            self._refresh(index)
+        if within not in self._scopes:
+            begin = self._corpus.prefixes(within) if within else ("",)
+            files = [file for file in index.files().values() if not file.reason and file.url.startswith(begin)]
+            sources: dict[str, Source] = {}
+            for file in files:  # of files with the same text, the first of the preferred folder is searched
+                source = Source(file.url, file.title, file.published, self._corpus.place(file.url))
+                kept = sources.setdefault(file.digest, source)
+                if source.place < kept.place:
+                    sources[file.digest] = source
+            if not files:
+                raise CorpusUnusable(
+                    f"The folder {within} holds no document that can be read.", hint="look at in: of the question"
+                )
+            self._scopes[within] = Scope(sources)
+        return self._scopes[within]
+
+    def _refresh(self, index: Index) -> IndexReport:
+        self._scopes.clear()
+        with turn(open_lock(f"{self._cache}.lock")):  # other processes wait while this one builds the index
+            index.use_folders(self._corpus.identity)
+            known = index.files()
+            entries = list(self._corpus.scan())
+            files = sorted(entry for entry in entries if isinstance(entry, FoundFile))
+            gone = known.keys() - {file.url for file in files}
+            new = [file for file in files if (one := known.get(file.url)) is None or one[1:3] != file[1:3]]
+            changed = self._put_files(index, new, known)
+            index.put_files([], {}, gone)
+            if changed + len(gone) > _TIDY_AFTER:
+                index.tidy()
+        held = index.files()
+        problems = [entry for entry in entries if isinstance(entry, SkippedFile)]
+        problems += [SkippedFile(printable(path_of(file.url)), file.reason) for file in held.values() if file.reason]
+        searched = [file.digest for file in held.values() if not file.reason]
+        if not searched:
+            raise _no_documents(self._corpus, problems)
+        count, sorted_problems = index.count(searched), tuple(sorted(problems))
+        self._report = IndexReport(len(searched), changed, len(gone), count, sorted_problems, _thin(held))
+        return self._report
+
+    def _put_files(self, index: Index, new: Sequence[FoundFile], known: Mapping[str, IndexedFile]) -> int:
+        """Index files; return how many of them have a new text."""
+        batch: list[IndexedFile] = []
+        texts: dict[str, str] = {}
+        size = changed = 0
+        for file in new:
+            entry, text = self._entry(file, known.get(file.url))
+            batch.append(entry)
+            if text:
+                texts[entry.digest] = text
+                changed += 1
+            size += file.size
+            if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+                index.put_files(batch, texts)
+                batch, texts, size = [], {}, 0
+        index.put_files(batch, texts)
+        return changed
+
+    def _entry(self, file: FoundFile, known: IndexedFile | None) -> tuple[IndexedFile, str]:
+        """Return the file's new entry and its text, "" if its bytes are those already indexed, or it cannot be read."""
+        path = self._corpus.path_at(file.url)
+        try:
+            data = contents(path)
+        except ReadFailed as error:
+            return IndexedFile(file.url, file.size, _RETRY, "", reason=error.message), ""
+        digest = digest_of(data)
+        if known is not None and known.bytes == digest and not known.reason:
+            return known._replace(size=file.size, changed=file.changed), ""
+        try:
+            document = self._extractor.file(data, path)
+        except ReadFailed as error:
+            return IndexedFile(file.url, file.size, file.changed, digest, reason=error.message), ""
+        losses, of_text = document.losses, digest_of(document.text.encode("utf-8", "replace"))
+        missing = what_is_missing(losses.visible, losses.stored, losses.empty_pages)
+        return IndexedFile(
+            file.url, file.size, file.changed, digest, of_text, "", document.title, document.published, missing
+        ), document.text
+
+    # --- the pages that sessions read, and given pages
+
+    async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+        """Return at most ``limit`` passages, best first, of the pages that ``sessions`` read, with these pages.
+
+        Raises:
+            SearchFailed: the index cannot be read or built.
+        """
+
+        def read(index: Index) -> dict[str, Reading]:
+            self._refresh_sessions(index, sessions)
+            return {one.digest: one for one in index.readings(sessions).values()}
+
+        with self._translated():
+            readings = await self._on(read)
+            found, near = await self._ranked(
+                question, Scope({key: Source(one.url, one.title) for key, one in readings.items()}), limit
+            )
+        hits = tuple(one.hit() for one in found.passages)
+        digests = {one.url: one for one in readings.values()}
+        pages = [digests[url] for url in dict.fromkeys(one.candidate.source.url for one in found.passages)]
+        stored = tuple(StoredPage(one.url, one.title, one.digest, one.session, one.at) for one in pages)
+        return FoundPassages(hits, stored, found.statistics, found.languages, len(readings), near.cost, near.failed)
+
+    async def among(self, question: str, pages: Sequence[Page], limit: int) -> SearchResult:
+        """Return at most ``limit`` passages of these pages, best first; all of them are compared with the question.
+
+        Raises:
+            SearchFailed: the index cannot be read or built.
+        """
+        texts = {digest_of(page.text.encode("utf-8", "replace")): page for page in pages}
+        scope = Scope({digest: Source(page.url, page.title, page.published) for digest, page in texts.items()})
+        with self._translated():
+            await self._on(lambda index: index.put_pages({digest: page.text for digest, page in texts.items()}))
+            found, near = await self._ranked(question, scope, limit)
+        hits = tuple(one.hit() for one in found.passages)
+        return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages)
+
+    def refresh_sessions(self, sessions: Sequence[str]) -> int:
+        """Index the pages of these sessions that are not indexed yet; return their number.
+
+        Raises:
+            SearchFailed: the index cannot be built.
+        """
+        with self._translated():
+            return self._run(lambda index: self._refresh_sessions(index, sessions))
+
+    def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> int:
+        assert self._store is not None  # noqa: S101 - who finds stored pages gave their store
+        known, marks = index.marks(), self._store.marks()
+        for session in sessions:
+            if marks.get(session, "") != known.get(session):
+                index.put_session(session, marks.get(session, ""), self._readings(self._store, session))
+        new = index.unindexed(reading.digest for reading in index.readings(sessions).values())
+        for start in range(0, len(new), _BATCH_FILES):
+            index.put_pages(dict(self._texts(self._store, new[start : start + _BATCH_FILES])))
+        return len(new)
+
+    def _readings(self, store: EventStore, session: str) -> list[Reading]:
+        """Return the pages that a session read. One whose log cannot be read has none; ``research verify`` names it."""
+        try:
+            events = [from_json(record.data) for record in store.load(session) if record.type in _OF_PAGES]
+        except LogError:
+            return []
+        pages = (page for event in events for page in event.get("pages", [event]))  # what is kept of a pruned session lists them
+        return [Reading(session, page["url"], page["digest"], page["title"], page["at"]) for page in pages]
+
+    def _texts(self, store: EventStore, digests: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for digest in digests:
+            try:
+                yield digest, clean(store.get(digest).decode("utf-8", "replace"))
+            except ObjectMissing:
+                continue
+
+    # --- the index
+
+    async def _ranked(self, query: str, scope: Scope, limit: int) -> tuple[Ranking, ByMeaning]:
+        near = await self._meaning.rank(query, scope, self._on) if self._meaning else ByMeaning()
+        return await self._on(lambda index: ranking(index, scope, query, max(0, limit), near)), near
+
+    async def _on(self, action: Callable[[Index], T]) -> T:
+        return await asyncio.to_thread(self._run, action)
+
+    def _run(self, action: Callable[[Index], T]) -> T:
+        """Run ``action`` on the open index; if the file is damaged, delete it, build it again and run ``action`` again."""
+        with self._lock:
+            try:
+                return action(self._opened())
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+            self._close_index()
+            remove_index(self._cache)
+            if self._report:
+                self._refresh(self._opened())
+            return action(self._opened())
+
+    def _opened(self) -> Index:
+        if self._index is None:
+            self._cache.parent.mkdir(parents=True, exist_ok=True)
+            if not self._cache.exists():
+                remove_index(self._cache)
+            self._index = Index(self._cache)
+        return self._index
+
+    def _close_index(self) -> None:
+        if self._index is not None:
+            self._index.close()
+        self._index = None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            hint = f"make sure its folder is writable and delete {self._cache}; it is a cache and will be built again"
+            raise SearchFailed(f"The index of passages cannot be used: {error}.", hint=hint) from error
+
+
+def _thin(files: Mapping[str, IndexedFile]) -> tuple[SkippedFile, ...]:
+    return tuple(sorted(SkippedFile(printable(path_of(file.url)), file.missing) for file in files.values() if file.missing))
+
+
+def _no_documents(folders: Corpus, problems: Sequence[SkippedFile]) -> CorpusUnusable:
+    reasons = Counter(problem.reason for problem in problems).most_common(3)
+    seen = "; ".join(f"{count} x {reason}" for reason, count in reasons) or "it is empty"
+    hint = "put .md, .html, .txt, .rst or .pdf files there, or name another folder under settings: corpus: in queries.yaml"
+    return CorpusUnusable(f"The folder {folders} holds no document that can be read ({seen}).", hint=hint)

@@ -1,0 +1,135 @@
+"""Ranks the passages of a scope for a query: by words, and by meaning where that is known; over the whole scope both times.
+
+An earlier folder wins over a later one within ``PREFERENCE`` of the score. Of passages that repeat each other the best is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.domain.values import Hit
+from pipeline.search.index import Candidate, Index, Scope
+from pipeline.search.vectors import ByMeaning
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.scoring import BEST, coverage, importance, scores, term_weights, without_twins
+from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.words import language_of
+
+PREFERENCE = 0.1
+_CANDIDATES = 400
+_POOL = 150  # of the ranked passages: what is looked at for twins and for the words of the subject
+_MOST_STEMS = 64  # of one query
+_COMMON = 0.25  # a stem in more than this share of the passages selects no candidates, if rarer stems are left
+_PER_DOCUMENT = 4  # hits of one document that come before others
+_CONCEPTS = 200  # stems of the best passages whose counts are returned
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage of a scope with its number in the index and how near it is: the score, 0 to 1, that it is ranked by, the share
+    of the question's words that it holds, and its cosine if that is known.
+    """
+
+    candidate: Candidate
+    score: float
+    coverage: float
+    cosine: float | None
+
+    def hit(self) -> Hit:
+        """Return it as a hit."""
+        source, passage = self.candidate.source, self.candidate.passage
+        return Hit(
+            url=f"{source.url}#{passage.anchor}" if passage.anchor else source.url,
+            title=source.title,
+            snippet=passage.body,
+            heading=_heading(self.candidate),
+            score=round(self.score, 6),
+            coverage=round(self.coverage, 4),
+            cosine=None if self.cosine is None else round(self.cosine, 4),
+            published=source.published,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The passages, best first; counts of the stems of the query and of the best passages; the documents' languages."""
+
+    passages: tuple[Ranked, ...]
+    statistics: TermStatistics
+    languages: tuple[str, ...]
+
+
+def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning | None = None) -> Ranking:
+    """Return at most ``limit`` passages of ``scope`` for the query ``text``, ranked by words and, with ``near``, by meaning.
+
+    Raises:
+        sqlite3.Error: the index cannot be read.
+    """
+    index.limit_to(scope)
+    near = near or ByMeaning()
+    languages = index.languages()
+    own = language_of(text)  # a query is parsed in its own language if there are documents in it, else in that of most documents
+    query = parse_question(text, own if own in languages or not languages else languages[0])
+    known = _statistics(index, query)
+    best = _ranked(index, query, known, near) if limit else []
+    frequent = Counter(stem for one in best[:_POOL] for stem in set(one.candidate.ranked.body) if len(stem) > 2)
+    several = sorted((stem for stem in frequent if frequent[stem] > 1), key=lambda stem: (-frequent[stem], stem))[:_CONCEPTS]
+    counts = {**known.counts, **index.counts(stem for stem in several if stem not in known.counts)}
+    floor = near.floor if near.cosines else None
+    statistics = known.model_copy(update={"counts": dict(sorted(counts.items())), "nearest": floor})
+    return Ranking(tuple(_spread(best, limit)), statistics, languages)
+
+
+def _statistics(index: Index, query: ParsedQuestion) -> TermStatistics:
+    documents, number, body, heads = index.totals()
+    return TermStatistics(
+        language=query.language,
+        documents=documents,
+        passages=number,
+        body_stems=round(body, 3),
+        heading_stems=round(heads, 3),
+        counts=index.counts(dict.fromkeys(stem for term in query.terms for stem in (term.stem, *term.parts))),
+    )
+
+
+def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Ranked]:
+    """Rank the passages that hold the rarer stems of the query, and those that are nearest to it by meaning; without twins."""
+    wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
+    rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
+    found = index.candidates(rare or wanted, _CANDIDATES) if wanted else []
+    cosines = near.cosines([one.number for one in found]) if near.cosines else {}
+    held = {one.number for one in found}
+    found += index.passages(number for number in cosines if number not in held)
+    texts = [one.ranked for one in found]
+    strength = scores(query, texts, known, [cosines.get(one.number) for one in found])
+    weights = term_weights(query, known)
+    last = max((one.source.place for one in found), default=0)
+    rows = [
+        (score / BEST + (PREFERENCE * (last - one.source.place) / last if last else 0.0), score / BEST, one)
+        for score, one in zip(strength, found, strict=True)
+        if score > 0
+    ]
+    rows.sort(key=lambda row: (-row[0], row[2].number))
+    kept = without_twins([one.ranked for _, _, one in rows[: 2 * _POOL]], [_heading(one) for _, _, one in rows[: 2 * _POOL]])
+    return [
+        Ranked(one, min(1.0, score), coverage(weights, one.ranked.held), cosines.get(one.number))
+        for _, score, one in (rows[place] for place in kept)
+    ]
+
+
+def _spread(best: Sequence[Ranked], limit: int) -> list[Ranked]:
+    """Return ``limit`` passages, the first few of each document before its others: hits are what a session reads whole."""
+    taken: Counter[str] = Counter()
+    found: list[Ranked] = []
+    others: list[Ranked] = []
+    for entry in best:
+        url = entry.candidate.source.url
+        taken[url] += 1
+        (found if taken[url] <= _PER_DOCUMENT else others).append(entry)
+    return [*found, *others][:limit]
+
+
+def _heading(one: Candidate) -> str:
+    return one.passage.path[-1] if len(one.passage.path) > 1 else ""

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.values import Cost, FailedSide, Hit
+from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
+from pipeline.ports import Search, SearchResult
+from pipeline.search.fallback_chain import FallbackChain, Member
+from pipeline.search.metered import MeteredSearch
+from pipeline.search.own_and_web import OwnAndWeb
+
+OWN = tuple(Hit(url=f"corpus:{name}.md#top", title=name) for name in "abc")
+WEB = tuple(Hit(url=f"https://e.org/{name}", title=name) for name in "abc")
+
+
+class Side:
+    """Answers with its hits at a price, or fails."""
+
+    def __init__(self, name: str, outcome: ResearchError | tuple[Hit, ...], usd: float = 0.0) -> None:
+        self.name, self.outcome, self.usd, self.calls = name, outcome, usd, 0
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        self.calls += 1
+        if isinstance(self.outcome, ResearchError):
+            raise self.outcome
+        return SearchResult(self.name, self.outcome[:limit], Cost(usd=self.usd))
+
+
+def lost(message: str, usd: float) -> SearchFailed:
+    error = SearchFailed(message, hint="wait")
+    error.cost = Cost(usd=usd)
+    return error
+
+
+def asked(own: Search, web: Search, limit: int = 5) -> SearchResult:
+    return asyncio.run(OwnAndWeb(own, web).search("a", limit))
+
+
+def chain(*sides: Side) -> FallbackChain:
+    return FallbackChain([Member(side, price=side.usd) for side in sides])
+
+
+def test_both_are_asked_their_hits_fused_and_both_named() -> None:
+    own, web = Side("local", OWN), Side("brave", WEB, 0.005)
+    found = asked(own, web)
+    assert (found.provider, found.failed, own.calls, web.calls) == ("local+brave", (), 1, 1)
+    assert found.hits == (OWN[0], WEB[0], OWN[1], WEB[1], OWN[2])
+    assert found.cost == Cost(usd=0.005)
+
+
+def test_a_side_that_finds_nothing_has_not_failed() -> None:
+    found = asked(Side("local", ()), Side("brave", WEB, 0.005))
+    assert (found.provider, found.hits, found.failed) == ("local+brave", WEB, ())
+
+
+@pytest.mark.parametrize("error", [SearchFailed("the index is broken"), CorpusUnusable("the folder is gone")])
+def test_without_the_folder_the_web_is_searched_and_paid_for(error: ResearchError) -> None:
+    found = asked(chain(Side("local", error)), Side("brave", WEB, 0.005))
+    assert (found.provider, found.hits, found.cost.usd) == ("brave", WEB, 0.005)
+    assert found.failed == (FailedSide(origin="own", reason=error.message),)
+
+
+@pytest.mark.parametrize("error", [SearchFailed("brave is down"), ProviderRefused("brave refuses us: key")])
+def test_without_the_web_the_folder_is_searched(error: ResearchError) -> None:
+    found = asked(Side("local", OWN), chain(Side("brave", error)))
+    assert (found.provider, found.hits, found.cost.usd) == ("local", OWN, 0.0)
+    assert found.failed == (FailedSide(origin="web", reason=error.message),)
+
+
+def test_what_a_failed_search_of_the_web_may_have_cost_is_in_the_bill() -> None:
+    assert asked(Side("local", OWN), chain(Side("brave", lost("down", 0.01)))).cost.usd == 0.01
+    fallback = chain(Side("brave", lost("down", 0.01)), Side("tavily", WEB, 0.008))
+    found = asked(Side("local", OWN), fallback)
+    assert (found.provider, found.cost.usd, found.failed) == ("local+tavily", 0.018, ())
+
+
+def test_with_both_down_it_may_pass_later_if_one_of_them_may() -> None:
+    with pytest.raises(SearchFailed, match="gone; down") as caught:
+        asked(Side("local", CorpusUnusable("gone")), Side("brave", lost("down", 0.01)))
+    assert (caught.value.hint, caught.value.cost) == ("wait", Cost(usd=0.01))
+    with pytest.raises(ProviderRefused, match="gone; key"):
+        asked(Side("local", CorpusUnusable("gone")), Side("brave", ProviderRefused("key")))
+
+
+def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> None:
+    ledger = Budget(1.0)
+    for web in (
+        Side("brave", WEB, 0.005),
+        Side("brave", lost("down", 0.01), 0.005),
+        Side("brave", ProviderRefused("key"), 0.005),
+    ):
+        before = ledger.usd
+        found = asked(Side("local", OWN), MeteredSearch(chain(web), 0.005, CombinedBudget((ledger,))))
+        assert ledger.usd - before == pytest.approx(found.cost.usd)
+    ledger.check(Cost(usd=1.0 - ledger.usd))  # nothing is set aside any more
+
+
+def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
+    web = Side("brave", WEB, 0.005)
+    with pytest.raises(BudgetSpent):
+        asked(Side("local", OWN), MeteredSearch(web, 0.005, CombinedBudget((Budget(0.001),))))
+    assert web.calls == 0
+
+
+def test_a_fault_of_the_program_in_the_folder_costs_nothing_on_the_web() -> None:
+    class Broken:
+        async def search(self, query: str, limit: int) -> SearchResult:
+            raise RuntimeError("a fault")
+
+    web = Side("brave", WEB, 0.005)
+    with pytest.raises(RuntimeError):
+        asked(Broken(), web)
+    assert web.calls == 0
+
+
+def test_a_reason_is_one_line_of_bounded_length() -> None:
+    (left,) = asked(Side("local", OWN), Side("brave", SearchFailed("a\nb" * 10_000))).failed
+    assert "\n" not in left.reason
+    assert len(left.reason) <= 501

@@ -1,0 +1,408 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import random
+import sqlite3
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pipeline.documents.extract import extract
+from pipeline.documents.extractor import Extractor
+from pipeline.documents.page import Document
+from pipeline.domain.values import Hit
+from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
+from pipeline.ports import Fetch, Page, Search
+from pipeline.search import passage_search
+from pipeline.search.folders import contents
+from pipeline.search.passage_search import PassageSearch
+from pipeline.search.vectors import Meaning
+from pipeline.text.page_format import blocks
+from tests.documents.pdfs import pdf
+from tests.embedding_server import Stage, serving
+
+WORDS = "Filler words that say nothing of note stand here so that a section is long enough to be one of its own. " * 4
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+def corpus(docs: Path) -> PassageSearch:
+    return PassageSearch(docs.parent / "local" / "passages.sqlite", docs)
+
+
+def hits(folder: PassageSearch, query: str, limit: int = 10) -> tuple[Hit, ...]:
+    return asyncio.run(folder.search(query, limit)).hits
+
+
+def read(folder: PassageSearch, url: str) -> Page:
+    return asyncio.run(folder.read(url))
+
+
+def urls(folder: PassageSearch, query: str, limit: int = 10) -> list[str]:
+    return [hit.url for hit in hits(folder, query, limit)]
+
+
+def test_it_serves_both_ports(docs: Path) -> None:
+    search: Search = corpus(docs)
+    fetch: Fetch = corpus(docs)
+    assert search
+    assert fetch
+
+
+def test_a_hit_leads_to_the_passage_in_its_page(docs: Path) -> None:
+    (docs / "a b.md").write_text(
+        f"---\ndate: 2024-05-01\n---\n# Logs\n\n{WORDS}\n\n## Power cuts\n\nfdatasync survives them. {WORDS}"
+    )
+    folder = corpus(docs)
+    (hit,) = hits(folder, "fdatasync")
+    assert (hit.url, hit.title, hit.heading, hit.published) == ("corpus:a%20b.md#power-cuts", "Logs", "Power cuts", "2024-05-01")
+    assert hit.snippet.startswith("fdatasync survives them.")
+    page = read(folder, hit.url)
+    assert page.url == "corpus:a%20b.md"
+    assert {block.anchor for block in blocks(page.text) if "fdatasync" in block.text} == {"power-cuts"}
+
+
+def test_every_kind_of_document_is_found_and_read(docs: Path) -> None:
+    (docs / "a.md").write_text("# A\n\nmarker alpha")
+    (docs / "b.html").write_text("<title>B</title><p>marker beta</p>")
+    (docs / "c.txt").write_text("marker gamma")
+    (docs / "d.rst").write_text("D\n=\n\nmarker ``delta``")
+    (docs / "e.pdf").write_bytes(pdf([[(11, 700, "marker epsilon")]]))
+    folder = corpus(docs)
+    assert sorted(urls(folder, "marker")) == [f"corpus:{name}" for name in ("a.md", "b.html", "c.txt", "d.rst", "e.pdf")]
+    assert [read(folder, url).media_type for url in sorted(urls(folder, "marker"))] == [
+        "text/markdown", "text/html", "text/plain", "text/plain", "application/pdf",
+    ]  # fmt: skip
+
+
+def test_scores_fall_from_the_first_hit_on_and_lie_between_0_and_1(docs: Path) -> None:
+    for number in range(1, 9):
+        (docs / f"{number}.txt").write_text("checkpoint " * number + " ".join(f"word{number}x{place}" for place in range(50)))
+    scores = [hit.score for hit in hits(corpus(docs), "checkpoint interval")]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert len(scores) == 8
+
+
+def words(number: int) -> str:
+    """Return a passage's worth of words that no other number has."""
+    return " ".join(f"word{number}x{place}" for place in range(70))
+
+
+def test_every_passage_of_a_document_may_be_found(docs: Path) -> None:
+    (docs / "long.md").write_text("# L\n\n" + "\n\n".join(f"## Part {n}\n\ncheckpoint {n} {words(n)}" for n in range(5)))
+    (docs / "other.md").write_text(f"# O\n\ncheckpoint elsewhere {WORDS}")
+    found = [url.partition("#") for url in urls(corpus(docs), "checkpoint")]
+    assert sorted(found) == [*(("corpus:long.md", "#", f"part-{n}") for n in range(5)), ("corpus:other.md", "", "")]
+
+
+def test_a_passage_of_small_sections_leads_to_the_one_that_is_asked_for(docs: Path) -> None:
+    (docs / "g.md").write_text("# G\n\n## Terms\n\n### alpha\n\nThe first.\n\n### omega\n\nThe last.")
+    assert urls(corpus(docs), "omega") == ["corpus:g.md#omega"]
+
+
+def test_copies_of_a_document_are_one_source(docs: Path) -> None:
+    for name in ("z.md", "a.md", "m.md"):
+        (docs / name).write_text("# Same\n\ncheckpoint")
+    assert urls(corpus(docs), "checkpoint") == ["corpus:a.md"]
+
+
+def test_the_order_does_not_depend_on_the_order_of_indexing(docs: Path) -> None:
+    names = [f"{number}.txt" for number in range(12)]
+    orders = []
+    for seed in range(3):
+        random.Random(seed).shuffle(names)
+        folder = PassageSearch(docs.parent / f"{seed}.sqlite", docs)
+        for name in names:
+            (docs / name).write_text(f"checkpoint x{name.partition('.')[0]}")
+            folder.refresh()
+        orders.append(urls(folder, "checkpoint", 12))
+        for name in names:
+            (docs / name).unlink()
+    assert orders[0] == orders[1] == orders[2]
+    assert len(orders[0]) == 12
+
+
+@pytest.mark.parametrize("query", ["", "?!", "nowherefound"])
+def test_nothing_found_is_no_error(docs: Path, query: str) -> None:
+    (docs / "a.md").write_text("text")
+    assert hits(corpus(docs), query) == ()
+    assert hits(corpus(docs), "text", 0) == ()
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]:
+    """Return the names of the files that are opened, and of those that are parsed, from now on."""
+    opened: list[str] = []
+    parsed: list[str] = []
+
+    def noting_contents(path: Path) -> bytes:
+        opened.append(path.name)
+        return contents(path)
+
+    def noting_file(self: Extractor, data: bytes, path: Path) -> Document:
+        parsed.append(path.name)
+        return extract(data, path=str(path))
+
+    monkeypatch.setattr(passage_search, "contents", noting_contents)
+    monkeypatch.setattr(Extractor, "file", noting_file)
+    return opened, parsed
+
+
+def test_only_files_that_changed_are_read_again(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        (docs / name).write_text(f"text of {name}")
+    assert corpus(docs).refresh().changed == 3
+    opened, parsed = watched(monkeypatch)
+    os.utime(docs / "a.md", ns=(1, 1))
+    (docs / "b.md").write_text("another text altogether")
+    (docs / "d.md").write_text("new")
+    (docs / "c.md").unlink()
+    report = corpus(docs).refresh()
+    assert (report.files, report.changed, report.removed, report.passages) == (3, 2, 1, 3)
+    assert (opened, parsed) == (["a.md", "b.md", "d.md"], ["b.md", "d.md"])
+    assert corpus(docs).refresh().changed == 0
+    assert opened == ["a.md", "b.md", "d.md"]
+
+
+def test_files_that_changed_or_went_are_found_as_they_are_now(docs: Path) -> None:
+    (docs / "a.md").write_text("before")
+    (docs / "b.md").write_text("gone")
+    folder = corpus(docs)
+    assert urls(folder, "before gone")
+    (docs / "a.md").write_text("after that")
+    (docs / "b.md").unlink()
+    folder.refresh()
+    assert (urls(folder, "before gone"), urls(folder, "after")) == ([], ["corpus:a.md"])
+
+
+def test_a_page_is_read_as_it_is_now_and_a_missing_one_is_an_error(docs: Path) -> None:
+    (docs / "a.md").write_text("before")
+    folder = corpus(docs)
+    assert hits(folder, "before")
+    (docs / "a.md").write_text("after")
+    assert "after" in read(folder, "corpus:a.md").text
+    (docs / "a.md").unlink()
+    with pytest.raises(ReadFailed, match=r"corpus:a\.md cannot be read: it is no longer in the folder"):
+        read(folder, "corpus:a.md")
+
+
+def test_bad_files_are_reported_and_do_not_keep_the_good_ones_from_being_found(docs: Path) -> None:
+    (docs / "good.md").write_text("the good one")
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    (docs / "scan.pdf").write_bytes(pdf([[]]))
+    (docs / "empty.md").write_bytes(b"")
+    (docs / "nul.txt").write_bytes(b"a\0b\0\0c" + bytes(80))
+    (docs / "picture.jpg").write_bytes(b"\xff\xd8")
+    (docs / "latin.txt").write_bytes("größe".encode("latin-1"))
+    (docs / "deep.html").write_text("<div>" * 50_000)
+    (docs / "wide.html").write_text("<p " + " ".join(f"a{n}=1" for n in range(50_000)) + ">x")
+    with (docs / "huge.md").open("wb") as huge:
+        huge.truncate(50_000_000)
+    folder = corpus(docs)
+    report = folder.refresh()
+    reasons = {problem.path: problem.reason for problem in report.problems}
+    assert report.files == 2
+    assert sorted(reasons) == [
+        "broken.pdf", "deep.html", "empty.md", "huge.md", "nul.txt", "picture.jpg", "scan.pdf", "wide.html",
+    ]  # fmt: skip
+    assert "no text layer" in reasons["scan.pdf"]
+    assert folder.problems == report.problems == corpus(docs).refresh().problems
+    assert sorted(urls(folder, "größe good")) == ["corpus:good.md", "corpus:latin.txt"]
+
+
+def test_an_unreadable_file_is_reported_and_tried_again(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (docs / "a.md").write_text("readable")
+    (docs / "b.md").write_text("locked")
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "b.md":
+            raise ReadFailed("permission denied")
+        return contents(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(passage_search, "contents", refuse)
+        assert corpus(docs).refresh().problems == (("b.md", "permission denied"),)
+    report = corpus(docs).refresh()
+    assert (report.problems, report.changed, report.files) == ((), 1, 2)
+
+
+def test_a_folder_without_a_document_is_refused(docs: Path) -> None:
+    with pytest.raises(CorpusUnusable, match="it is empty") as caught:
+        corpus(docs).refresh()
+    assert (caught.value.exit_code, ".md" in caught.value.hint) == (2, True)
+    (docs / "a.png").write_bytes(b"x")
+    with pytest.raises(CorpusUnusable, match=r"1 x unsupported file type"):
+        hits(corpus(docs), "x")
+    with pytest.raises(CorpusUnusable, match="cannot be used"):
+        hits(PassageSearch(docs / "nowhere", docs.parent / "x.sqlite"), "x")
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, None])
+def test_a_damaged_cache_is_built_anew(docs: Path, damage: bytes | None) -> None:
+    (docs / "a.md").write_text("checkpoint")
+    folder = corpus(docs)
+    folder.refresh()
+    folder.close()
+    cache = docs.parent / "local" / "passages.sqlite"
+    whole = cache.read_bytes()
+    cache.write_bytes(whole[:4096] + bytes(len(whole) - 4096) if damage is None else damage)
+    assert urls(corpus(docs), "checkpoint") == ["corpus:a.md"]
+
+
+def test_a_cache_of_another_version_is_built_anew(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (docs / "a.md").write_text("checkpoint")
+    assert corpus(docs).refresh().changed == 1
+    monkeypatch.setattr("pipeline.search.index.VERSION", 1)
+    assert corpus(docs).refresh().changed == 1
+    assert corpus(docs).refresh().changed == 0
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_with_a_hint(docs: Path) -> None:
+    (docs / "a.md").write_text("checkpoint")
+    (docs.parent / "local").write_text("a file in the way")
+    with pytest.raises(SearchFailed, match="cannot be used") as caught:
+        corpus(docs).refresh()
+    assert "delete" in caught.value.hint
+
+
+def test_an_error_of_the_database_is_translated(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (docs / "a.md").write_text("checkpoint")
+    folder = corpus(docs)
+    folder.refresh()
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("pipeline.search.index.Index.candidates", fail)
+    with pytest.raises(SearchFailed, match="disk I/O error"):
+        hits(folder, "checkpoint")
+
+
+def test_several_builders_and_readers_do_not_disturb_each_other(docs: Path) -> None:
+    for number in range(30):
+        (docs / f"{number}.txt").write_text(f"checkpoint x{number}")
+    folders = [corpus(docs) for _ in range(4)]
+    with ThreadPoolExecutor(8) as threads:
+        results = list(threads.map(lambda n: urls(folders[n % 4], "checkpoint", 30), range(24)))
+    assert all(result == results[0] for result in results)
+    assert len(results[0]) == 30
+
+
+def test_many_searches_at_once_index_once(docs: Path) -> None:
+    (docs / "a.md").write_text("checkpoint")
+    folder = corpus(docs)
+
+    async def many() -> list[int]:
+        return [len(result.hits) for result in await asyncio.gather(*(folder.search("checkpoint", 5) for _ in range(20)))]
+
+    assert asyncio.run(many()) == [1] * 20
+
+
+def test_several_folders_are_searched_as_one(docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kiln.1").write_text(".TH KILN 1\n.SH OPTIONS\n.TP\n.B \\-\\-glaze\nFires the porcelain twice.\n")
+    folder = PassageSearch(tmp_path / "several.sqlite", [docs, other, tmp_path / "gone"])
+    (hit,) = hits(folder, "porcelain")
+    assert hit.url == "corpus:@other/kiln.1#glaze"
+    assert "Fires the porcelain twice." in read(folder, hit.url).text
+    assert "@gone" in {problem.path for problem in folder.problems}
+
+
+def by_meaning(docs: Path, stage: Stage) -> PassageSearch:
+    return PassageSearch(docs.parent / "local" / "passages.sqlite", docs, meaning=Meaning(stage.client(price=1.0)))
+
+
+def write_harbour(docs: Path) -> None:
+    (docs / "basin.md").write_text("# The basin\n\nIts floor lies nine fathoms under the quay, and boats are moored there.\n")
+    (docs / "bread.md").write_text("# Bread\n\nBread is baked at dawn, and how it smells is known to all.\n")
+
+
+def test_a_passage_is_found_by_its_meaning_though_it_shares_no_word_with_the_query(docs: Path) -> None:
+    write_harbour(docs)
+    assert "corpus:basin.md" not in urls(corpus(docs), "How deep?")
+    with serving() as stage:
+        result = asyncio.run(by_meaning(docs, stage).search("How deep?", 10))
+    assert result.hits[0].url == "corpus:basin.md"
+    assert result.cost.usd > 0
+    assert result.failed == ()
+
+
+def test_what_both_rankings_find_comes_before_what_one_finds(docs: Path) -> None:
+    write_harbour(docs)
+    (docs / "depth.md").write_text("# Depth\n\nThe deep water begins where the fathoms are counted by a deep voice.\n")
+    with serving() as stage:
+        assert urls(by_meaning(docs, stage), "How deep?")[:2] == ["corpus:depth.md", "corpus:basin.md"]
+
+
+def test_a_search_whose_embeddings_fail_gives_what_words_alone_find_and_says_so(docs: Path) -> None:
+    write_harbour(docs)
+    with serving() as stage:
+        folder = by_meaning(docs, stage)
+    result = asyncio.run(folder.search("baked bread", 10))
+    assert list(result.hits) == list(hits(corpus(docs), "baked bread"))
+    assert [side.origin for side in result.failed] == ["embeddings"]
+
+
+def test_the_vectors_of_all_passages_can_be_asked_for_ahead_and_a_changed_file_costs_its_own(docs: Path) -> None:
+    write_harbour(docs)
+
+    async def embed(folder: PassageSearch) -> list[int]:
+        return [progress.done async for progress in folder.embed()]
+
+    async def steps(folder: PassageSearch, stage: Stage) -> list[int]:
+        counts = [sum(await embed(folder)), sum(await embed(folder))]
+        (docs / "bread.md").write_text("# Bread\n\nIt is baked at noon now.\n")
+        folder.refresh()
+        stage.asked.clear()
+        return [*counts, sum(await embed(folder))]
+
+    with serving() as stage:
+        assert asyncio.run(steps(by_meaning(docs, stage), stage)) == [2, 0, 1]
+        assert [text for text in stage.texts if "basin" in text.lower()] == []
+    assert asyncio.run(embed(corpus(docs))) == []
+
+
+def flate_bomb() -> bytes:
+    """A PDF of less than a kilobyte whose only page unpacks, in three turns, to gigabytes of letters."""
+    letters = b"BT /F 9 Tf " + b"(aaaaaaaa) Tj " * 700 + b"ET "
+    data = zlib.compress(letters * 4_000, 9)
+    for _ in range(2):
+        data = zlib.compress(data, 9)
+    stream = b"<</Length %d/Filter[/FlateDecode/FlateDecode/FlateDecode]>>stream\n%s\nendstream" % (len(data), data)
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>"
+    objects = (b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>", page, stream, font)
+    body = b"".join(b"%d 0 obj%s endobj\n" % (n, one) for n, one in enumerate(objects, 1))
+    return b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R>>"
+
+
+def test_a_file_that_would_take_gigabytes_is_skipped_by_name_and_the_others_are_searched(docs: Path) -> None:
+    (docs / "bomb.pdf").write_bytes(flate_bomb())
+    (docs / "zeros.txt.gz").write_bytes(gzip.compress(gzip.compress(b"\0" * 9_999_999)) + gzip.compress(b"a b " * 5_000_000))
+    (docs / "deep.html").write_text("<div>" * 500_000)
+    (docs / "good.md").write_text("The level of the lake is 42 metres.")
+    folder = corpus(docs)
+    assert urls(folder, "level of the lake") == ["corpus:good.md"]
+    assert dict(folder.problems) == {
+        "bomb.pdf": "reading it takes too much computing time or memory",
+        "deep.html": "its elements are nested more than 1000 levels deep",
+        "zeros.txt.gz": "its content is larger than the limit of 10 MB",
+    }
+
+
+def test_a_file_of_which_pages_hold_no_text_is_named_with_their_number(docs: Path) -> None:
+    (docs / "half.pdf").write_bytes(pdf([[(11, 700, "The level of the lake is 42 metres.")], [], []]))
+    (docs / "good.md").write_text("The dam is open.")
+    expected = (("half.pdf", "2 of its pages hold no text (text recognition would read them)"),)
+    assert corpus(docs).refresh().thin == expected
+    assert corpus(docs).thin() == expected

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.events.pruning_events import Counts, KeptPage, KeptSpent, ResearchPruned
+from pipeline.domain.session import record_of
+from pipeline.errors import SearchFailed
+from pipeline.ports import FoundPassages, StoredPages
+from pipeline.search.passage_search import PassageSearch
+from pipeline.search.vectors import Meaning
+from tests.embedding_server import serving
+from tests.fakes import MemoryStore
+from tests.talks import HARBOUR, LIGHTHOUSE, SESSION, read_pages
+
+OTHER = "2026-11-22-other-0002"
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    store = MemoryStore()
+    read_pages(store)
+    return store
+
+
+def found(store: MemoryStore, folder: Path, question: str, *sessions: str) -> FoundPassages:
+    pages: StoredPages = PassageSearch(folder / "stored.sqlite", store=store)
+    return asyncio.run(pages.find(question, sessions or (SESSION,), 10))
+
+
+def test_a_passage_is_found_with_its_page_its_session_and_its_place(store: MemoryStore, tmp_path: Path) -> None:
+    result = found(store, tmp_path, "How deep is the harbour?")
+    assert result.hits[0].url == "corpus:harbour.md#depth"
+    assert result.pages[0].session == SESSION
+    assert store.get(result.pages[0].digest).decode() == HARBOUR
+    assert result.searched == 2
+
+
+def test_only_the_pages_of_the_scope_are_found_and_counted(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe mill has a harbour of its own, which is 3 metres deep.\n"})
+    both = found(store, tmp_path, "How deep is the harbour?", SESSION, OTHER)
+    one = found(store, tmp_path, "How deep is the harbour?", OTHER)
+    assert {page.url for page in one.pages} == {"corpus:mill.md"}
+    assert {page.url for page in both.pages} >= {"corpus:mill.md", "corpus:harbour.md"}
+    assert (one.statistics.documents, both.statistics.documents) == (1, 3)
+    assert one.statistics.counts["harbour"] == 1 < both.statistics.counts["harbour"]
+
+
+def test_of_a_page_that_was_read_twice_the_latest_reading_is_searched(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:harbour.md": HARBOUR.replace("12 metres", "14 metres")})
+    streams = store.streams[OTHER]
+    store.streams[OTHER] = [record._replace(data=record.data.replace(b"2026-11-21T00", b"2026-11-22T00")) for record in streams]
+    result = found(store, tmp_path, "How deep is the harbour?", SESSION, OTHER)
+    assert "14 metres" in result.hits[0].snippet
+    assert not any("12 metres" in hit.snippet for hit in result.hits)
+
+
+def test_the_pages_that_a_pruned_session_keeps_are_searched(store: MemoryStore, tmp_path: Path) -> None:
+    (read, *_) = [record for record in store.load(SESSION) if record.type == "page.read" and b"harbour.md" in record.data]
+    pages = (KeptPage.model_validate_json(read.data),)
+    pruned = ResearchPruned(counts=Counts(), spent=KeptSpent(), pages=pages)
+    pruned = pruned.model_copy(update={"id": read.id, "session_id": SESSION, "version": 1, "at": pages[0].at, "run_id": "run"})
+    store.streams[SESSION] = [record_of(pruned)]
+    result = found(store, tmp_path, "How deep is the harbour?")
+    assert result.hits[0].url == "corpus:harbour.md#depth"
+    assert result.searched == 1
+
+
+def test_the_index_can_be_deleted_at_any_time(store: MemoryStore, tmp_path: Path) -> None:
+    first = found(store, tmp_path, "How far is the lamp seen?")
+    (tmp_path / "stored.sqlite").unlink()
+    assert found(store, tmp_path, "How far is the lamp seen?") == first
+
+
+def test_a_damaged_index_is_built_again(store: MemoryStore, tmp_path: Path) -> None:
+    first = found(store, tmp_path, "How far is the lamp seen?")
+    (tmp_path / "stored.sqlite").write_bytes(b"no database at all" * 400)
+    assert found(store, tmp_path, "How far is the lamp seen?") == first
+
+
+def test_what_a_session_reads_later_is_found_and_nothing_is_indexed_twice(store: MemoryStore, tmp_path: Path) -> None:
+    search = PassageSearch(tmp_path / "stored.sqlite", store=store)
+    assert search.refresh_sessions([SESSION]) == 2
+    assert search.refresh_sessions([SESSION]) == 0
+    read_pages(store, SESSION, {"corpus:tower.md": "# The tower\n\nThe tower of Brindle is 40 metres high.\n"})
+    assert search.refresh_sessions([SESSION]) == 1
+    assert "40 metres" in found(store, tmp_path, "How high is the tower?").hits[0].snippet
+
+
+def test_a_stored_page_that_is_missing_is_left_out(store: MemoryStore, tmp_path: Path) -> None:
+    store.objects = {digest: data for digest, data in store.objects.items() if data.decode() == LIGHTHOUSE}
+    result = found(store, tmp_path, "How deep is the harbour of Brindle, and how far is the lamp seen?")
+    assert {page.url for page in result.pages} == {"corpus:lighthouse.md"}
+
+
+def test_an_index_that_cannot_be_written_is_an_error_with_a_hint(store: MemoryStore, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(SearchFailed) as error:
+        asyncio.run(PassageSearch(tmp_path / "file" / "stored.sqlite", store=store).find("anything", [SESSION], 3))
+    assert "delete" in error.value.hint
+
+
+def test_the_order_in_which_pages_were_indexed_changes_nothing(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe mill has a harbour of its own, which is 3 metres deep.\n"})
+    found(store, tmp_path / "a", "tower", OTHER)
+    assert found(store, tmp_path / "a", "How deep is the harbour?", SESSION, OTHER) == found(
+        store, tmp_path / "b", "How deep is the harbour?", SESSION, OTHER
+    )
+
+
+def test_stored_pages_are_found_by_meaning_within_the_scope_alone(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe pond of the mill lies two fathoms under its sluice.\n"})
+    with serving() as stage:
+        client = stage.client(price=1.0)
+        meaning = Meaning(client)
+        pages = PassageSearch(tmp_path / "stored.sqlite", store=store, meaning=meaning)
+        both = asyncio.run(pages.find("How deep?", (SESSION, OTHER), 10))
+        one = asyncio.run(pages.find("How deep?", (OTHER,), 10))
+    assert {page.url for page in both.pages} >= {"corpus:mill.md", "corpus:harbour.md"}
+    assert {page.url for page in one.pages} == {"corpus:mill.md"}
+    assert both.cost.usd > one.cost.usd == 0  # its passages and the question are known by then
+    assert found(store, tmp_path, "How deep?", OTHER).pages == ()
+
+
+def test_without_the_server_of_embeddings_stored_pages_are_searched_by_words(store: MemoryStore, tmp_path: Path) -> None:
+    with serving() as stage:
+        client = stage.client()
+    meaning = Meaning(client)
+    result = asyncio.run(
+        PassageSearch(tmp_path / "stored.sqlite", store=store, meaning=meaning).find("How deep is the harbour?", (SESSION,), 10)
+    )
+    assert result.hits == found(store, tmp_path, "How deep is the harbour?").hits
+    assert [side.origin for side in result.failed] == ["embeddings"]
