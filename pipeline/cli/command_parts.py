@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pipeline.ops.console_output import PRINTED, Console
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pipeline.batch.session_index import SessionIndex
     from pipeline.config.settings import Workspace
     from pipeline.domain.events.session_events import BranchMerged, EventBase
     from pipeline.domain.state import SessionState
     from pipeline.ports import EventStore
-    from pipeline.site.build import SiteReport
-    from pipeline.system.folder_fingerprint import Step
+    from pipeline.site.files import SiteReport
     from pipeline.vault import BuildReport
 
 _MOST_NAMED = 5  # files that could not be written
@@ -186,7 +183,7 @@ def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | 
     if report is None:
         why = "it is built from the vault, which could not be built"
         return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
-    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url, steps=report.steps))
+    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url))
     return problems, report, site
 
 
@@ -278,16 +275,13 @@ def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"
     return report
 
 
-def bring_site_up_to_date(console: Console, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> Any:
-    """Build the site from the vault; print which files were left out. Return the build's report.
-
-    ``steps`` are the changes that a build of the vault just made to its folders.
-    """
+def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
+    """Build the site from the vault; print which files were left out. Return the build's report."""
     from pipeline.config.settings import load_workspace
     from pipeline.wiring import workspace_adapters
 
     url = load_workspace(console.folder).queue.settings.site_url
-    report = workspace_adapters.build_site(console.folder, url, everything=everything, steps=steps)
+    report = workspace_adapters.build_site(console.folder, url, everything=everything)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", always=True, fg="yellow")
     _print_notices(console, report)

@@ -1,4 +1,4 @@
-"""Reads files of the vault, and replaces files of the site all at once.
+"""The folders of a build, what it did, and files: reads those of the vault, and replaces those of the site all at once.
 
 Each page is written beside the old one under a temporary name; only when all are written are they renamed. So a faulty
 template leaves the site as it was. No symbolic link below either folder is followed.
@@ -14,7 +14,35 @@ from pipeline.errors import SystemRefused
 from pipeline.system.files import read_bytes, write_new
 from pipeline.system.folder_fingerprint import Look
 
+SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
 _TEMPORARY = ".tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What a build did, as sorted site paths. ``pages`` counts the notes with a page; ``problems`` say what was left out and
+    why; ``notices`` list files that got another name or are never shown.
+    """
+
+    pages: int = 0
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of a build: the vault, the site's templates, the site, where derived values are kept, and compiled templates.
+
+    ``compiled`` as in ``TemplateFolder``.
+    """
+
+    vault: Path
+    templates: Path
+    site: Path
+    state: Path
+    compiled: Path | None = None
 
 
 def read(root: Path, path: str) -> bytes | None:

@@ -25,14 +25,6 @@ class Look(NamedTuple):
     mtime: int
 
 
-class Step(NamedTuple):
-    """A change in a folder: its mark before and after, and size and time of each touched file (None: removed)."""
-
-    before: str
-    after: str
-    files: Mapping[str, Look | None]
-
-
 @dataclass(frozen=True)
 class Folder:
     """The plain files of one folder, and the names of the folders in it; no links, devices and the like."""

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 
-from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, Folder, Look, Step, folder_of
+from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, Folder, Look, folder_of
 
 _LAST = "\U0010ffff"
 
@@ -53,11 +53,11 @@ class Manifest:
 class Drift:
     """The folders of a tree, ``found`` before anything is written, compared with a manifest.
 
-    ``folders`` are those that differ from what the last build left.
+    ``folders`` are those of them that differ from what the last build left.
     """
 
     def __init__(self, manifest: Manifest, found: Mapping[str, Folder]) -> None:
-        self._manifest, self._found = manifest, found
+        self._manifest, self.found = manifest, found
         self._marks = manifest.marks()
         folders = {folder: found.get(folder, NO_FOLDER) for folder in sorted(self._marks.keys() | found.keys())}
         self.folders = {path: now for path, now in folders.items() if now.mark != self._marks.get(path, EMPTY)}
@@ -77,33 +77,28 @@ class Drift:
 
     @cached_property
     def _files_in(self) -> Callable[[str], dict[str, Look]]:
-        return cache(lambda folder: self._found.get(folder, NO_FOLDER).files)
+        return cache(lambda folder: self.found.get(folder, NO_FOLDER).files)
 
-    def record(self, touched: Mapping[str, Look | None], settled: Collection[str] = ()) -> dict[str, Step]:
-        """Store the marks of all folders after the build; return the steps of the folders that were found, by path.
+    def record(self, touched: Mapping[str, Look | None], settled: Collection[str] = ()) -> None:
+        """Store the marks of all folders after the build.
 
         ``touched`` has size and time of each file that the build wrote or checked, None for each that it removed. The files
         ``settled`` are as they should be, too.
         """
-        by_folder: dict[str, dict[str, Look | None]] = {folder: {} for folder in self._found}
+        by_folder: dict[str, dict[str, Look | None]] = {folder: {} for folder in self.found}
         for path, look in touched.items():
             by_folder.setdefault(folder_of(path), {})[_name(path)] = look
-        steps = {folder: _step(self._found.get(folder, NO_FOLDER), here) for folder, here in by_folder.items()}
-        wrong = {folder_of(path) for path in self.files.keys() - touched.keys() - set(settled)}
-        marks = (
-            dict.fromkeys(self._marks, EMPTY) | {folder: step.after for folder, step in steps.items()} | dict.fromkeys(wrong, "")
-        )
+        marks = dict.fromkeys(self._marks, EMPTY)
+        for folder, changed in by_folder.items():
+            found = self.found.get(folder, NO_FOLDER)
+            marks[folder] = found.with_files(changed).mark if changed else found.mark
+        marks |= {folder_of(path): "" for path in self.files.keys() - touched.keys() - set(settled)}
         self._manifest.put_marks({folder: mark for folder, mark in marks.items() if mark != self._marks.get(folder, EMPTY)})
-        return {folder: steps[folder] for folder in self._found}
 
 
 def _compared(known: Mapping[str, Look], found: Mapping[str, Look]) -> dict[str, Look | None]:
     now = {path: found.get(_name(path)) for path in known}
     return {path: look for path, look in now.items() if look != known[path]}
-
-
-def _step(found: Folder, changed: Mapping[str, Look | None]) -> Step:
-    return Step(found.mark, found.with_files(changed).mark if changed else found.mark, changed)
 
 
 def _name(path: str) -> str:

@@ -102,6 +102,6 @@ def _unchanged_report(kept: Kept, settled: str, marks: Mapping[str, str], vault:
         drift = kept.files.drift(tree)
         if drift.folders or not property_types.are_complete(tree):
             return None
-        steps = drift.record({})
+        drift.record({})
         kept.commit()
-        return BuildReport(unchanged=kept.files.count(), steps=steps, marks=marks)
+        return BuildReport(unchanged=kept.files.count(), marks=marks)

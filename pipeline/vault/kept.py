@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
+from pipeline.system.folder_fingerprint import Look
+from pipeline.system.manifest import Manifest
 from pipeline.vault.built_files import Files
 
 FILE = "projection.sqlite"
@@ -25,7 +27,7 @@ FILES_FORMAT = 1  # of the tables that survive all other changes of the program
 SETTLED = "settled"
 # The entry for the marks of the streams of decisions about notes.
 DECISIONS = "decisions"
-_LASTING = ("files", "folders", "notes")
+_LASTING = ("files", "folders", "notes", "pages", "site_folders")
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
@@ -36,6 +38,10 @@ _TABLES = (
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner)",
     "CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS records (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, value TEXT, words TEXT)",
+    "CREATE TABLE IF NOT EXISTS read_folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS pages (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, key TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS site_folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, canonical TEXT NOT NULL, path TEXT NOT NULL, owner TEXT NOT NULL,"
     " kind TEXT NOT NULL) WITHOUT ROWID",
 )
@@ -72,6 +78,8 @@ class Kept:
         self._layout = layout
         self._base = _copy_in_memory(folder) if in_memory else _opened(folder)
         self.files = Files(self._base)
+        self.read = Manifest(self._base, "records", "read_folders")  # the files of the vault as the site read them
+        self.pages = Manifest(self._base, "pages", "site_folders")  # the files of the site
         self._kept: dict[str, str] = {}
         self._base.execute("BEGIN IMMEDIATE")
         with suppress(sqlite3.OperationalError):  # before the first build there is no table
@@ -90,11 +98,15 @@ class Kept:
             if known != FILES_FORMAT or table not in _LASTING:
                 self._base.execute(f'DROP TABLE "{table}"')
         self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
-        for statement in _TABLES:
-            self._base.execute(statement)
+        self.prepare()
         self.files.compare_all()
         self._kept = {}
         self.keep("layout", self._layout)
+
+    def prepare(self) -> None:
+        """Create the tables that do not exist."""
+        for statement in _TABLES:
+            self._base.execute(statement)
 
     def close(self) -> None:
         """Close the file; changes that were not committed are lost."""
@@ -105,6 +117,11 @@ class Kept:
         """Store the changes."""
         if self._base.in_transaction:
             self._base.commit()
+
+    def checkpoint(self) -> None:
+        """Store the changes so far, and go on."""
+        self._base.commit()
+        self._base.execute("BEGIN IMMEDIATE")
 
     def recall(self, name: str) -> str:
         """Return the text kept under a name, or ""."""
@@ -159,6 +176,33 @@ class Kept:
     def drop_notes(self, ids: Iterable[str]) -> None:
         """Delete notes that are no longer generated."""
         self._base.executemany("DELETE FROM notes WHERE id = ?", ((name,) for name in ids))
+
+    def records(self) -> dict[str, tuple[Look, str]]:
+        """Return size, time and value of each file of the vault that the site read, by path."""
+        return {path: (Look(size, mtime), value) for path, size, mtime, value in self._base.execute(_RECORDS)}
+
+    def words(self, path: str) -> str:
+        """Return what is searched of a note that the site read, "" if it read none."""
+        row = self._base.execute("SELECT words FROM records WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else ""
+
+    def put_records(self, rows: Iterable[tuple[str, Look, str, str]]) -> None:
+        """Store files that the site read: path, size and time, value, and what is searched of each."""
+        values = ((path, *look, value, words) for path, look, value, words in rows)
+        self._base.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)", values)
+
+    def page_keys(self) -> dict[str, str]:
+        """Return the digest of what each file of the site was made from, by path."""
+        return dict(self._base.execute("SELECT path, key FROM pages"))
+
+    def put_pages(self, rows: Iterable[tuple[str, Look, str]]) -> None:
+        """Store files of the site: path, size and time, and a digest of what it was made from."""
+        self._base.executemany(
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", ((path, *look, key) for path, look, key in rows)
+        )
+
+
+_RECORDS = "SELECT path, size, mtime, value FROM records"
 
 
 def _opened(folder: Path) -> sqlite3.Connection:

@@ -337,13 +337,13 @@ class Build:
         self._kept.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._identity.remember(stale, kept=stale - result.left.keys())
         self._kept.keep(SETTLED, self._settled if swept and not problems and not result.refused else "")
+        self._drift.record(result.left)
         return BuildReport(
             tuple(sorted(result.written)),
             len(result.unchanged) + self._count_untouched(placed, result),
             tuple(sorted(result.removed)),
             tuple(sorted(result.set_aside)),
             problems,
-            self._drift.record(result.left),
             self._marks,
             self._values.fresh,
             self._identity.moved,

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from pipeline.search.fallback_chain import FallbackChain, Member
     from pipeline.search.passage_search import PassageSearch
     from pipeline.search.vectors import Meaning
-    from pipeline.site.build import SiteReport
+    from pipeline.site.files import SiteReport
     from pipeline.site.serve import Server
-    from pipeline.system.folder_fingerprint import Step
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
     from pipeline.vault.kept import KnownNote
@@ -368,19 +367,20 @@ def questions_in_notes(folder: Path) -> list[AskedLine]:
     return asked_lines(folder / "vault")
 
 
-def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
-    """Bring the site up to date with the vault; ``url`` and ``steps`` as in ``pipeline.site.build.build_site``.
+def build_site(folder: Path, url: str, *, everything: bool = False) -> SiteReport:
+    """Bring the site up to date with the vault; ``url`` as in ``pipeline.site.build.build_site``.
 
     Raises:
         TemplateInvalid: a template is faulty; the site is as it was.
         ResearchError: the disk refuses.
     """
-    from pipeline.site.build import Folders, build_site
+    from pipeline.site.build import build_site
+    from pipeline.site.files import Folders
 
     folders = Folders(
         folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local", compiled_templates()
     )
-    make = partial(build_site, folders, url=url, everything=everything, steps=steps, hidden=_hidden_notes(folder))
+    make = partial(build_site, folders, url=url, everything=everything, hidden=_hidden_notes(folder))
     return _with_templates_of_now(folder, make)
 
 

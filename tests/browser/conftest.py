@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.site.build import Folders, build_site
+from pipeline.site.build import build_site
+from pipeline.site.files import Folders
 from tests.browser.machine import QUIET, chromium
 from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, HostileWords
 from tests.browser.serving import served

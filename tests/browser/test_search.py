@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.site.build import Folders, build_site
+from pipeline.site.build import build_site
+from pipeline.site.files import Folders
 from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
 from tests.vault.builders import TEMPLATES

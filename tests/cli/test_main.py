@@ -373,7 +373,7 @@ def test_answers_say_how_long_they_took_and_runs_which_machine_acted(
 def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(tmp_path: Path) -> None:
     workspace_in(tmp_path / "ws", "  - query: How deep is the harbour?\n    mode: fast\n")
     heavy = {"pydantic", "jinja2", "markdown_it", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax"}
-    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.build_stages"}
+    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
     code = (
         "import sys, atexit; from pipeline.cli import main\n"
         f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"

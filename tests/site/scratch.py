@@ -9,7 +9,8 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import Folders, SiteReport, build_site
+from pipeline.site.build import build_site
+from pipeline.site.files import Folders, SiteReport
 from pipeline.site.markdown.note_draft import Draft
 from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.paths import AllPlaces, page_of, root_of

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import ResearchError, TemplateInvalid
 from pipeline.site.paths import encoded
-from tests.site.scratch import Scratch, cold, note, scratch_vault
+from tests.site.scratch import Scratch, note, scratch_vault
 
 
 @pytest.fixture
@@ -69,22 +69,6 @@ def test_a_report_has_its_quotes_at_hand(scratch: Scratch) -> None:
     beside = page.css_first("div.side")
     assert beside is not None
     assert "Word for word." in beside.text()
-
-
-def test_many_notes_are_made_by_several_processes_and_look_the_same(
-    scratch: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scratch.build()
-    whole = scratch.files()
-    monkeypatch.setattr("pipeline.site.rendering.render_pool.WORTH_IT", 1)
-    monkeypatch.setattr("pipeline.site.rendering.render_pool.processors", lambda _most: 2)
-    assert cold(scratch, tmp_path / "side-by-side") == whole
-    with (scratch.folder / "templates" / "source.html.j2").open("a") as template:
-        template.write("{% block head %}{{ page.nonsense }}{% endblock %}")
-    with pytest.raises(TemplateInvalid, match="nonsense") as caught:
-        scratch.build()
-    assert "templates/site/README.md" in caught.value.hint
-    assert scratch.files() == whole
 
 
 @pytest.mark.parametrize("letter", ["x", "é"])
@@ -156,7 +140,6 @@ def test_the_address_of_the_site_makes_links_whole(scratch: Scratch) -> None:
     scratch.build(url="https://example.org/research")
     address = "https://example.org/research/reports/2026/r1.html"
     assert f'<link rel="canonical" href="{address}">' in scratch.html("reports/2026/r1.html")
-    assert address in scratch.html("feed.xml")
     assert address in scratch.html("sitemap.xml")
     assert 'href="/research/assets/site.css"' in scratch.html("404.html")
     scratch.build()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 from collections.abc import Callable
@@ -12,11 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.site import files
-from pipeline.site.cache.built_files import BuiltFiles
-from pipeline.site.pages.page_values import Site
-from pipeline.site.rendering.render_task import Job
-from pipeline.system.folder_fingerprint import Look
-from pipeline.system.manifest import Manifest
+from pipeline.vault.kept import FILE, Kept
 from tests.site.scratch import Scratch, cold, note
 
 
@@ -45,7 +40,7 @@ def _before_it_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*_: object) -> None:
         raise Cut
 
-    monkeypatch.setattr(BuiltFiles, "record", cut)
+    monkeypatch.setattr(Kept, "commit", cut)
 
 
 @pytest.fixture
@@ -110,23 +105,6 @@ def test_a_folder_that_went_takes_its_pages_and_images_with_it(scratch: Scratch,
     assert scratch.files() == cold(scratch, tmp_path / "other")
 
 
-def test_beside_many_notes_only_the_folders_that_changed_are_compared(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
-    scratch.write("far/away.md", note("Far", "away"))
-    scratch.build()
-    scratch.build()
-    compared: list[str] = []
-    whole = Manifest.looks_in
-
-    def looks_in(self: Manifest, folder: str) -> dict[str, Look]:
-        compared.append(folder)
-        return whole(self, folder)
-
-    monkeypatch.setattr(Manifest, "looks_in", looks_in)
-    scratch.write("far/away.md", note("Far", "and changed"))
-    assert "far/away.html" in scratch.build().written
-    assert compared == ["far"]
-
-
 def test_what_a_killed_build_left_beside_the_pages_goes(scratch: Scratch) -> None:
     whole = scratch.files()
     (scratch.folder / "site" / "my" / ".n1.html.tmp").write_text("half")
@@ -135,28 +113,9 @@ def test_what_a_killed_build_left_beside_the_pages_goes(scratch: Scratch) -> Non
     assert scratch.files() == {**whole, "my/.mine.tmp": b"somebody's own"}
 
 
-def _deadly(_self: object, _protocol: int) -> tuple[object, tuple[int]]:
-    """For pickle: whoever reads it is dead at once."""
-    return os._exit, (1,)
-
-
-@pytest.mark.parametrize("deadly", [Job, Site], ids=["at their start", "at their work"])
-def test_makers_that_die_are_done_without(
-    scratch: Scratch, tmp_path: Path, deadly: type, caplog: pytest.LogCaptureFixture
-) -> None:
-    _changed(scratch)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.site.rendering.render_pool.WORTH_IT", 1)
-        patch.setattr("pipeline.site.rendering.render_pool.processors", lambda _most: 2)
-        patch.setattr(deadly, "__reduce_ex__", _deadly)
-        assert scratch.build().problems == ()
-    assert caplog.text.count("the work goes on without it") == 2
-    assert scratch.files() == cold(scratch, tmp_path / "other")
-
-
 def test_what_stood_when_the_cache_was_lost_is_known_again_as_it_stands(scratch: Scratch) -> None:
-    (scratch.folder / "state" / "site.sqlite").unlink()
+    (scratch.folder / "state" / FILE).unlink()
     assert scratch.build().written == ()
-    with closing(sqlite3.connect(scratch.folder / "state" / "site.sqlite")) as base:
+    with closing(sqlite3.connect(scratch.folder / "state" / FILE)) as base:
         known = dict(base.execute("SELECT path, size FROM pages"))
     assert known == {path: len(data) for path, data in scratch.files().items()}

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pipeline.site.rendering import render_task
+from pipeline.site import stages
+from pipeline.vault.kept import FILE
 from tests.site.scratch import VAULT, Scratch, cold, note, scratch_vault
 
 
@@ -45,7 +46,7 @@ def test_a_changed_title_changes_the_pages_that_show_it(scratch: Scratch) -> Non
     scratch.build()
     scratch.write("reports/2026/r1.md", VAULT["reports/2026/r1.md"].replace("First report", "New name"))
     report = scratch.build()
-    assert {"reports/2026/r2.html", "sources/2026-11/s1.html", "browse/reports.html", "feed.xml"} <= set(report.written)
+    assert {"reports/2026/r2.html", "sources/2026-11/s1.html", "browse/reports.html"} <= set(report.written)
     assert "my/mine.html" not in report.written
 
 
@@ -58,18 +59,6 @@ def test_a_note_that_appears_mends_the_links_to_it(scratch: Scratch) -> None:
     scratch.remove("my/nowhere.md")
     assert scratch.build().removed[:1] == ("my/nowhere.html",)
     assert '<span class="internal broken">nowhere</span>' in scratch.html("reports/2026/r2.html")
-
-
-def test_a_table_follows_the_notes_that_it_shows(scratch: Scratch) -> None:
-    scratch.build()
-    rows = [row.text(deep=True) for row in scratch.page("index.html").css("div.base tbody tr")]
-    assert rows == ["Another3", "A source1"]
-    titles = "div.base th"
-    assert [cell.text() for cell in scratch.page("index.html").css(titles)] == ["Source", "Quotes"]  # no note has a host
-    scratch.write("sources/2026-11/s3.md", note("Third", "x", "source", tags='["research/source"]', quotes="2", host="a.example"))
-    assert "index.html" in scratch.build().written
-    assert [cell.text() for cell in scratch.page("index.html").css(titles)] == ["Source", "Quotes", "Host"]
-    assert "Third" in scratch.html("index.html")
 
 
 def test_a_page_that_was_lost_or_altered_is_made_again(scratch: Scratch) -> None:
@@ -87,7 +76,7 @@ def test_a_page_that_was_lost_or_altered_is_made_again(scratch: Scratch) -> None
 def test_a_lost_or_damaged_cache_costs_time_and_nothing_else(scratch: Scratch, damage: bytes) -> None:
     scratch.build()
     whole = scratch.files()
-    (scratch.folder / "state" / "site.sqlite").write_bytes(damage)
+    (scratch.folder / "state" / FILE).write_bytes(damage)
     scratch.build()
     assert scratch.files() == whole
 
@@ -128,7 +117,7 @@ def test_long_lists_come_in_leaves_of_which_a_new_note_changes_the_first(scratch
 def test_building_everything_renders_each_page_again(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch.write("reports/2026/r1.md", note("One", "x", "report"))
     scratch.build()
-    monkeypatch.setattr(render_task, "filled", lambda *_given: Markup("another program's page"))
+    monkeypatch.setattr(stages, "filled", lambda *_given: Markup("another program's page"))
     scratch.build()
     assert "another program" not in scratch.html("reports/2026/r1.html")
     scratch.build(everything=True)
@@ -137,8 +126,9 @@ def test_building_everything_renders_each_page_again(scratch: Scratch, monkeypat
 
 def test_another_program_renders_each_page_again_without_being_asked(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch.build()
-    monkeypatch.setattr(render_task, "filled", lambda *_given: Markup("another program's page"))
-    monkeypatch.setattr("pipeline.site.build.program_id", lambda _room: "another")
+    monkeypatch.setattr(stages, "filled", lambda *_given: Markup("another program's page"))
+    for module in ("build", "stages"):
+        monkeypatch.setattr(f"pipeline.site.{module}.program_id", lambda _room: "another")
     assert "my/mine.html" in scratch.build().written
     assert "another program" in scratch.html("reports/2026/r1.html")
     assert scratch.build().written == ()

@@ -90,8 +90,7 @@ def test_what_somebody_writes_during_the_build_is_seen_at_the_next(root: Path, m
     now = found_in(root)["one"].files["b.md"]
     manifest._base.execute("UPDATE files SET size = ?, mtime = ? WHERE path = 'one/b.md'", now)
     (root / "one" / "mine.md").write_text("by somebody else")
-    steps = drift.record({"one/b.md": now})
-    assert steps["one"].files == {"b.md": now}
+    drift.record({"one/b.md": now})
     assert Drift(manifest, found_in(root)).folders.keys() == {"one"}
 
 
@@ -99,8 +98,7 @@ def test_an_empty_folder_needs_no_mark(root: Path, manifest: Manifest) -> None:
     left(manifest, root)
     (root / "empty").mkdir()
     assert Drift(manifest, found_in(root)).folders == {}
-    steps = Drift(manifest, found_in(root)).record({"one/two/c.md": None})
-    assert "one/two" in steps
+    Drift(manifest, found_in(root)).record({"one/two/c.md": None})
     assert "one/two" not in manifest.marks()
 
 

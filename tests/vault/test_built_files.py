@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system.folder_fingerprint import Look, Step, look
+from pipeline.system.folder_fingerprint import Look, look
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.built_files import Files
 from pipeline.vault.kept import FILE, Kept
@@ -181,21 +181,6 @@ def test_a_catalogue_of_before_folders_had_marks_is_taken_over_with_all_edits_si
     assert "mine" in note.read_text()
     assert _drifted(place) == set()
     assert _marks(place).keys() == before.keys()
-
-
-def test_the_report_tells_what_was_done_in_the_folders(place: Workplace) -> None:
-    marks = _marks(place)
-    assert {folder: step[:2] for folder, step in place.build().steps.items()} == {
-        path: (mark, mark) for path, mark in marks.items()
-    }
-    note = place.note("nights/")
-    note.write_text(f"{note.read_text()}x")
-    found = look(str(note.parent)).mark
-    steps = place.build().steps
-    now = look(str(note.parent))
-    assert steps["nights"] == Step(found, now.mark, {note.name: now.files[note.name]})
-    assert {folder: step.before for folder, step in steps.items()} == marks | {"nights": found}
-    assert [folder for folder, step in steps.items() if step.before != step.after] == ["nights"]
 
 
 def _a_story(store: MemoryStore, number: int) -> Story:

@@ -49,7 +49,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
         "problems": [str(problem) for problem in report.problems],
     }
     if not check and not no_site:
-        made = bring_site_up_to_date(console, everything=everything, steps=report.steps)
+        made = bring_site_up_to_date(console, everything=everything)
         lines.append(
             f"site: {counted(made.pages, 'note')}; {counted(len(made.written), 'file')} written, {len(made.removed)} removed"
         )
@@ -141,7 +141,7 @@ def _build_and_report(console: Console, vault: bool, then: Callable[[], None], f
         report = bring_vault_up_to_date(console) if vault else None
         print_decisions(console, report)
         notes = len(report.written) if report else 0
-        made = bring_site_up_to_date(console, steps=report.steps if report else None)
+        made = bring_site_up_to_date(console)
     except ResearchError as error:
         problem = f"{error.message}\n  → {error.hint or 'nothing else was changed'}"
         console.say(problem, fg="red")

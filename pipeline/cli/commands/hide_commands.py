@@ -111,7 +111,7 @@ def _record(console: Console, drafts: Sequence[EventBase]) -> None:
         workspace_adapters.record_decisions(console.folder, drafts)
     report = bring_vault_up_to_date(console)
     print_decisions(console, report)
-    bring_site_up_to_date(console, steps=report.steps)
+    bring_site_up_to_date(console)
     if report.problems:
         end(1)
 

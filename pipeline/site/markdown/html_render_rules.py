@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from pipeline.site.labels import LISTS
 from pipeline.site.markdown.inline_syntax import Wikilink
-from pipeline.site.markdown.note_draft import Draft, Embed, Table
+from pipeline.site.markdown.note_draft import Draft, Embed
 from pipeline.site.paths import (
     IMAGES,
     block_anchor,
@@ -34,8 +34,7 @@ _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
 _OUTSIDE_BARE = _OUTSIDE.replace("external", "external bare", 1)  # its words are its address: paper needs no other
 # A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
 TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
-DIAGRAM = "mermaid"  # a fence that only Obsidian draws; the list below it says the same
-_SHOWN_INSIDE = {".md", ".base"}
+OBSIDIAN_ONLY = ("mermaid", "base")  # fences that only Obsidian draws
 Env = MutableMapping[str, Any]
 Rule = Callable[[Sequence[Token], int, Any, Env], str]
 
@@ -156,7 +155,7 @@ def _embed(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str
     path = draft.find(link.target)
     if path and suffix_of(path) in IMAGES:
         return _figure(draft, path, link.words, token.block)
-    if token.block and not draft.nested and suffix_of(path) in _SHOWN_INSIDE:
+    if token.block and not draft.nested and suffix_of(path) == ".md":
         draft.link(path, deep=True)
         return draft.slot(Embed(path, link.place, link.words))
     return _internal(href_of(draft.root, path, link.place, own=draft.path) if path else "", link.shown)
@@ -216,12 +215,9 @@ def _link_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) 
     return f"</{tokens[number].tag}>"
 
 
-def _fence(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
-    draft: Draft = env["draft"]
+def _fence(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
     token = tokens[number]
-    if token.info.strip() == "base" and not draft.nested:
-        return draft.slot(Table(token.content))
-    if token.info.strip() == DIAGRAM:
+    if token.info.strip() in OBSIDIAN_ONLY:
         return ""
     return f"{opening('pre', **_id(token))}<code>{escape(token.content)}</code></pre>\n"
 

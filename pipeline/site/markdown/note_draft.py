@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pipeline.site.paths import Places, key_of, quote_anchor, whole
 
@@ -24,8 +25,7 @@ class Cite:
     anchor: str
 
 
-@dataclass(slots=True)
-class Around:
+class Around(NamedTuple):
     """What a source's note says around a quote: the sentences beside it, who confirms or disputes it, its place on the web."""
 
     before: str = ""
@@ -50,14 +50,7 @@ class Embed:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The place for the table that the text of a base describes."""
-
-    text: str
-
-
-Slot = Aside | Embed | Table
+Slot = Aside | Embed
 
 
 @dataclass(slots=True)

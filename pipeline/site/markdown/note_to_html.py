@@ -119,7 +119,7 @@ def _describe(tokens: Sequence[Token], draft: Draft) -> None:
             draft.text.append(words := plain(token))
             draft.first = draft.first or (words if token.level == 1 else "")
             summary += [words] if summarised and words else []
-        elif token.type in {"fence", "code_block"} and token.info.strip() != html_render_rules.DIAGRAM:
+        elif token.type in {"fence", "code_block"} and token.info.strip() not in html_render_rules.OBSIDIAN_ONLY:
             draft.text.append(token.content)
         elif token.type == "callout_title_close":
             kind = token.meta["kind"]
@@ -151,19 +151,20 @@ def _note_surroundings(tokens: Sequence[Token], draft: Draft) -> None:
         elif block and token.nesting == -1 and token.level == level:
             block = ""
         elif block and token.type == "inline":
-            quoted = _surround(draft.around.setdefault(block, Around()), token, quoted) or bool(depth)
+            draft.around[block], passed = _surrounded(draft.around.get(block, Around()), token, quoted)
+            quoted = passed or bool(depth)
 
 
-def _surround(around: Around, inline: Token, quoted: bool) -> bool:
-    """Enter what a line inside a marked block says about its quote; return whether the quote was already passed."""
+def _surrounded(around: Around, inline: Token, quoted: bool) -> tuple[Around, bool]:
+    """Return what stands around a quote, with what this line says about it; and whether the quote was already passed."""
     words, children = plain(inline), inline.children or []
     if words.startswith(_STANDINGS):
-        around.standing = f"{around.standing} · {words}" if around.standing else words
+        around = around._replace(standing=f"{around.standing} · {words}" if around.standing else words)
     elif address := next((str(child.attrs["href"]) for child in children if _TO_TEXT in str(child.attrs.get("href"))), ""):
-        around.there = address
+        around = around._replace(there=address)
     elif children and (children[0].type, children[-1].type) == ("em_open", "em_close"):
-        around.after, around.before = (words, around.before) if quoted else (around.after, words)
-    return quoted or words.startswith("“")
+        around = around._replace(**{"after" if quoted else "before": words})
+    return around, quoted or words.startswith("“")
 
 
 def _quieten(tokens: Sequence[Token]) -> None:

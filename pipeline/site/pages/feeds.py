@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from pipeline.site.cache.note_record import Face
+from pipeline.site.note_record import Face
 from pipeline.site.pages.page_values import Site
 from pipeline.site.paths import encoded, page_of
 from pipeline.text.normalise import clean, digest_of
@@ -15,6 +15,7 @@ from pipeline.text.normalise import clean, digest_of
 FEED, MAP = "feed.xml", "sitemap.xml"
 Address = tuple[str, str]  # a page's site path and its day, "" if it has none
 NEWEST = 30  # entries in the feed
+LIMIT = 50_000  # addresses in a file of the site map (sitemaps.org)
 _NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
 _TOP = "index.html"
 _EPOCH = "1970-01-01T00:00:00"
@@ -25,11 +26,6 @@ class Item(NamedTuple):
 
     face: Face
     content: str = ""
-
-
-def newest_first(items: Iterable[Item]) -> list[Item]:
-    """Return the newest of these entries, newest first."""
-    return sorted(items, key=lambda item: (item.face.created, item.face.path), reverse=True)[:NEWEST]
 
 
 def feed(site: Site, items: Sequence[Item]) -> bytes:
@@ -80,18 +76,18 @@ def _text(text: str) -> str:
     return escape(_NO_XML.sub("", clean(text)))
 
 
-def site_map(site: Site, pages: Iterable[Address]) -> bytes:
-    """Return the site map of these pages."""
+def site_maps(site: Site, pages: Iterable[Address]) -> dict[str, bytes]:
+    """Return the site map by site path: one file, or several and an index of them, as one may hold ``LIMIT`` addresses."""
     top = _text(site.url)
-    lines = (
+    lines = [
         f"<url><loc>{top}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>" for page, day in sorted(pages)
-    )
-    return _map(site, "urlset", lines)
-
-
-def map_of_maps(site: Site, files: Iterable[str]) -> bytes:
-    """Return the index of several site maps, given their site paths."""
-    return _map(site, "sitemapindex", (f"<sitemap><loc>{_text(site.url + file)}</loc></sitemap>" for file in files))
+    ]
+    if len(lines) <= LIMIT:
+        return {MAP: _map(site, "urlset", lines)}
+    parts = range(0, len(lines), LIMIT)
+    files = {f"sitemap-{start // LIMIT + 1}.xml": _map(site, "urlset", lines[start : start + LIMIT]) for start in parts}
+    index = (f"<sitemap><loc>{top}{file}</loc></sitemap>" for file in files)
+    return {MAP: _map(site, "sitemapindex", index), **files}
 
 
 def _map(site: Site, name: str, lines: Iterable[str]) -> bytes:

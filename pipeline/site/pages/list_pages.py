@@ -1,18 +1,23 @@
-"""Values for the templates of list pages, the tags page, the search page and the page for missing addresses."""
+"""Values for the templates of list pages, the tags page, the search page and the page for missing addresses.
+
+A list's pages are cut from the oldest note on, so that a new note changes only the first page. Page n has the n-th hundred notes
+ever written; the first page, with the newest notes, is number 0.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from urllib.parse import urlsplit
 
-from pipeline.site.cache.catalogue import Catalogue
-from pipeline.site.cache.note_record import Face
 from pipeline.site.labels import PLURALS, month_name
-from pipeline.site.pages.note_page_builder import breadcrumbs, tag_page
+from pipeline.site.note_record import Face
+from pipeline.site.notes import Notes, tag_page
+from pipeline.site.pages.note_page_builder import breadcrumbs
 from pipeline.site.pages.page_values import Entry, Link, ListPage, Month, PlainPage, Site, TagCount, TagsPage, Year
-from pipeline.site.pages.pagination import NoteList, near
 from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, root_of
 
 TAGS = f"{BROWSE}/tags.html"
@@ -20,16 +25,53 @@ TAGS = f"{BROWSE}/tags.html"
 _ORDER = ("report", "topic", "night", "session", "source", "worker", "import", "note")
 
 
-def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:
+PAGE_SIZE = 100  # notes on a page; the first has up to twice as many
+_STEPS = (10, 1, 0, -1, -10)  # a page links to the pages at these distances: few, so that a new page changes few
+
+
+@dataclass(frozen=True)
+class NoteList:
+    """One list of notes, oldest first. ``name`` as in ``list_page``; ``kind`` is "" for a tag's."""
+
+    name: str
+    title: str
+    kind: str
+    notes: Sequence[Face]
+
+    @property
+    def older(self) -> int:
+        """The number of pages besides the first."""
+        return max(0, len(self.notes) // PAGE_SIZE - 1)
+
+    def span(self, page: int) -> slice:
+        """Return which notes a page has."""
+        return slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE) if page else slice(self.older * PAGE_SIZE, len(self.notes))
+
+    def holder(self, number: int) -> int:
+        """Return the page of a note, counted from 0, the oldest."""
+        page = number // PAGE_SIZE + 1
+        return page if page <= self.older else 0
+
+    def near(self, page: int) -> tuple[int, ...]:
+        """Return the pages that a page links to by number, itself included, the newer ones first."""
+        return tuple(page + step for step in _STEPS if 1 <= page + step <= self.older)
+
+    def shown(self, page: int) -> object:
+        """Return all that a page shows, as a value that costs little to make."""
+        months = Counter(face.created[:7] for face in self.notes) if not page else ()
+        return self.title, self.kind, self.older, page, self.notes[self.span(page)], months
+
+
+def navigation(of_kind: Mapping[str, Sequence[Face]]) -> tuple[Link, ...]:
     """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
-    listed = [Link(PLURALS[kind], list_page(PLURALS[kind].lower()), kind) for kind in _ORDER if kinds.get(kind)]
+    listed = [Link(PLURALS[kind], list_page(PLURALS[kind].lower()), kind) for kind in _ORDER if of_kind.get(kind)]
     return (Link("Home", "index.html", "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 
-def front_page(catalogue: Catalogue) -> bytes:
+def front_page(notes: Notes) -> bytes:
     """Return the first page of a site whose home note is elsewhere or not published: it leads to that note, or to a list."""
-    moved = sorted(page_of(face.path) for face in catalogue.tagged(["research/home"]))
-    target = encoded(next(iter(moved), navigation(catalogue.kinds())[1].href))
+    moved = sorted(page_of(face.path) for face in notes.tags.get("research/home", ("", []))[1])
+    target = encoded(next(iter(moved), navigation(notes.of_kind)[1].href))
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Research</title>'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">'
@@ -48,14 +90,14 @@ def page_of_list(site: Site, notes: NoteList, page: int) -> ListPage:
         path=path,
         root=root,
         title=title,
-        description=f"{title}, counted from the oldest" if page else f"{title}: {notes.count:,} in all",
+        description=f"{title}, counted from the oldest" if page else f"{title}: {len(notes.notes):,} in all",
         canonical=_canonical(site, encoded(path)),
         breadcrumbs=_breadcrumbs(notes, root, page),
-        list_kind=notes.key[1] if notes.key[0] == "kind" else "",
-        entries=tuple(_entries(notes.faces(page), root)),
-        total=0 if page else notes.count,
+        list_kind=notes.kind,
+        entries=tuple(_entries(notes.notes[notes.span(page)], root)),
+        total=0 if page else len(notes.notes),
         hundred=hundred,
-        near=tuple(_link(notes, other, root, _range_of(notes, other)) for other in near(page, notes.older)) if page else (),
+        near=tuple(_link(notes, other, root, _range_of(notes, other)) for other in notes.near(page)) if page else (),
         newest=_link(notes, 0, root, "Newest") if page else None,
         newer=_link(notes, page + 1 if page < notes.older else 0, root, "Newer") if page else None,
         older=_link(notes, page - 1 if page else notes.older, root, "Older") if page > 1 or (not page and notes.older) else None,
@@ -65,7 +107,7 @@ def page_of_list(site: Site, notes: NoteList, page: int) -> ListPage:
 
 
 def _breadcrumbs(notes: NoteList, root: str, page: int) -> tuple[Link, ...]:
-    tags = (Link("Tags", root + TAGS),) if notes.key[0] == "tag" else ()
+    tags = (Link("Tags", root + TAGS),) if not notes.kind else ()
     first = (_link(notes, 0, root, notes.title),) if page else ()
     return (*breadcrumbs("note", root)[:1], *tags, *first)
 
@@ -84,7 +126,7 @@ def _years(notes: NoteList, root: str) -> Iterator[Year]:
     first = notes.span(0).start
     months: list[tuple[str, Month]] = []
     passed = 0
-    for month, count in notes.months.items():
+    for month, count in Counter(face.created[:7] for face in notes.notes).items():
         if passed < first:
             page = notes.holder(min(passed + count, first) - 1)
             href = _link(notes, page, root, "").href + fragment(_anchor(month))
@@ -108,10 +150,10 @@ def _entries(faces: Sequence[Face], root: str) -> Iterator[Entry]:
             anchor = ""
 
 
-def tags_page(site: Site, catalogue: Catalogue) -> TagsPage:
+def tags_page(site: Site, notes: Notes) -> TagsPage:
     """Return the page of all tags."""
     root = root_of(TAGS)
-    tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, count) for tag, words, count in catalogue.tags()]
+    tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, len(faces)) for tag, (words, faces) in notes.tags.items()]
     groups = tuple(
         (part, tuple(TagCount(words, root + encoded(tag_page(tag)), count) for _, tag, words, count in same))
         for part, same in groupby(sorted(tags), key=itemgetter(0))

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from html import escape, unescape
 from itertools import groupby
 
 from markupsafe import Markup
 
-from pipeline.site.cache.catalogue import Catalogue, Rest
-from pipeline.site.cache.note_record import EARLIER, KINDS, OTHER, Face, values_of
 from pipeline.site.labels import PLURALS, label, shown_number
 from pipeline.site.markdown.html_render_rules import href_of
 from pipeline.site.markdown.note_draft import Aside, Draft
+from pipeline.site.note_record import EARLIER, KINDS, OTHER, Face, Record, values_of
+from pipeline.site.notes import Notes, tag_page
 from pipeline.site.pages.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
-from pipeline.site.paths import Places, block_anchor, encoded, fragment, list_page, page_of, root_of, tag_list
+from pipeline.site.paths import Places, block_anchor, encoded, fragment, list_page, page_of, root_of
 from pipeline.text.normalise import one_line
 
-_PAGES = {*KINDS, OTHER}
-_IN_A_ROW = {"night", "report", EARLIER, "session"}
+IN_A_ROW = {"night", "report", EARLIER, "session"}
 _MARKUP = re.compile("<[^>]*>")
 _ASIDE = 240  # characters of a quote beside the text
 _BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
@@ -27,27 +26,20 @@ _TOP = "index.html"
 
 
 class Composer:
-    """Composes the pages of one site. ``shown_inside`` returns the HTML of an embedded file."""
+    """Composes the pages of one site."""
 
-    def __init__(
-        self, site: Site, catalogue: Catalogue, places: Places, shown_inside: Callable[[Face, Sequence[str]], Markup]
-    ) -> None:
+    def __init__(self, site: Site, notes: Notes, places: Places) -> None:
         self.site = site
-        self._catalogue = catalogue
+        self._notes = notes
         self._places = places
-        self._shown_inside = shown_inside
 
-    def frame(self, face: Face) -> tuple[NotePage, tuple[Markup, ...], Rest]:
-        """Return a note's page without its text, and the HTML for the slots of the text."""
-        rest = self._catalogue.rest(face.path)
-        inside = tuple(self._shown_inside(face, slot) for slot in rest.slots)
-        return self._page(face, rest), inside, rest
-
-    def _page(self, face: Face, rest: Rest) -> NotePage:
+    def page(self, face: Face) -> NotePage:
+        """Return a note's page without its text."""
+        rest = self._notes.records[face.path]
         path = page_of(face.path)
         root = root_of(path)
-        targets, linkers = self._notes(self._catalogue.targets(face.path)), self._notes(self._catalogue.linkers(face.path))
-        older, newer = self._catalogue.beside(face) if face.kind in _IN_A_ROW else (None, None)
+        targets, linkers = self._notes.targets(face.path), self._notes.linkers(face.path)
+        older, newer = self._notes.beside(face) if face.kind in IN_A_ROW else (None, None)
         return NotePage(
             kind="report" if face.kind == EARLIER else face.kind,
             path=path,
@@ -76,10 +68,7 @@ class Composer:
         """Return the full address of a page, "" when the site's is not known."""
         return self.site.url + encoded("" if path == _TOP else path) if self.site.url else ""
 
-    def _notes(self, faces: Iterable[Face]) -> list[Face]:
-        return [face for face in faces if face.kind in _PAGES]
-
-    def _properties(self, face: Face, rest: Rest, root: str) -> tuple[Property, ...]:
+    def _properties(self, face: Face, rest: Record, root: str) -> tuple[Property, ...]:
         return tuple(
             Property(name, label(name), tuple(self._shown(face, name, *value, root) for value in values_of(values)))
             for name, values in rest.properties
@@ -93,7 +82,7 @@ class Composer:
             return Shown(words, words)
         return Shown(shown_number(name, words))
 
-    def _citations(self, rest: Rest, root: str) -> tuple[Citation, ...]:
+    def _citations(self, rest: Record, root: str) -> tuple[Citation, ...]:
         """The cited sources in the order of their numbers, each with its quotes as they come."""
         cites = sorted(rest.cites, key=lambda cite: (int(cite[0]), cite[1]))
         return tuple(
@@ -107,21 +96,21 @@ class Composer:
         )
 
     def _source(self, path: str, root: str) -> Link:
-        face = self._catalogue.face(path)
+        face = self._notes.faces.get(path)
         return link(face, root) if face else Link(path, "")
 
     def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
         href = root + encoded(page_of(path)) + fragment(block_anchor(block))
-        around = self._catalogue.around(path, block)
+        around = self._notes.around(path, block)
         shown = around.before, around.after, around.standing, around.there
-        return Quote(anchor, self._catalogue.block(path, block), href, *shown)
+        return Quote(anchor, self._notes.block(path, block), href, *shown)
 
     def _place(self, path: str) -> str:
         """Where a source is and of when: its host, when it was published, when it was first read."""
-        face = self._catalogue.face(path)
+        face = self._notes.faces.get(path)
         if face is None:
             return ""
-        known = {name: values[0] for name, values in self._catalogue.rest(path).properties if values}
+        known = {name: values[0] for name, values in self._notes.records[path].properties if values}
         where = "your documents" if known.get("origin") == "own" else known.get("host", "")
         published = f"published {known['published']}" if "published" in known else ""
         return " · ".join(filter(None, (where, published, f"read {face.date}" if face.date else "")))
@@ -186,11 +175,3 @@ def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
     if kind == "home":
         return ()
     return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(PLURALS[kind].lower())))
-
-
-def tag_page(tag: str) -> str:
-    """Return the page that lists the notes with a tag: for the tag of a kind, the list of that kind."""
-    first, _, kind = tag.lower().partition("/")
-    if first == "research" and kind in PLURALS and kind != "home":
-        return list_page(PLURALS[kind].lower())
-    return list_page(tag_list(tag))

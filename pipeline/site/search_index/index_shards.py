@@ -17,7 +17,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from pipeline.site.cache.note_record import Face
+from pipeline.site.note_record import Face
 from pipeline.site.paths import encoded, page_of
 from pipeline.site.search_index.terms import STOP, WEIGHTS, Content, facets, is_spelt
 from pipeline.text.normalise import digest_of

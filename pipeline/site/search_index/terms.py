@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.site.cache.note_record import Face
+from pipeline.site.note_record import Face
 
 WEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Han, kana; Hangul too, whose words take many endings.

@@ -14,7 +14,7 @@ from itertools import compress
 
 from pipeline.domain import Summary
 from pipeline.errors import SystemRefused
-from pipeline.system.folder_fingerprint import Look, Step
+from pipeline.system.folder_fingerprint import Look
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.built_files import BuiltFile, Files
@@ -33,8 +33,7 @@ _LEFT = "not changed, so that no text is lost; correct this and run `research bu
 class BuildReport:
     """The result of a build, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
 
-    ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
-    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams;
+    ``unchanged`` is the number of unchanged files. ``marks`` are those of the log's streams;
     ``sessions`` are those that were read, by id. ``moved`` are the notes that a person moved since the last build, the new path
     by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
     build put together with it: the note's path by theirs.
@@ -45,7 +44,6 @@ class BuildReport:
     removed: tuple[str, ...] = ()
     set_aside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    steps: Mapping[str, Step] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
     sessions: Mapping[str, Summary] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)

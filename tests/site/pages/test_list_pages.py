@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.site.build import SiteReport
-from pipeline.site.pages.pagination import near
+from pipeline.site.files import SiteReport
 from tests.site.scratch import Scratch, cold, note
 
 LEAF = 3
@@ -20,7 +19,7 @@ _LEAF_OF = re.compile(r"(?:\.(\d+))?\.html\Z")
 
 @pytest.fixture(autouse=True)
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.site.pages.pagination.PAGE_SIZE", LEAF)
+    monkeypatch.setattr("pipeline.site.pages.list_pages.PAGE_SIZE", LEAF)
 
 
 @pytest.fixture
@@ -108,11 +107,6 @@ def test_one_more_note_beside_many_makes_few_leaves(scratch: Scratch, tmp_path: 
         assert {"reports.html", "tags/logs.html"} <= written
         assert len(written) <= (2 * 4 if number == 92 else 2)
     assert scratch.files() == cold(scratch, tmp_path / "anew")
-
-
-def test_how_many_leaves_one_more_changes_does_not_grow_with_them() -> None:
-    changed = [sum(near(leaf, count) != near(leaf, count + 1) for leaf in range(1, count + 1)) for count in (20, 200, 2000)]
-    assert changed == [2, 2, 2]
 
 
 def test_a_changed_title_makes_the_leaf_alone_that_shows_it(scratch: Scratch) -> None:

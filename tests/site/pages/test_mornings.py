@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import Folders, build_site
+from pipeline.site.build import build_site
+from pipeline.site.files import Folders
 from tests.site.markdown.test_note_to_html import html_of
 from tests.vault.builders import TEMPLATES, Workplace, a_store
 
@@ -50,11 +51,10 @@ def test_a_superseded_report_looks_like_a_report_and_leads_to_the_newer_one(site
     assert (notice.attributes["href"] or "").endswith("9c01.html")
 
 
-def test_the_feed_has_one_entry_a_question_and_the_nights_with_what_failed(site: Path) -> None:
+def test_the_feed_has_one_entry_a_night_with_what_was_found_and_what_failed(site: Path) -> None:
     entries = ElementTree.parse(site / "feed.xml").getroot().findall(f"{ATOM}entry")  # noqa: S314 - our own file
     links = [entry.find(f"{ATOM}link").attrib["href"] for entry in entries]  # type: ignore[union-attr]
-    assert f"https://notes.example/{NEWER}" in links
-    assert f"https://notes.example/{OLDER}" not in links
+    assert links == [f"https://notes.example/nights/2026-11-{day}.html" for day in (28, 21)]
     night = next(entry for entry in entries if entry.findtext(f"{ATOM}title") == "Night of 28 November 2026")
     content = night.findtext(f"{ATOM}content") or ""
     assert "An append is durable after fsync returned." in content

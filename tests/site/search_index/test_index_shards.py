@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.site.cache.note_record import Face
+from pipeline.site.note_record import Face
 from pipeline.site.search_index import index_shards
 from pipeline.site.search_index.terms import content_of, words_of
 

@@ -1,10 +1,9 @@
-"""The search index and the site map of a vault of several segments: what a build makes of them, and that it is right."""
+"""The search index and the site map: what a build makes of them, and that it is right."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -12,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.site import files
-from pipeline.site.pages.sitemap import SiteMaps
-from pipeline.site.search_index import index_shards, segments
+from pipeline.site import files, stages
+from pipeline.site.search_index import index_shards
 from pipeline.system.folder_fingerprint import Look
 from tests.site.scratch import Scratch, note
 
@@ -24,8 +22,7 @@ LOCATION = re.compile(r"<loc>(.*?)</loc>")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.site.search_index.segments.SIZE", 5)
-    monkeypatch.setattr("pipeline.site.pages.sitemap.LIMIT", 6)
+    monkeypatch.setattr("pipeline.site.pages.feeds.LIMIT", 6)
 
 
 @pytest.fixture
@@ -52,51 +49,20 @@ def index_of(paths: Iterable[str]) -> set[str]:
     return {path for path in paths if path.startswith("search/")} - {"search/meta.js"}
 
 
-def folders(paths: set[str]) -> set[str]:
-    return {path.rpartition("/")[0] for path in paths}
-
-
-def beginning() -> str:
-    """A note that begins a segment in which there are more."""
-    paths = sorted(NOTES)
-    return next(path for path, after in pairwise(paths[1:]) if segments.begins(path) and not segments.begins(after))
-
-
-def test_every_note_is_found_in_the_files_of_exactly_one_segment(scratch: Scratch) -> None:
+def test_every_note_is_found_in_the_files(scratch: Scratch) -> None:
     held = {path: index_shards.loaded(data) for path, data in scratch.files().items() if path.startswith("search/")}
-    meta = held.pop("search/meta.js")
-    assert meta["notes"] == len(NOTES)
-    assert folders({*held}) <= {f"search/{folder}".rstrip("/") for folder in meta["segments"]}
-    assert len(folders({*held})) > 2
+    assert held.pop("search/meta.js")["notes"] == len(NOTES)
     shown = [one[0] for path, notes in held.items() if "/n-" in path for same in notes.values() for one in same]
     assert sorted(shown) == [path.replace(".md", ".html") for path in NOTES]
     codes = "".join(file.get("word7", "") for file in held.values())
     assert codes[:-1] == index_shards.note_id("my/07.md")
 
 
-def test_a_changed_note_costs_some_files_of_its_segment_and_no_map(scratch: Scratch) -> None:
+def test_a_changed_note_costs_some_files_and_no_map(scratch: Scratch) -> None:
     scratch.write("my/07.md", note("my/07.md", "Other words: seven", created="2026-01-01"))
     written = scratch.build().written
-    assert len(folders(index_of(written))) == 1
     assert index_of(written) < index_of(scratch.files())
     assert not [path for path in written if path.startswith("sitemap")]
-
-
-def test_a_new_note_costs_its_segment_and_its_map(scratch: Scratch) -> None:
-    new = next(path for path in (f"my/new{number}.md" for number in range(99)) if not segments.begins(path))
-    scratch.write(new, note("New", "x", created="2026-01-02"))
-    written = scratch.build().written
-    assert len(folders(index_of(written))) == 1
-    assert len([path for path in written if path.startswith("sitemap-")]) == 1
-    assert scratch.files() == cold(scratch)
-
-
-def test_segments_join_when_the_note_between_them_goes(scratch: Scratch) -> None:
-    before = folders(index_of(scratch.files()))
-    scratch.remove(beginning())
-    report = scratch.build()
-    assert len(before - folders(index_of(scratch.files()))) == 1
-    assert len(folders(index_of(report.written))) == 1
     assert scratch.files() == cold(scratch)
 
 
@@ -114,9 +80,12 @@ def test_a_file_that_was_lost_or_altered_is_made_again(scratch: Scratch, file: s
 def test_a_file_that_is_not_what_it_seems_is_made_again_when_it_is_to_change(
     scratch: Scratch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "pipeline.site.search_index.update_index.read", lambda _root, _path: b"altered, of the same size and time"
-    )
+    whole = files.read
+
+    def altered(root: Path, path: str) -> bytes | None:
+        return b"altered, of the same size and time" if path.startswith("search/") else whole(root, path)
+
+    monkeypatch.setattr(stages, "read", altered)
     scratch.remove("my/07.md")
     scratch.build()
     assert scratch.files() == cold(scratch)
@@ -127,7 +96,6 @@ def test_more_addresses_than_a_file_may_hold_come_in_several_that_one_names(scra
     maps = {path: LOCATION.findall(data.decode()) for path, data in scratch.files().items() if path.startswith("sitemap")}
     assert sorted(maps.pop("sitemap.xml")) == sorted(f"https://example.org/{path}" for path in maps)
     assert max(map(len, maps.values())) <= 6
-    assert any(path.endswith(".2.xml") for path in maps)
     found = sorted(address for addresses in maps.values() for address in addresses)
     lists = {path for path in scratch.files() if re.fullmatch(r"browse/(?!tags\.html).*html", path)}
     pages = {"index.html", *lists, *(path.replace(".md", ".html") for path in NOTES)}
@@ -135,10 +103,10 @@ def test_more_addresses_than_a_file_may_hold_come_in_several_that_one_names(scra
 
 
 def test_few_addresses_come_in_one_file(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.site.pages.sitemap.LIMIT", 1000)
+    monkeypatch.setattr("pipeline.site.pages.feeds.LIMIT", 1000)
     report = scratch.build(everything=True)
     assert {path for path in scratch.files() if path.startswith("sitemap")} == {"sitemap.xml"}
-    assert {"sitemap-first.xml", "sitemap-lists.xml"} <= set(report.removed)
+    assert "sitemap-1.xml" in report.removed
     assert "<loc>my/07.html</loc><lastmod>2026-01-01</lastmod>" in scratch.html("sitemap.xml")
 
 
@@ -160,7 +128,7 @@ def _cut_off(scratch: Scratch, placed: int) -> None:
         raise _PowerCutError
 
     whole = files.put_in_place
-    early = mock.patch.object(SiteMaps, "write", side_effect=_PowerCutError)
+    early = mock.patch.object(stages.Build, "_write_search", side_effect=_PowerCutError)
     where = early if placed < 0 else mock.patch.object(files, "put_in_place", cut)
     with where, pytest.raises(_PowerCutError):
         scratch.build()
@@ -177,17 +145,10 @@ def test_what_a_build_was_cut_off_from_is_made_by_the_next(scratch: Scratch, pla
 def test_files_of_a_build_that_was_cut_off_go_when_they_are_not_needed(scratch: Scratch) -> None:
     scratch.write("my/zebra.md", note("Zebra", "zoological", created="2026-01-02"))
     _cut_off(scratch, 1000)
-    assert any(path.endswith("/w-zo.js") for path in scratch.files())
+    assert any(path == "search/w-zo.js" for path in scratch.files())
     scratch.remove("my/zebra.md")
     scratch.build()
     assert _seen(scratch) == cold(scratch)
-
-
-def test_another_day_is_in_the_map(scratch: Scratch) -> None:
-    last = max(NOTES)
-    scratch.write(last, note(last, NOTES[last], created="2026-01-09"))
-    assert len([path for path in scratch.build().written if path.startswith("sitemap-")]) == 1
-    assert scratch.files() == cold(scratch)
 
 
 def _seen(scratch: Scratch) -> dict[str, bytes]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.site.cache.plain_properties import split_plain
 from pipeline.site.markdown.inline_syntax import wikilink
-from pipeline.site.markdown.note_draft import Around, Aside, Draft, Embed, Table
+from pipeline.site.markdown.note_draft import Draft, Embed
 from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of
+from pipeline.site.plain_properties import split_plain
 from pipeline.text.labels import ENGLISH
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.words import language_code
@@ -56,11 +57,10 @@ class Face(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """A file as read. Of a base only ``face`` says anything.
+    """A file as read. Of what is no note only ``face`` says anything.
 
     ``links`` and ``names`` as in ``Draft``; ``cites`` are (number, source's path, block, anchor); ``toc`` (level, title, anchor);
-    ``slots`` are what it shows of other files: (path, place, words), or ``base`` and a table's text. Its tables may show any note
-    with a tag in ``watched`` ("": any note).
+    ``slots`` are what it shows of other files: (path, place, words).
     """
 
     face: Face
@@ -72,12 +72,24 @@ class Record:
     links: dict[str, bool] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
-    around: dict[str, Around] = field(default_factory=dict)
+    around: dict[str, list[str]] = field(default_factory=dict)
     cites: list[tuple[str, str, str, str]] = field(default_factory=list)
     slots: list[list[str]] = field(default_factory=list)
-    watched: frozenset[str] = frozenset()
-    text: str = ""
     lang: str = ENGLISH
+    text: str = ""
+
+    def packed(self) -> str:
+        """Return it as one text, without ``text``."""
+        return json.dumps([getattr(self, name) for name in _PACKED], ensure_ascii=False)
+
+
+_PACKED = [name for name in Record.__dataclass_fields__ if name != "text"]
+
+
+def unpacked(packed: str) -> Record:
+    """Return the record that ``packed`` made one text of."""
+    (path, kind, title, created, status, description, facts), *rest = json.loads(packed)
+    return Record(Face(path, kind, title, created, status, description, tuple(facts)), *rest)
 
 
 def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[Record, Draft]:
@@ -139,9 +151,11 @@ def _record(
         links=draft.links,
         names=draft.names,
         blocks=draft.blocks,
-        around=draft.around,
+        around={
+            block: parts for block, one in draft.around.items() if any(parts := [one.before, one.after, one.standing, one.there])
+        },
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
-        slots=[_slot(slot) for slot in draft.slots if not isinstance(slot, Aside)],
+        slots=[[slot.path, slot.place, slot.words] for slot in draft.slots if isinstance(slot, Embed)],
         text="\n".join(draft.text),
         lang=_language(kind, given, draft),
     )
@@ -151,10 +165,6 @@ def _language(kind: str, given: Mapping[str, Any], draft: Draft) -> str:
     """The code of the language that the program wrote a note in, or its owner, unless the note says it."""
     said = _text(given.get("lang"))
     return said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text))
-
-
-def _slot(slot: Embed | Table) -> list[str]:
-    return ["base", slot.text] if isinstance(slot, Table) else [slot.path, slot.place, slot.words]
 
 
 def _fact(name: str, number: int) -> str:

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.site.cache.plain_properties import split_plain
+from pipeline.site.plain_properties import split_plain
 from pipeline.vault.output.frontmatter import emit
 
 LINES = st.one_of(

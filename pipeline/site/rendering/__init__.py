@@ -1,1 +1,0 @@
-"""Rendering pages: the templates, one task, and the worker processes that share the tasks."""

@@ -1,0 +1,374 @@
+"""One build of the site as its stages: what is public, notes read, pages, lists and search, files that differ put in place.
+
+Every page has a key: a digest of all that it is made from, its note and what it shows of others included. A page is rendered only
+if its key differs from the one kept, and written only if its bytes differ. A run with nothing to do does not import this module.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from os.path import isdir, isfile
+from pathlib import Path
+
+from pipeline.site import files, public
+from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
+from pipeline.site.markdown.embeds import embedded
+from pipeline.site.markdown.note_draft import Draft
+from pipeline.site.markdown.note_to_html import Reader
+from pipeline.site.note_record import KINDS, OTHER, Face, Record, body_of, read_note, unpacked
+from pipeline.site.notes import Notes
+from pipeline.site.page_templates import Layout
+from pipeline.site.pages import feeds, list_pages
+from pipeline.site.pages.list_pages import NoteList
+from pipeline.site.pages.note_page_builder import IN_A_ROW, Composer, filled
+from pipeline.site.pages.page_values import Site
+from pipeline.site.paths import (
+    HOME,
+    IMAGES,
+    AllPlaces,
+    file_of,
+    is_image,
+    is_shortened,
+    key_of,
+    list_page,
+    name_of,
+    page_of,
+    product_of,
+    suffix_of,
+)
+from pipeline.site.search_index import index_shards
+from pipeline.site.search_index.terms import content_of
+from pipeline.site.search_index.terms import unpacked as searched
+from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, TOO_DEEP, Folder, Look, all_folders, folder_of, is_seen
+from pipeline.system.manifest import Drift
+from pipeline.system.program_id import program_id
+from pipeline.text.labels import in_all_languages
+from pipeline.text.normalise import digest_of
+from pipeline.vault.kept import Kept
+
+ASSETS, SEARCH = "assets", "search"
+_READ = frozenset({".md", ".base", *IMAGES})
+_PRIVATE, _PROGRAM = "private", "site program"  # kept entries
+_KEPT_BYTES = 60_000_000  # of HTML, from reading a note to its page
+_MANY = 300  # changed notes: with more, all files of the search index are written
+_OLD_SEARCH = (
+    "its search is of an earlier version and cannot read the index: `research templates update` brings "
+    "_base.html.j2, search.html.j2 and assets/search* up to date (edited ones with --replace, which keeps a copy)"
+)
+# What makes an SVG image run something; such an image is not copied.
+_ACTIVE = re.compile(
+    rb"<\s*(?:script|foreignobject|iframe|object|embed|!entity|[^>\s]*:script)|\son\w+\s*=|javascript:|data:text", re.IGNORECASE
+)
+
+
+class Build:
+    """One build. ``notes`` and ``pages`` compare vault and site with what the last build left; nothing was written since."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        kept: Kept,
+        notes: Drift,
+        pages: Drift,
+        title: str,
+        url: str,
+        everything: bool,
+        hidden: Collection[str],
+    ) -> None:
+        self._folders, self._kept, program = folders, kept, program_id("site")
+        self._everything = everything or kept.recall(_PROGRAM) != program  # an upgrade may show the same note in another way
+        kept.keep(_PROGRAM, program)
+        self._drift, self._title, self._url = pages, title, url
+        self._found: Mapping[str, Folder] = notes.found
+        self._layout = Layout(folders.templates, folders.compiled)
+        self._reader, self._staged = Reader(), Staged(folders.site)
+        self._drafts: dict[str, Draft] = {}
+        self._room = _KEPT_BYTES
+        self._keys: dict[str, str] = {}  # of all files of the site that this build has
+        self._problems: list[str] = []
+        self._notices: list[str] = []
+        known = kept.page_keys()
+        self._known_paths = known.keys() | set()
+        changed = {} if self._everything else pages.files
+        self._known = {} if self._everything else {path: key for path, key in known.items() if key and path not in changed}
+        self._public = self._decided(hidden)
+
+    def run(self) -> SiteReport:
+        """Bring the site up to date; return what was done."""
+        left_over = [path for path in self._known_paths if self._drift.look(files.temporary_name(path))]
+        files.discard(self._folders.site, left_over)
+        try:
+            notes = self._read_notes()
+            site = Site(self._title, self._url, list_pages.navigation(notes.of_kind))
+            self._render_notes(notes, site)
+            self._copy(notes)
+            self._render_lists(notes, site)
+            self._render_single_pages(notes, site)
+            self._write_search(notes)
+            return self._finish(len(notes.faces))
+        except BaseException:
+            files.discard(self._folders.site, self._staged.paths)
+            raise
+
+    def _decided(self, hidden: Collection[str]) -> public.PublicVault:
+        """Find which files there are, and which differ from what was read; return what of them is public.
+
+        If that changed, every note is read again. Only what is public was read: any other is looked at each time.
+        """
+        self._looks = dict(self._wanted())
+        self._records = {} if self._everything else self._kept.records()
+        fresh = [path for path, look in self._looks.items() if path not in self._records or self._records[path][0] != look]
+        notes = (path for path in sorted(fresh) if path.endswith(".md"))
+        said = ((path, public.marks_of(read(self._folders.vault, path) or b"")) for path in notes)
+        marks = {path: value for path, value in said if value is not None}
+        paths = sorted(path for path in self._looks if path.endswith(".md")) if marks or hidden else []
+        decided = public.public_vault(self._folders.vault, paths, marks.keys(), hidden)
+        self._notices += public.unknown(marks)
+        private = json.dumps([sorted(decided.private), sorted(decided.unsaid)])
+        if private != self._kept.recall(_PRIVATE):
+            self._records = {}
+        self._kept.keep(_PRIVATE, private)
+        return decided
+
+    def _wanted(self) -> Iterator[tuple[str, Look]]:
+        """The files that the site shows or copies, with size and time; a folder that cannot be read is a problem."""
+        for folder, found in self._found.items():
+            if found is NO_FOLDER and isdir(self._folders.vault / folder):  # noqa: PTH112 - a path's own method may raise
+                self._problems.append(f"{folder}: the folder cannot be read")
+            elif found is TOO_DEEP:
+                self._problems.append(_too_deep(folder))
+            for name, look in found.files.items():
+                if suffix_of(name) in _READ and is_seen(name):
+                    yield f"{folder}/{name}" if folder else name, look
+
+    def _read_notes(self) -> Notes:
+        """Read the files that changed, and those with a link that may lead elsewhere now; return all."""
+        paths = sorted(self._looks.keys() - self._public.private)
+        self._places = AllPlaces(paths)
+        known = {path: unpacked(value) for path, (_, value) in self._records.items() if path in self._looks}
+        gone = self._records.keys() - set(paths)
+        names = {form for key in map(key_of, gone | (set(paths) - known.keys())) for form in (key, name_of(key))}
+        records: dict[str, Record] = {}
+        rows = []
+        self._before: dict[str, index_shards.Entry | None] = {}  # what was searched of notes that changed
+        unread = set()
+        for path in paths:
+            record = known.get(path)
+            is_same = record is not None and self._records[path][0] == self._looks[path]
+            if record and is_same and names.isdisjoint(record.names) and gone.isdisjoint(record.links):
+                records[path] = record
+            elif (made := self._read(path)) is None:
+                unread.add(path)
+                records |= {path: record} if record else {}  # its page stays as it is
+                self._problems += [f"{path}: the file cannot be read"] if isfile(self._folders.vault / path) else []  # noqa: PTH113
+            else:
+                records[path], words = made
+                self._before[path] = self._searched(record, path)
+                rows.append((path, self._looks[path], records[path].packed(), words))
+        self._before |= {path: self._searched(unpacked(self._records[path][1]), path) for path in gone}
+        self._kept.read.drop(gone)
+        self._words = {path: words for path, _, _, words in rows}
+        self._kept.put_records(rows)
+        marks = dict.fromkeys(self._kept.read.marks(), EMPTY) | {folder: found.mark for folder, found in self._found.items()}
+        self._kept.read.put_marks(marks | dict.fromkeys(map(folder_of, unread), ""))
+        return Notes(records)
+
+    def _read(self, path: str) -> tuple[Record, str] | None:
+        """A file's record, and what is searched of it; None if it is gone or cannot be read."""
+        suffix = suffix_of(path)
+        if suffix in IMAGES:
+            return Record(Face(path, "image", path), ""), ""
+        data = self._public.read(path)
+        if data is None:
+            return None
+        if suffix != ".md":
+            return Record(Face(path, suffix[1:], path), digest_of(data)), ""
+        record, draft = read_note(path, data, self._places, self._reader)
+        words = content_of(record.face.title, record.tags, record.text).packed()
+        draft.text, draft.blocks, draft.around = [], {}, {}
+        self._room -= len(draft.html)
+        if self._room > 0:
+            self._drafts[path] = draft
+        return record, words
+
+    def _searched(self, record: Record | None, path: str) -> index_shards.Entry | None:
+        """What was searched of a note before it was read now."""
+        words = self._kept.words(path) if record and path.endswith(".md") else ""
+        return (record.face, searched(words)) if record and words else None
+
+    def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
+        """Write a file unless the present one has this key."""
+        self._keys[path] = key
+        if self._known.get(path) != key:
+            self._staged.write_if_new(path, make())
+
+    def _put_data(self, path: str, data: bytes) -> None:
+        self._put(path, digest_of(data), lambda: data)
+
+    def _put_page(self, template: str, site: Site, path: str, shown: object, make: Callable[[], object]) -> None:
+        self._put(path, _key(self._layout.digest(template), site, shown), lambda: self._layout.render(template, site, make()))
+
+    def _render_notes(self, notes: Notes, site: Site) -> None:
+        """Render the pages of notes."""
+        composer = Composer(site, notes, self._places)
+        for kind in (*KINDS, OTHER):
+            if notes.of_kind[kind]:
+                self._layout.check(kind)
+        for path, face in notes.faces.items():
+            page = page_of(path)
+            if is_shortened(path) and self._known.get(page) is None:
+                self._notices.append(_long_name_notice(path))
+            self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, notes, face))  # type: ignore[misc]
+
+    def _shown(self, notes: Notes, face: Face) -> object:
+        """What a note's page is made from: its own record, the faces of notes around it, and the records of those it quotes."""
+        record = notes.records[face.path]
+        around = [notes.marks[path] for path in record.links if path in notes.marks]
+        linkers = [notes.marks[one.path] for one in notes.linkers(face.path)]
+        beside = [one and notes.marks[one.path] for one in notes.beside(face)] if face.kind in IN_A_ROW else []
+        deep = [notes.records[path].digest for path, is_deep in record.links.items() if is_deep and path in notes.records]
+        return record.digest, sorted(record.links), record.names, notes.marks[face.path], around, linkers, beside, deep
+
+    def _page(self, composer: Composer, notes: Notes, face: Face) -> object:
+        page, path = composer.page(face), face.path
+        draft = self._drafts.pop(path, None)
+        if draft is None:
+            draft = read_note(path, self._public.read(path) or b"", self._places, self._reader)[1]
+        inside = (
+            embedded(self._reader, self._places, face, slot, notes.faces.get(slot[0]), self._public.read(slot[0]) or b"")
+            for slot in notes.records[path].slots
+        )
+        return replace(page, body=filled(draft, page, tuple(inside)))
+
+    def _render_lists(self, notes: Notes, site: Site) -> None:
+        """Render the pages of lists."""
+        for name, (title, kind, faces) in notes.lists().items():
+            one = NoteList(name, title, kind, faces)
+            for page in range(one.older + 1):
+                shown = one.shown(page)
+                make = lambda one=one, page=page: list_pages.page_of_list(site, one, page)  # noqa: E731
+                self._put_page("list", site, list_page(name, page), shown, make)
+
+    def _render_single_pages(self, notes: Notes, site: Site) -> None:
+        """Write the pages for tags, search and missing pages, the feed and the site map."""
+        pages = {
+            "tags": list_pages.tags_page(site, notes),
+            "search": list_pages.search_page(site),
+            "404": list_pages.missing_page(site),
+        }
+        for template, page in pages.items():
+            self._put_page(template, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
+        if notes.home is None:
+            self._put_data("index.html", list_pages.front_page(notes))
+        nights = notes.of_kind["night"][: -feeds.NEWEST - 1 : -1]
+        self._put_data(feeds.FEED, feeds.feed(site, [feeds.Item(face, self._night_html(face)) for face in nights]))
+        lists = [(path, "") for path in self._keys if path.startswith("browse/") and path != list_pages.TAGS]
+        others = [(page_of(face.path), face.date) for face in notes.faces.values() if face.path != HOME]
+        home = (page_of(HOME), notes.home.date if notes.home else "")
+        for path, data in feeds.site_maps(site, [home, *lists, *others]).items():
+            self._put_data(path, data)
+
+    def _night_html(self, face: Face) -> str:
+        """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""
+        text = body_of(self._public.read(face.path) or b"")
+        for runs in in_all_languages("Runs"):
+            text = text.partition(f"\n## {runs}\n")[0]
+        draft = self._reader.read(text, Draft(face.path, self._url, self._places))
+        return "".join(part for part in draft.parts() if isinstance(part, str)).strip()
+
+    def _copy(self, notes: Notes) -> None:
+        """Copy the templates' assets, and the images of the vault that are harmless."""
+        assets = sorted(_below(self._folders.templates / ASSETS))
+        self._notices += [_OLD_SEARCH] if "search.js" in assets and "search-index.js" not in assets else []
+        for path in assets:
+            self._put_data(f"{ASSETS}/{path}", read(self._folders.templates / ASSETS, path) or b"")
+        for path in filter(is_image, notes.records):
+            place, key = file_of(path), repr(tuple(self._looks[path]))
+            if self._known.get(place) == key:
+                self._keys[place] = key
+                continue
+            data = read(self._folders.vault, path)
+            if data is None:
+                self._problems.append(f"{path}: not copied, because it cannot be read")
+            elif suffix_of(path) == ".svg" and _ACTIVE.search(data):
+                self._notices.append(f"{path} is not copied: it may run scripts")
+            else:
+                self._notices += [_long_name_notice(path)] if is_shortened(path) else []
+                self._put(place, key, lambda data=data: data)  # type: ignore[misc]
+
+    def _write_search(self, notes: Notes) -> None:
+        """Write the files of the search index that change."""
+        meta = index_shards.script("meta", index_shards.meta(len(notes.faces), [""]))
+        self._put_data(f"{SEARCH}/meta.js", meta)
+        known = {path for path in self._known_paths if path.startswith(f"{SEARCH}/") and path != f"{SEARCH}/meta.js"}
+        sound = bool(known) and known <= self._known.keys()
+        changes = [(before, self._entry(notes, path)) for path, before in self._before.items()]
+        changes = [change for change in changes if change[0] != change[1]]
+        if sound and self._records and len(changes) <= _MANY:
+            try:
+                written = list(index_shards.changed(changes, lambda file: self._held(file, known)))
+                self._keys |= {path: self._known[path] for path in known}
+                for file, held in written:
+                    self._keys.pop(f"{SEARCH}/{file}.js", None)
+                    if held:
+                        self._put_data(f"{SEARCH}/{file}.js", index_shards.script(file, held))
+                return
+            except ValueError:
+                pass  # a file is not as it was built
+        entries = (entry for path in notes.faces if (entry := self._entry(notes, path)))
+        for file, held in index_shards.whole(entries):
+            self._put_data(f"{SEARCH}/{file}.js", index_shards.script(file, held))
+
+    def _entry(self, notes: Notes, path: str) -> index_shards.Entry | None:
+        """What is searched of a note now."""
+        if path not in notes.faces:
+            return None
+        words = self._words[path] if path in self._words else self._kept.words(path)
+        return notes.faces[path], searched(words)
+
+    def _held(self, file: str, known: set[str]) -> index_shards.Held:
+        path = f"{SEARCH}/{file}.js"
+        return index_shards.loaded(read(self._folders.site, path) or b"") if path in known else {}
+
+    def _finish(self, count: int) -> SiteReport:
+        """Put all files in place, remove stale ones, and keep what the site is made from.
+
+        That these files may be wrong is kept before; if this process ends meanwhile, the next build makes them again.
+        """
+        self._kept.put_pages((path, Look(-1, -1), "") for path in self._staged.paths)
+        self._kept.keep(SETTLED, "")
+        self._kept.checkpoint()
+        written = files.put_in_place(self._folders.site, self._staged.paths)
+        stale = sorted(self._known_paths - self._keys.keys())
+        removed = tuple(path for path in stale if files.remove(self._folders.site, path))
+        self._kept.pages.drop(stale)
+        looks = {path: written.get(path) or self._drift.look(path) for path in self._keys}
+        self._kept.put_pages((path, look, self._keys[path]) for path, look in looks.items() if look)
+        self._drift.record(written | dict.fromkeys(stale), self._keys)
+        return SiteReport(count, tuple(sorted(written)), removed, tuple(self._problems), tuple(self._notices))
+
+
+def _key(*parts: object) -> str:
+    """The digest of everything that a page shows."""
+    return digest_of(repr(parts).encode("utf-8", "replace"))
+
+
+def _long_name_notice(path: str) -> str:
+    return f"{path} has a name that is too long; its file on the site is called {product_of(path)}"
+
+
+def _too_deep(folder: str) -> str:
+    length, top = len(folder.encode()), folder if len(folder) <= 60 else f"{folder[:60]}…"
+    return (
+        f"{top}: a folder in it has a path of {length:,} bytes, too long for this system; nothing in that folder is on the site, "
+        "so shorten the names of the folders around it"
+    )
+
+
+def _below(folder: Path) -> Iterator[str]:
+    """The paths of all files below a folder, except hidden ones."""
+    for path, found in all_folders(folder):
+        yield from (f"{path}/{name}" if path else name for name in (found or NO_FOLDER).files if is_seen(name))
