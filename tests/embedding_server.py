@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.adapters.http.address_guard import AddressGuard
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.search.embedding_server import EmbeddingClient, EmbeddingServer
+from pipeline.search.model_servers import EmbeddingClient, Reranker, ServedModel
 
 MEANINGS = ({"depth", "deep", "fathoms", "metres"}, {"vessel", "ship", "ships", "boats"}, {"lamp", "beacon", "light"})
 DIMENSIONS = 32
@@ -39,6 +39,14 @@ def reply_to(texts: list[str], dimensions: int = DIMENSIONS) -> Reply:
     return 200, {"data": rows, "model": "tiny", "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
 
+def scores_for(question: str, texts: list[str]) -> Reply:
+    """Return a reranker's reply: a text's score is the cosine of its vector and the question's, as a logit, the best first."""
+    wanted = vector_of(question)
+    scores = [sum(a * b for a, b in zip(wanted, vector_of(text), strict=True)) - 1.0 for text in texts]
+    rows = [{"index": place, "relevance_score": score} for place, score in enumerate(scores)]
+    return 200, {"results": sorted(rows, key=lambda row: -row["relevance_score"]), "usage": {"total_tokens": 1_000}}
+
+
 @dataclass
 class Stage:
     """A running server. ``asked`` are the texts of each request; ``answer`` may answer in place of the usual reply."""
@@ -53,10 +61,15 @@ class Stage:
         """All texts that vectors were asked for, in order."""
         return [text for texts in self.asked for text in texts]
 
+    def reranker(self, floor: float | None = None) -> Reranker:
+        """Return a reranker at this server that does not wait long."""
+        http = HttpClient(Policy(attempts=2, first_wait_s=0.01), guard=AddressGuard((self.url,)))
+        return Reranker(http, ServedModel("order", "reranker", floor=floor, base_url=self.url), price=1.0)
+
     def client(self, price: float | None = None, worst_price: float = 0.0, **server: Any) -> EmbeddingClient:
         """Return a client of this server that does not wait long."""
         http = HttpClient(Policy(attempts=2, first_wait_s=0.01), guard=AddressGuard((self.url,)))
-        return EmbeddingClient(http, EmbeddingServer("tiny", "embeddings", base_url=self.url, **server), price, worst_price)
+        return EmbeddingClient(http, ServedModel("tiny", "embeddings", base_url=self.url, **server), price, worst_price)
 
 
 @contextmanager
@@ -71,10 +84,12 @@ def serving() -> Iterator[Stage]:
             pass
 
         def do_POST(self) -> None:
-            texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            texts = asked["documents"] if self.path.endswith("/rerank") else asked["input"]
             stage.asked.append(texts)
             stage.headers.append(dict(self.headers))
-            status, body = stage.answer(texts) or reply_to(texts)
+            usual = scores_for(asked["query"], texts) if self.path.endswith("/rerank") else reply_to(texts)
+            status, body = stage.answer(texts) or usual
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(data)))

@@ -168,6 +168,16 @@ def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
     return replace(server, name=f"embeddings at {urlsplit(server.base_url).netloc}")
 
 
+def reranking_server(settings: Settings, keys: Keys) -> ModelServer | None:
+    """Return the server of the reranker; None if the settings name none. Raises as ``embedding_server``."""
+    said = settings.reranker
+    if said is None:
+        return None
+    server = _chosen(ModelChoice(said.model, said.base_url, said.key), keys, "reranker").server
+    assert server is not None  # noqa: S101 - a model is named, so there is a server or an error
+    return replace(server, name=f"reranker at {urlsplit(server.base_url).netloc}")
+
+
 def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
     for service in (OPENROUTER, OPENAI):
         if key := keys.secret(service.key_name):
@@ -182,7 +192,7 @@ def _needed(name: str, keys: Keys, what: str) -> Secret | None:
     return key
 
 
-_WHO = {"reasoner": "the reasoner", "embeddings": "embeddings:"}
+_WHO = {"reasoner": "the reasoner", "embeddings": "embeddings:", "reranker": "reranker:"}
 
 
 def _no_server(model: str, what: str = "reasoner") -> UsageError:
@@ -251,7 +261,8 @@ def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
     """Return the addresses that the user named: the only ones that may lie on this machine or in a private network."""
     model = settings.reasoner.base_url if isinstance(settings.reasoner, ModelChoice) else ""
     vectors = settings.embeddings.base_url if isinstance(settings.embeddings, EmbeddingChoice) else ""
-    return tuple(filter(None, (model, vectors, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
+    order = settings.reranker.base_url if settings.reranker else ""
+    return tuple(filter(None, (model, vectors, order, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
 
 
 def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
@@ -272,7 +283,8 @@ def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
     """Return every key that is set, also those that the settings name: what is taken out of all that is written."""
     named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
     vectors = settings.embeddings.key if isinstance(settings.embeddings, EmbeddingChoice) else ""
-    return (*keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors])), *proxy_secrets(keys))
+    order = settings.reranker.key if settings.reranker else ""
+    return (*keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors, order])), *proxy_secrets(keys))
 
 
 def agent_of(settings: Settings) -> str:

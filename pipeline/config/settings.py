@@ -21,7 +21,7 @@ from pipeline.config.queries.document import contents, parse, read
 from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
 from pipeline.config.queries.problems import Problem, invalid
 from pipeline.config.queries.vault_queue import questions_in
-from pipeline.config.service_selection import Documents, SearchChoice, reasoner_for, searches_for
+from pipeline.config.service_selection import LOCAL, Documents, SearchChoice, reasoner_for, searches_for
 from pipeline.config.store_address import FILES, PASSWORD, VARIABLE, fault_of
 from pipeline.errors import NoWorkspace, UsageError
 
@@ -114,10 +114,13 @@ def load_workspace(folder: Path) -> Workspace:
 def search_for(query: Query, settings: Settings, keys: Keys, documents: Documents = "") -> SearchChoice:
     """Return who searches for ``query``, and why; ``documents`` is what their folder holds.
 
+    One that names a folder of the documents is searched for there alone, unless it names its searches too.
+
     Raises:
         UsageError: a provider is named that is not set up.
     """
-    return searches_for(settings.search if query.search is None else query.search, settings, keys, documents)
+    usual = (LOCAL,) if query.within else settings.search
+    return searches_for(usual if query.search is None else query.search, settings, keys, documents)
 
 
 def config_for(query: Query, settings: Settings, keys: Keys | None = None, documents: Documents = "") -> ResearchConfig:
@@ -143,6 +146,7 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
         mode=query.mode,
         reasoner=reasoner,
         approve=query.approve or "",
+        within=query.within,
         search=search_for(query, settings, keys, documents).names,
         **_caps(query, settings.query_limits),
         **values,

@@ -51,7 +51,10 @@ class Cost(Value):
 
 
 class ResearchConfig(Value):
-    """The limits of one session, fixed in its first event. All numbers are counts unless the name gives a unit."""
+    """The limits of one session, fixed in its first event. All numbers are counts unless the name gives a unit.
+
+    ``within`` is the only folder of the documents that is searched; "": all are.
+    """
 
     mode: Mode = "deep"
     perspectives: int = 5
@@ -84,13 +87,14 @@ class ResearchConfig(Value):
     reasoner: str = EXTRACTIVE
     search: tuple[str, ...] = ("local",)
     approve: str = ""
+    within: str = ""
 
 
 class Hit(Value):
     """One search result. ``url`` may have a fragment: the anchor of the matching place in the page.
 
-    ``cosine`` is how near the passage is to the query by meaning; None: by words alone. ``coverage`` is the share, 0 to 1, of the
-    query's words that it holds, by their rarity.
+    ``cosine`` is how near the passage is to the query by meaning, or the score of a reranker; None: by words alone. ``coverage``
+    is the share, 0 to 1, of the query's words that it holds, by their rarity.
     """
 
     url: str
@@ -104,9 +108,9 @@ class Hit(Value):
 
 
 class FailedSide(Value):
-    """The side of a search that failed, and the reason: own documents, the web, or the embeddings. The others gave the hits."""
+    """What failed in a search, and why: own documents, the web, embeddings, or the reranker. The others gave the hits."""
 
-    origin: Origin | Literal["embeddings"]
+    origin: Origin | Literal["embeddings", "reranker"]
     reason: str
 
 

@@ -7,35 +7,43 @@ first search, and on demand. A document is always read from its current file.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import from_json
 
 from pipeline.documents.extractor import Extractor, page_of
-from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed
+from pipeline.domain.values import Cost, FailedSide
+from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.folders import Corpus, FoundFile, SkippedFile, contents, path_of, printable
 from pipeline.search.index import Index, IndexedFile, Reading, Scope, Source, is_damage, remove_index
-from pipeline.search.ranking import Ranking, ranking
-from pipeline.search.vectors import ByMeaning, Meaning, Progress
+from pipeline.search.ranking import Ranking, by_reranker, ranking
+from pipeline.search.vectors import ByMeaning, Meaning, Progress, added
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
-from pipeline.text.normalise import clean, digest_of
+from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.page_format import what_is_missing
 
+if TYPE_CHECKING:  # most searches need no HTTP
+    from pipeline.search.fallback_chain import NamedSearch
+    from pipeline.search.model_servers import Reranker
+
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 _OF_PAGES = ("page.read", "research.pruned")
 _BATCH_FILES, _BATCH_BYTES = 200, 20_000_000  # of a transaction
 _TIDY_AFTER = 50  # changed pages
 _RETRY = -1
+_RERANKED = 50  # passages that a reranker orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +61,24 @@ class IndexReport:
     thin: tuple[SkippedFile, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """The search of one folder of the documents."""
+
+    documents: PassageSearch
+    folder: str
+    name: str = "local"
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        """Search. Raises as ``PassageSearch.search``."""
+        return await self.documents.search(query, limit, self.folder)
+
+
 class PassageSearch:
     """The passages of ``folders``, in their order of preference, and of the pages in ``store``.
 
-    ``cache`` is the index file, created if missing. With ``meaning``, passages are ranked by meaning too. ``extractor`` reads the
-    files.
+    ``cache`` is the index file, created if missing. With ``meaning``, passages are ranked by meaning too; with ``reranker``, the
+    best are put in the order that it gives them. ``extractor`` reads the files.
     """
 
     name = "local"
@@ -69,10 +90,11 @@ class PassageSearch:
         *,
         store: EventStore | None = None,
         meaning: Meaning | None = None,
+        reranker: Reranker | None = None,
         extractor: Extractor | None = None,
     ) -> None:
         self._cache, self._corpus, self._store = cache, Corpus(folders), store
-        self._meaning, self._extractor = meaning, extractor or Extractor()
+        self._meaning, self._reranker, self._extractor = meaning, reranker, extractor or Extractor()
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._report: IndexReport | None = None
@@ -99,6 +121,10 @@ class PassageSearch:
             found, near = await self._ranked(query, scope, limit)
         hits = tuple(one.hit() for one in found.passages)
         return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages)
+
+    def inside(self, folder: str) -> NamedSearch:
+        """Return the search of one folder alone, or of one within the folders."""
+        return _Inside(self, folder)
 
     async def embed(self) -> AsyncIterator[Progress]:
         """Ask for the vectors of all passages of the folders that have none, a group at a time; nothing without ``meaning``.
@@ -314,7 +340,20 @@ class PassageSearch:
 
     async def _ranked(self, query: str, scope: Scope, limit: int) -> tuple[Ranking, ByMeaning]:
         near = await self._meaning.rank(query, scope, self._on) if self._meaning else ByMeaning()
-        return await self._on(lambda index: ranking(index, scope, query, max(0, limit), near)), near
+        most = max(limit, _RERANKED) if self._reranker and limit > 0 else max(0, limit)
+        found = await self._on(lambda index: ranking(index, scope, query, most, near))
+        if self._reranker is None or not found.passages:
+            return found, near
+        try:
+            best = found.passages[:_RERANKED]
+            scores, cost = await self._reranker.scores(query, [one.candidate.ranked.text for one in best])
+        except StepError as error:
+            _log.warning("the passages are in the order of the index, not of the reranker: %s", error.message)
+            side = FailedSide(origin="reranker", reason=one_line(error.message, 500))
+            near = replace(near, cost=added([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
+            return replace(found, passages=found.passages[:limit]), near
+        known = found.statistics.model_copy(update={"nearest": self._reranker.model.floor})
+        return Ranking(by_reranker(best, scores)[:limit], known, found.languages), replace(near, cost=added([near.cost, cost]))
 
     async def _on(self, action: Callable[[Index], T]) -> T:
         return await asyncio.to_thread(self._run, action)

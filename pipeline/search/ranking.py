@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.domain.values import Hit
 from pipeline.search.index import Candidate, Index, Scope
@@ -82,6 +82,18 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning |
     return Ranking(tuple(_spread(best, limit)), statistics, languages)
 
 
+def by_reranker(passages: Sequence[Ranked], scores: Sequence[float]) -> tuple[Ranked, ...]:
+    """Return the passages in the order of a reranker's scores, which take the place of score and cosine."""
+    scored = [replace(one, score=score, cosine=score) for one, score in zip(passages, scores, strict=True)]
+    return tuple(_in_order(scored))
+
+
+def _in_order(passages: Sequence[Ranked]) -> list[Ranked]:
+    """Return passages by score, those of an earlier folder first within ``PREFERENCE``, equal ones by number."""
+    last = max((one.candidate.source.place for one in passages), default=0) or 1
+    return sorted(passages, key=lambda one: (one.candidate.source.place * PREFERENCE / last - one.score, one.candidate.number))
+
+
 def _statistics(index: Index, query: ParsedQuestion) -> TermStatistics:
     documents, number, body, heads = index.totals()
     return TermStatistics(
@@ -105,18 +117,14 @@ def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: By
     texts = [one.ranked for one in found]
     strength = scores(query, texts, known, [cosines.get(one.number) for one in found])
     weights = term_weights(query, known)
-    last = max((one.source.place for one in found), default=0)
     rows = [
-        (score / BEST + (PREFERENCE * (last - one.source.place) / last if last else 0.0), score / BEST, one)
+        Ranked(one, min(1.0, score / BEST), coverage(weights, one.ranked.held), cosines.get(one.number))
         for score, one in zip(strength, found, strict=True)
         if score > 0
     ]
-    rows.sort(key=lambda row: (-row[0], row[2].number))
-    kept = without_twins([one.ranked for _, _, one in rows[: 2 * _POOL]], [_heading(one) for _, _, one in rows[: 2 * _POOL]])
-    return [
-        Ranked(one, min(1.0, score), coverage(weights, one.ranked.held), cosines.get(one.number))
-        for _, score, one in (rows[place] for place in kept)
-    ]
+    best = _in_order(rows)[: 2 * _POOL]
+    kept = without_twins([one.candidate.ranked for one in best], [_heading(one.candidate) for one in best])
+    return [best[place] for place in kept]
 
 
 def _spread(best: Sequence[Ranked], limit: int) -> list[Ranked]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.config.queries.model import EmbeddingChoice
-from pipeline.config.service_selection import embedding_server
+from pipeline.config.service_selection import embedding_server, reranking_server
 from pipeline.domain.budget import CombinedBudget, paying
 from pipeline.ports import FoundPassages, Search, SearchResult, StoredPages
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from pipeline.adapters.http.client import HttpClient
     from pipeline.config.settings import Keys, Settings
-    from pipeline.search.embedding_server import EmbeddingClient
     from pipeline.search.local_model import LocalModel
+    from pipeline.search.model_servers import EmbeddingClient, Reranker
     from pipeline.search.vectors import Meaning
 
 OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
@@ -33,12 +33,12 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     Raises:
         UsageError: they name a key that is not set, or no server and no key for one.
     """
-    from pipeline.search.embedding_server import EmbeddingClient, EmbeddingServer
+    from pipeline.search.model_servers import EmbeddingClient, ServedModel
 
     server, choice = embedding_server(settings, keys), settings.embeddings
     if server is None or not isinstance(choice, EmbeddingChoice):
         return None
-    asked = EmbeddingServer(
+    asked = ServedModel(
         server.model,
         server.name,
         choice.dimensions,
@@ -97,6 +97,19 @@ def meaning_of(
     else:
         client = embedding_client(settings, keys, http()) if isinstance(choice, EmbeddingChoice) else None
     return Meaning(client, wait_s) if client else None
+
+
+def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) -> Reranker | None:
+    """Return the reranker that the settings name. Raises as ``embedding_client``."""
+    if settings.reranker is None:
+        return None
+    from pipeline.search.model_servers import Reranker, ServedModel
+
+    server = reranking_server(settings, keys)
+    assert server is not None  # noqa: S101 - the settings name one
+    asked = ServedModel(server.model, server.name, floor=settings.reranker.floor, base_url=server.base_url, key=server.key)
+    price = dict(settings.prices).get(server.model)
+    return Reranker(http(), asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

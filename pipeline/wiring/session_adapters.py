@@ -24,7 +24,7 @@ from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
-from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of
+from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of, reranker_of
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class AdapterFactory:
         self._http = http_of(settings, self.keys)
         self._extractor = self.extractor or Extractor()
         self._meaning = meaning_of(settings, self.keys, lambda: self._http, self.workspace.folder)
-        self._documents = documents_of(self.workspace, self._meaning, self._extractor)
+        self._reranker = reranker_of(settings, self.keys, lambda: self._http)
+        self._documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents)
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
@@ -173,13 +174,15 @@ class AdapterFactory:
 
     def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
+        from pipeline.search.fallback_chain import FallbackChain, Member
         from pipeline.search.metered import MeteredSearch
         from pipeline.search.own_and_web import OwnAndWeb
 
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._searches.chain(web)
-        local: Search = self._searches.chain([LOCAL])
-        if self._meaning:
+        within = state.config.within
+        local: Search = FallbackChain([Member(self._documents.inside(within))]) if within else self._searches.chain([LOCAL])
+        if self._meaning or self._reranker:
             local = ChargedSearch(local, CombinedBudget((ledger, night)))
         if not web:
             return local

@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.talk.state import TalkState
     from pipeline.ports import EventStore, Reasoner, StoredPages
+    from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
     from pipeline.search.vectors import Meaning
 
 
-def stored_pages_of(folder: Path, store: EventStore, meaning: Meaning | None = None) -> PassageSearch:
+def stored_pages_of(
+    folder: Path, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
+) -> PassageSearch:
     """Return the search over the pages that the workspace's sessions stored."""
     from pipeline.search.passage_search import PassageSearch
 
-    return PassageSearch(index_file(folder), store=store, meaning=meaning)
+    return PassageSearch(index_file(folder), store=store, meaning=meaning, reranker=reranker)
 
 
 def remove_text_caches(folder: Path) -> None:
@@ -90,7 +93,7 @@ async def talk_context(
 async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: TalkState) -> AsyncIterator[StoredPages]:
     """Yield the search over stored pages, by meaning too if the settings ask for that; the talk pays for it."""
     from pipeline.domain.budget import Budget, CombinedBudget
-    from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, meaning_of
+    from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, meaning_of, reranker_of
     from pipeline.wiring.workspace_adapters import http_of
 
     settings = workspace.queue.settings
@@ -103,7 +106,8 @@ async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: 
     budget = Budget(state.budget_usd, name="talk", spent=state.cost())
     try:
         meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
-        yield ChargedPages(stored_pages_of(workspace.folder, store, meaning), CombinedBudget((budget,)))
+        reranker = reranker_of(settings, keys, lambda: opened[0] if opened else http())
+        yield ChargedPages(stored_pages_of(workspace.folder, store, meaning, reranker), CombinedBudget((budget,)))
     finally:
         for client in opened:
             await client.aclose()

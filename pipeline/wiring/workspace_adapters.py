@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.search.fallback_chain import FallbackChain, Member
+    from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
     from pipeline.search.vectors import Meaning
     from pipeline.site.files import SiteReport
@@ -88,11 +89,17 @@ def last_run(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def documents_of(workspace: Workspace, meaning: Meaning | None = None, extractor: Extractor | None = None) -> PassageSearch:
+def documents_of(
+    workspace: Workspace,
+    meaning: Meaning | None = None,
+    extractor: Extractor | None = None,
+    reranker: Reranker | None = None,
+) -> PassageSearch:
     """Return the search over the workspace's own documents."""
     from pipeline.search.passage_search import PassageSearch
 
-    return PassageSearch(index_file(workspace.folder), workspace.corpora, meaning=meaning, extractor=extractor)
+    file = index_file(workspace.folder)
+    return PassageSearch(file, workspace.corpora, meaning=meaning, reranker=reranker, extractor=extractor)
 
 
 def index_file(folder: Path) -> Path:

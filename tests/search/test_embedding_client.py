@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.errors import BudgetSpent, ProviderRefused, ServiceFailed, ServiceUnavailable
-from pipeline.search.embedding_server import EmbeddingClient
+from pipeline.search.model_servers import EmbeddingClient
 from pipeline.search.vectors import LONGEST, Embedded
 from tests.embedding_server import Reply, Stage, reply_to, vector_of
 

@@ -8,6 +8,7 @@ import sqlite3
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from pipeline.documents.extractor import Extractor
 from pipeline.documents.page import Document
 from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
-from pipeline.ports import Fetch, Page, Search
+from pipeline.ports import Fetch, Page, Search, SearchResult
 from pipeline.search import passage_search
 from pipeline.search.folders import contents
 from pipeline.search.passage_search import PassageSearch
@@ -370,6 +371,75 @@ def test_the_vectors_of_all_passages_can_be_asked_for_ahead_and_a_changed_file_c
         assert asyncio.run(steps(by_meaning(docs, stage), stage)) == [2, 0, 1]
         assert [text for text in stage.texts if "basin" in text.lower()] == []
     assert asyncio.run(embed(corpus(docs))) == []
+
+
+def test_an_earlier_folder_comes_first_where_both_are_about_as_near_and_a_much_better_one_wins(
+    docs: Path, tmp_path: Path
+) -> None:
+    manuals = tmp_path / "manuals"
+    manuals.mkdir()
+    (docs / "own.md").write_text("# Own\n\nThe pump of our house was mended in May by the plumber.\n")
+    (manuals / "pump.md").write_text("# Manual\n\nThe pump of a house is mended by a plumber once a year.\n")
+    (manuals / "seal.md").write_text("# Seals\n\nThe gasket of the seal is greased.\n")
+    cache = tmp_path / "both.sqlite"
+    assert urls(PassageSearch(cache, [docs, manuals]), "who mended the pump of the house")[0] == "corpus:own.md"
+    assert urls(PassageSearch(cache, [manuals, docs]), "who mended the pump of the house")[0] == "corpus:pump.md"
+    assert urls(PassageSearch(cache, [docs, manuals]), "gasket of the seal of the house")[0] == "corpus:@manuals/seal.md"
+
+
+def test_a_search_may_be_limited_to_a_folder_by_its_name_or_to_one_within_it(docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "deep").mkdir(parents=True)
+    (docs / "in").mkdir()
+    for path in (docs / "a.md", docs / "in" / "b.md", other / "c.md", other / "deep" / "d.md"):
+        path.write_text(f"# {path.stem}\n\nThe pump named {path.stem} is loud.\n")
+    folder = PassageSearch(tmp_path / "several.sqlite", [docs, other])
+
+    def within(name: str) -> list[str]:
+        return sorted(hit.url for hit in asyncio.run(folder.inside(name).search("loud pump", 9)).hits)
+
+    assert within("in/") == within("docs/in") == ["corpus:in/b.md"]
+    assert within("other") == ["corpus:@other/c.md", "corpus:@other/deep/d.md"]
+    assert within("deep") == within("./other/deep") == ["corpus:@other/deep/d.md"]
+    for wrong in ("nowhere", "../docs", "a.md"):
+        with pytest.raises(CorpusUnusable, match="have no folder"):
+            within(wrong)
+
+
+def reranked(docs: Path, stage: Stage, query: str) -> SearchResult:
+    folder = PassageSearch(docs.parent / "passages.sqlite", docs, reranker=stage.reranker(floor=0.6))
+    return asyncio.run(folder.search(query, 2))
+
+
+def test_a_reranker_orders_the_best_passages_and_its_score_and_floor_count_from_then_on(docs: Path) -> None:
+    (docs / "a.md").write_text("# Harbour\n\nThe harbour, the harbour, and again the harbour.\n")
+    (docs / "b.md").write_text("# Basin\n\nThe harbour has nine fathoms.\n")
+    (docs / "c.md").write_text("# Bread\n\nBread is baked near the harbour.\n")
+    assert urls(corpus(docs), "How deep is the harbour?")[0] == "corpus:a.md"
+    with serving() as stage:
+        result = reranked(docs, stage, "How deep is the harbour?")
+    assert (result.hits[0].url, len(result.hits)) == ("corpus:b.md", 2)
+    assert (result.hits[0].cosine or 0.0) > 0.6 < result.hits[0].score
+    assert (result.statistics.nearest, result.cost.usd) == (0.6, 0.001)
+
+
+@pytest.mark.parametrize("reply", [(404, {"error": "no such model"}), (200, {"results": []}), (200, {"results": [{"index": 7}]})])
+def test_without_the_reranker_the_order_is_that_of_the_index_and_the_result_says_so(docs: Path, reply: Any) -> None:
+    write_harbour(docs)
+    with serving() as stage:
+        stage.answer = lambda _texts: reply
+        result = reranked(docs, stage, "baked bread")
+    assert [hit.url for hit in result.hits] == urls(corpus(docs), "baked bread", 2)
+    assert [side.origin for side in result.failed] == ["reranker"]
+
+
+def test_passages_of_given_pages_are_ranked_all_of_them_and_nothing_else(docs: Path) -> None:
+    write_harbour(docs)
+    pages = [Page(f"https://example.org/{n}", f"T {n}", f"# T {n}\n\nThe well number {n} is {n} fathoms.\n") for n in (2, 3)]
+    with serving() as stage:
+        result = asyncio.run(by_meaning(docs, stage).among("How deep?", pages, 9))
+    assert sorted(hit.url for hit in result.hits) == ["https://example.org/2", "https://example.org/3"]
+    assert all(hit.cosine is not None for hit in result.hits)
 
 
 def flate_bomb() -> bytes:

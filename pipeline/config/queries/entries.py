@@ -66,6 +66,7 @@ def _described(node: Mapping, faults: Problems) -> Query | None:
     if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
         faults.add(node, "an entry without a question", 'write `query: "…"`')
     question = values.pop("query", None)
+    values["within"] = values.pop("in", "")
     return Query(text=question, line=node.line, **{"id": "", **values}) if question else None
 
 
@@ -139,6 +140,14 @@ def tag_of(node: Node, faults: Problems) -> str | None:
     return None
 
 
+def _within(node: Node, faults: Problems) -> str | None:
+    wanted = "write a folder of settings: corpus:, or one within it: notes/"
+    name = text(node, faults, wanted)
+    if name is not None and (name.startswith("/") or ".." in name.split("/")):
+        faults.add(node, f"{shown(name)} is no folder of your documents", wanted)
+    return name
+
+
 FIELDS: dict[str, Reader] = {
     "query": question_of,
     "id": _id,
@@ -157,6 +166,7 @@ FIELDS: dict[str, Reader] = {
     "budget_calls": whole(1, MOST),
     "timeout": duration,
     "search": search,
+    "in": _within,
     "model": model,
     "approve": choice("plan"),
 }

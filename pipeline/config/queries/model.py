@@ -89,6 +89,16 @@ class EmbeddingChoice:
     floor: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RerankerChoice:
+    """A model on a server that orders the best passages; ``key`` and ``floor`` as in ``EmbeddingChoice``."""
+
+    model: str
+    base_url: str = ""
+    key: str = ""
+    floor: float | None = None
+
+
 FOREVER = timedelta.max
 
 
@@ -120,7 +130,7 @@ class Enqueueing:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
+    """The ``settings`` section. ``corpus``: folders relative to the workspace. Both it and ``search`` in order of preference.
 
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
@@ -140,6 +150,7 @@ class Settings:
     search: Literal["auto"] | tuple[str, ...] = "auto"
     corpus: tuple[str, ...] = ("corpus",)
     embeddings: Literal["auto", "off"] | EmbeddingChoice = "auto"
+    reranker: RerankerChoice | None = None
     limits: Limits = Limits()
     query_limits: QueryLimits = QueryLimits()
     prices: tuple[tuple[str, Price], ...] = ()
@@ -165,7 +176,7 @@ class Query:
     """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
 
     ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
-    ``machine``: only its runs take the query up; "": those of any.
+    ``machine``: only its runs take the query up; "": those of any. ``within``: the only folder of the documents that is searched.
     ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not. ``file``: the note of the vault
     that asks it, relative to the workspace; "" for ``queries.yaml``.
     """
@@ -190,6 +201,7 @@ class Query:
     search: Literal["auto"] | tuple[str, ...] | None = None
     model: str | None = None
     approve: Literal["plan"] | None = None
+    within: str = ""
     same_as: str = ""
     file: str = ""
 

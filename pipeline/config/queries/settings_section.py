@@ -30,6 +30,7 @@ from pipeline.config.queries.model import (
     ModelChoice,
     Price,
     QueryLimits,
+    RerankerChoice,
     Settings,
 )
 from pipeline.config.queries.problems import Problems, shown
@@ -94,6 +95,13 @@ def _embeddings(node: Node, faults: Problems) -> object:
     if len(named) != 1:
         faults.add(node, f"embeddings {'with both a server and a folder' if named else 'without a model'}", wanted)
     return EmbeddingChoice(**values) if {"model", "folder"} & values.keys() else None
+
+
+def _reranker(node: Node, faults: Problems) -> object:
+    values: dict[str, Any] = _mapping(node, faults, _RERANKER)
+    if isinstance(node, Mapping) and "model" not in {key.value for key, _ in node.pairs if isinstance(key, Scalar)}:
+        faults.add(node, "a reranker without a model", "write reranker: {model: …, base_url: …}")
+    return RerankerChoice(**values) if "model" in values else None
 
 
 def _share(node: Node, faults: Problems) -> float | None:
@@ -252,6 +260,7 @@ _EMBEDDINGS: dict[str, Reader] = {
     "folder": text,
     "floor": _share,
 }
+_RERANKER: dict[str, Reader] = {"model": text, "base_url": _address, "key": _key_name, "floor": _share}
 _QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,
     "tokens": whole(1, MOST),
@@ -269,6 +278,7 @@ _SETTINGS: dict[str, Reader] = {
     "search": search,
     "corpus": _folders,
     "embeddings": _embeddings,
+    "reranker": _reranker,
     "limits": _limits,
     "query_limits": _query_limits,
     "prices": _prices,

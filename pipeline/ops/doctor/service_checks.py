@@ -15,6 +15,7 @@ from pipeline.config.service_selection import (
     ReasonerChoice,
     embedding_server,
     reasoner_for,
+    reranking_server,
     search_access,
     searches_for,
 )
@@ -34,6 +35,7 @@ def service_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     yield from _reasoner(workspace, keys)
     yield from _search(workspace, keys)
     yield from _embeddings(workspace, keys)
+    yield from _reranker(workspace, keys)
     yield from _proxies(workspace.queue.settings, keys)
     for query in queries:
         yield from _query(query, workspace, keys)
@@ -105,6 +107,16 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     if server.key and server.model not in dict(settings.prices):
         todo = f"write prices: {{{server.model}: {{input: …, output: 0}}}} under settings, in USD for a million tokens"
         yield note("embeddings", f"no price is known for {server.model}, so its cost is an assumption", todo)
+
+
+def _reranker(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    try:
+        server = reranking_server(workspace.queue.settings, keys)
+    except UsageError as error:
+        yield problem("reranker", error.message, error.hint)
+        return
+    if server:
+        yield ok("reranker", f"{server.model} at {server.base_url}; each search and its 50 best passages are sent there")
 
 
 def _local_model(workspace: Workspace, keys: Keys) -> Finding:

@@ -120,6 +120,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + "- query: a\n  search: local\n", 3, 11, "where a list of search providers belongs", "[local]"),
     (LIST + "- query: a\n  search: []\n", 3, 11, "an empty list", "[local]"),
     (LIST + "- query: a\n  search: [wikipeda]\n", 3, 12, '"wikipeda" is not known', "did you mean wikipedia?"),
+    (LIST + "- query: a\n  in: ../notes\n", 3, 7, '"../notes" is no folder of your documents', "write a folder"),
     (LIST + "- query: a\n  approve: report\n", 3, 12, '"report" is not known', "write plan"),
     # ids that clash
     (LIST + "- query: '?!'\n", 2, 10, "no letter and no digit", "write a question"),

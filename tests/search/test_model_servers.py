@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.adapters.http.call_and_reply import Again, Failed, Good, Refused, Reply
 from pipeline.errors import Malformed
-from pipeline.search.embedding_server import (
-    EmbeddingServer,
+from pipeline.search.model_servers import (
+    ServedModel,
     TooLarge,
     judged,
     tokens_in,
@@ -20,7 +20,7 @@ from pipeline.search.embedding_server import (
 )
 from pipeline.text.redaction import Secret
 
-SERVER = EmbeddingServer("tiny", "embeddings", base_url="http://127.0.0.1/v1/", key=Secret("sk-very-secret-key"))
+SERVER = ServedModel("tiny", "embeddings", base_url="http://127.0.0.1/v1/", key=Secret("sk-very-secret-key"))
 
 
 def reply(body: Any, status: int = 200) -> Reply:
@@ -33,15 +33,15 @@ def rows(*vectors: Any) -> dict[str, Any]:
 
 
 def test_a_request_names_model_and_texts_and_has_the_key_in_one_header() -> None:
-    call = SERVER.call(["one", "two"])
+    call = SERVER.embeddings(["one", "two"])
     assert (call.url, call.json) == ("http://127.0.0.1/v1/embeddings", {"model": "tiny", "input": ["one", "two"]})
     assert call.headers == {"authorization": "Bearer sk-very-secret-key"}
     assert "secret" not in repr(call)
 
 
 def test_another_length_of_vector_is_asked_for_and_is_a_space_of_its_own() -> None:
-    short = EmbeddingServer("tiny", "embeddings", 8, base_url="http://127.0.0.1/v1")
-    assert short.call(["one"]).json["dimensions"] == 8
+    short = ServedModel("tiny", "embeddings", 8, base_url="http://127.0.0.1/v1")
+    assert short.embeddings(["one"]).json["dimensions"] == 8
     assert short.space != SERVER.space
 
 

@@ -1,13 +1,16 @@
-"""A server of vectors with the OpenAI-compatible ``/embeddings``: request, reply, budget, and smaller requests if need be."""
+"""Servers of vectors, with the OpenAI-compatible ``/embeddings``, and of rerankers, with ``/rerank``: request, reply and budget.
+
+``/rerank`` is served by llama.cpp, vLLM, Infinity, Jina and Cohere alike.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.adapters.http.call_and_reply import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.domain.budget import CombinedBudget, Reservation, paying
@@ -19,6 +22,8 @@ from pipeline.text.redaction import Redaction, Secret
 
 if TYPE_CHECKING:  # a search by words needs no HTTP
     from pipeline.adapters.http.client import HttpClient
+
+T = TypeVar("T")
 
 BATCH = 32  # texts a request: the least of the usual servers' limits
 DEADLINE_S = 120.0  # a model on an ordinary processor takes seconds for a batch
@@ -33,20 +38,23 @@ _TOO_LARGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingServer(VectorModel):
-    """Where vectors are asked for. ``base_url`` ends before ``/embeddings``; ``name`` is that of the server's circuit breaker."""
+class ServedModel(VectorModel):
+    """A model on a server. ``base_url`` ends before ``/embeddings``; ``name`` is that of the server's circuit breaker."""
 
     base_url: str = ""
     key: Secret | None = None
 
-    def call(self, texts: Sequence[str]) -> Call:
-        """Return the request for the vectors of ``texts``. The key is in one header only."""
+    def call(self, path: str, body: dict[str, Any]) -> Call:
+        """Return a request to the model. The key is in one header only."""
         headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
-        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
-        if self.dimensions:
-            body["dimensions"] = self.dimensions
-        url = f"{self.base_url.rstrip('/')}/embeddings"
-        return Call(self.name, "POST", url, headers, json=body, max_bytes=_MAX_BYTES, deadline_s=DEADLINE_S)
+        url = f"{self.base_url.rstrip('/')}/{path}"
+        whole = {"model": self.model, **body}
+        return Call(self.name, "POST", url, headers, json=whole, max_bytes=_MAX_BYTES, deadline_s=DEADLINE_S)
+
+    def embeddings(self, texts: Sequence[str]) -> Call:
+        """Return the request for the vectors of ``texts``."""
+        length = {"dimensions": self.dimensions} if self.dimensions else {}
+        return self.call("embeddings", {"input": list(texts), **length})
 
     def plain(self, text: str) -> str:
         """Return a server's own words on one line, without the key."""
@@ -60,7 +68,7 @@ class TooLarge:
     why: str
 
 
-def error_text(reply: Reply, server: EmbeddingServer) -> str:
+def error_text(reply: Reply, server: ServedModel) -> str:
     """Return what a reply that is no success says, in the forms of OpenAI, llama.cpp, Ollama and TEI."""
     try:
         body: dict[str, Any] = reply.envelope()
@@ -71,7 +79,7 @@ def error_text(reply: Reply, server: EmbeddingServer) -> str:
     return server.plain(said) if isinstance(said, str) and said.strip() else f"it answered with status {reply.status}"
 
 
-def judged(reply: Reply, server: EmbeddingServer) -> Verdict | TooLarge:
+def judged(reply: Reply, server: ServedModel) -> Verdict | TooLarge:
     """Return the verdict on a reply by its status and message."""
     if reply.status < 300:
         return Good()
@@ -80,7 +88,7 @@ def judged(reply: Reply, server: EmbeddingServer) -> Verdict | TooLarge:
         return TooLarge(why)
     verdict = judged_by_status(reply)
     if isinstance(verdict, Refused):
-        return Refused(why, "check the key of the embeddings, and the account's credit")
+        return Refused(why, "check the key of that model, and the account's credit")
     return Failed(why) if isinstance(verdict, Failed) else verdict
 
 
@@ -102,6 +110,23 @@ def vectors_in(reply: Reply, count: int) -> list[Vector]:
     if len(lengths) > 1:
         raise Malformed("length", f"the reply has vectors of different lengths: {', '.join(map(str, sorted(lengths)))}")
     return [found[place] for place in range(count)]
+
+
+def scores_in(reply: Reply, count: int) -> list[float]:
+    """Return the ``count`` scores of a reply in the order of the texts.
+
+    Raises:
+        Malformed: their number, an index or a value is not what was asked for.
+    """
+    rows = reply.envelope().get("results")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise Malformed("shape", "the reply has no list of scores under results")
+    found = {_index(row, place): row.get("relevance_score", row.get("score")) for place, row in enumerate(rows)}
+    if len(rows) != count or sorted(found) != list(range(count)):
+        raise Malformed("index", "the reply numbers its scores in another way than the texts")
+    if not all(isinstance(score, int | float) and math.isfinite(score) for score in found.values()):
+        raise Malformed("score", "the reply has a score that is no number")
+    return [float(found[place]) for place in range(count)]
 
 
 def _index(row: dict[str, Any], place: int) -> int:
@@ -137,21 +162,62 @@ def usd_in(reply: Reply) -> float | None:
     return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1_000 else None
 
 
-class EmbeddingClient:
-    """Asks one server. ``price`` is that of a million tokens in USD; None: not known, and ``worst_price`` is assumed.
+class _PaidServer:
+    """Sends requests to one server. ``price`` is that of a million tokens in USD; None: not known, ``worst_price`` is assumed.
 
     Costs are charged to the budgets of ``domain.budget.paying``.
     """
 
-    def __init__(self, http: HttpClient, server: EmbeddingServer, price: float | None = None, worst_price: float = 0.0) -> None:
+    def __init__(self, http: HttpClient, server: ServedModel, price: float | None = None, worst_price: float = 0.0) -> None:
         self._http, self.model = http, server
         self._price, self._price_known = worst_price if price is None else price, price is not None
-        self._most = BATCH  # texts in one request, as far as is known
 
-    @property
-    def batch(self) -> int:
-        """How many texts the server takes in one request, as far as is known."""
-        return self._most
+    async def _send(self, call: Call, texts: Sequence[str], read: Callable[[Reply], T]) -> tuple[T | TooLarge, int, Cost]:
+        """Send ``call`` for ``texts``; return what ``read`` finds in the reply, the tokens and the cost."""
+        attempts = _Attempts(paying.get(), self._worst(texts))
+        refused: list[TooLarge] = []
+
+        def judge(reply: Reply) -> Verdict:
+            verdict = judged(reply, self.model)
+            if isinstance(verdict, TooLarge):
+                refused.append(verdict)
+                return Good()
+            if isinstance(verdict, Good):
+                read(reply)  # a reply that cannot be used is asked for again
+            return verdict
+
+        try:
+            reply = await self._http.send(call, judge, attempts.before)
+        except (ServiceUnavailable, ServiceFailed) as error:
+            error.cost = attempts.ended(error.lost)
+            raise
+        except BaseException:
+            attempts.ended(0)
+            raise
+        if refused:
+            attempts.ended(reply.lost)
+            return refused[0], 0, Cost()
+        counted = tokens_in(reply)
+        return read(reply), counted or 0, attempts.ended(reply.lost, self._billed(reply, counted, texts))
+
+    def _worst(self, texts: Sequence[str]) -> Cost:
+        usd = sum(map(tokens, texts)) * self._price / 1_000_000
+        return Cost(usd=usd, assumed_usd=usd)
+
+    def _billed(self, reply: Reply, counted: int | None, texts: Sequence[str]) -> Cost:
+        stated = usd_in(reply)
+        if stated is not None:
+            return Cost(usd=stated)
+        if counted is None:
+            return self._worst(texts)
+        usd = counted * self._price / 1_000_000
+        return Cost(usd=usd) if self._price_known else Cost(usd=usd, assumed_usd=usd)
+
+
+class EmbeddingClient(_PaidServer):
+    """Gives vectors; by the protocol ``Embedder`` of ``vectors``."""
+
+    batch = BATCH  # texts in one request, as far as is known
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of ``texts``, in one request or, if the server takes no such request, in several.
@@ -161,11 +227,12 @@ class EmbeddingClient:
             ProviderRefused: key, quota or credit.
             BudgetSpent: the request does not fit under a cap.
         """
-        found = await self._sent([text[:LONGEST] for text in texts])
-        if isinstance(found, Embedded):
-            return found
+        sent = [text[:LONGEST] for text in texts]
+        found, counted, cost = await self._send(self.model.embeddings(sent), sent, lambda reply: vectors_in(reply, len(sent)))
+        if not isinstance(found, TooLarge):
+            return Embedded(tuple(found), counted, cost)
         if len(texts) > 1:
-            self._most = max(1, min(self._most, len(texts) // 2))
+            self.batch = max(1, min(self.batch, len(texts) // 2))
             return await self._in_parts([texts[: len(texts) // 2], texts[len(texts) // 2 :]])
         half = texts[0][: min(LONGEST, len(texts[0])) // 2]
         if len(half) < _SHORTEST:
@@ -183,46 +250,24 @@ class EmbeddingClient:
         vectors = tuple(vector for one in done for vector in one.vectors)
         return Embedded(vectors, sum(one.tokens for one in done), added([one.cost for one in done]))
 
-    async def _sent(self, texts: Sequence[str]) -> Embedded | TooLarge:
-        attempts = _Attempts(paying.get(), self._worst(texts))
-        refused: list[TooLarge] = []
 
-        def judge(reply: Reply) -> Verdict:
-            verdict = judged(reply, self.model)
-            if isinstance(verdict, TooLarge):
-                refused.append(verdict)
-                return Good()
-            if isinstance(verdict, Good):
-                vectors_in(reply, len(texts))  # a reply that cannot be used is asked for again
-            return verdict
+class Reranker(_PaidServer):
+    """Says how well passages answer a question, from 0 to 1; the ``floor`` of its model is the least that is near."""
 
-        try:
-            reply = await self._http.send(self.model.call(texts), judge, attempts.before)
-        except (ServiceUnavailable, ServiceFailed) as error:
-            error.cost = attempts.ended(error.lost)
-            raise
-        except BaseException:
-            attempts.ended(0)
-            raise
-        if refused:
-            attempts.ended(reply.lost)
-            return refused[0]
-        counted = tokens_in(reply)
-        cost = attempts.ended(reply.lost, self._billed(reply, counted, texts))
-        return Embedded(tuple(vectors_in(reply, len(texts))), counted or 0, cost)
+    async def scores(self, question: str, texts: Sequence[str]) -> tuple[list[float], Cost]:
+        """Return a score for each text, and the cost. A model that gives other numbers than from 0 to 1 gives logits.
 
-    def _worst(self, texts: Sequence[str]) -> Cost:
-        usd = sum(map(tokens, texts)) * self._price / 1_000_000
-        return Cost(usd=usd, assumed_usd=usd)
-
-    def _billed(self, reply: Reply, counted: int | None, texts: Sequence[str]) -> Cost:
-        stated = usd_in(reply)
-        if stated is not None:
-            return Cost(usd=stated)
-        if counted is None:
-            return self._worst(texts)
-        usd = counted * self._price / 1_000_000
-        return Cost(usd=usd) if self._price_known else Cost(usd=usd, assumed_usd=usd)
+        Raises:
+            As ``EmbeddingClient.embed``.
+        """
+        sent = [text[:LONGEST] for text in texts]
+        call = self.model.call("rerank", {"query": question, "documents": sent, "top_n": len(sent)})
+        found, _, cost = await self._send(call, [question] * len(sent) + sent, lambda reply: scores_in(reply, len(sent)))
+        if isinstance(found, TooLarge):
+            raise ServiceFailed(f"{self.model.name} takes no such request: {found.why}")
+        if any(not 0 <= score <= 1 for score in found):
+            found = [1 / (1 + math.exp(-max(-700.0, min(700.0, score)))) for score in found]
+        return found, cost
 
 
 class _Attempts:
