@@ -20,7 +20,7 @@ ROWS: tuple[set[str], ...] = (
     {"reasoners"},
     {"adapters", "research", "vault"},
     {"engine", "search", "site"},
-    {"batch"},
+    {"batch", "imports"},
     {"wiring"},
     {"ops"},
     {"cli"},

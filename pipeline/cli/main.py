@@ -15,7 +15,7 @@ from pipeline.cli.commands.answers.why_commands import graph, why
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.hide_commands import hide, unhide
-from pipeline.cli.commands.imports.import_command import import_
+from pipeline.cli.commands.import_command import import_
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.machines.handoff_command import handoff
 from pipeline.cli.commands.machines.merge_command import merge

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from pipeline.cli.import_presentation import happened_in_import
 from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda
 from pipeline.domain.agenda.node_agenda import node_ended
 from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.import_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts
 from pipeline.domain.state import SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
@@ -141,7 +141,9 @@ def _happened_later(event: e.EventBase) -> str:
             return f"{event.step}: at most {event.worst.usd:.4f} USD"
         case e.BudgetExhausted():
             return f"{event.cap}: {event.spent} of {event.limit}"
-    return happened_in_import(event)
+        case ResearchImported():
+            return f"{counted(event.records, 'record')} of {event.origin}; not checked"
+    return ""
 
 
 def log_line(event: e.EventBase) -> str:

@@ -7,7 +7,6 @@ PLURALS = {
     "report": "Reports",
     "earlier": "Earlier",
     "topic": "Topics",
-    "import": "Imports",
     "night": "Nights",
     "session": "Sessions",
     "source": "Sources",

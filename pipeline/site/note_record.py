@@ -20,7 +20,7 @@ from pipeline.text.words import language_code
 if TYPE_CHECKING:
     from pipeline.site.markdown.note_to_html import Reader
 
-KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "import", "earlier")
+KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "earlier")
 OTHER = "note"
 NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
 EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own

@@ -17,7 +17,7 @@ class Layout:
     """The templates in ``folder``: ``<name>.html.j2``. ``compiled`` as in ``TemplateFolder``."""
 
     def __init__(self, folder: Path, compiled: Path | None = None) -> None:
-        later = later_templates("site", *(f"{name}.html.j2" for name in ("earlier", "import")))
+        later = later_templates("site", "earlier.html.j2")
         self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled, later)
 
     def digest(self, name: str) -> str:

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.imports.state import import_of
 from pipeline.domain.state import workers_in_order
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
@@ -31,10 +31,10 @@ from pipeline.system.safe_tree import Tree
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.identity.identity import Identity
 from pipeline.vault.identity.takeover import is_retired, relink, taken_over
-from pipeline.vault.imports.import_note import import_link, import_note
 from pipeline.vault.kept import SETTLED, Kept, Made
 from pipeline.vault.notes.asked_since import asked_by_owner, asked_rows
 from pipeline.vault.notes.home_note import home_note
+from pipeline.vault.notes.import_note import import_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
@@ -45,7 +45,7 @@ from pipeline.vault.output.escaping import host_of
 from pipeline.vault.output.note import KINDS, Note, Plain
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.paths import Names, Workers, in_month, source_stem
-from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, of_note, of_plain
+from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, note_id, of_note, of_plain
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Card, named
 from pipeline.vault.source_diff import texts_of
@@ -201,19 +201,17 @@ class Build:
         topics = topics_of(cards)
         for topic, found in topics.items():
             note = topic_note(model, topic, found, asked_rows(model, asked.get(f"topic:{topic}", ()), noted))
-            former = tuple(f"topic:{name}" for name in former_topics(topic, found) if name not in topics)
+            former = tuple(note_id(f"topic:{name}", "topic") for name in former_topics(topic, found) if name not in topics)
             yield _of_value(f"topic:{topic}", replace(note, formerly=former))
         imports = sorted(self._values.imports.items(), key=lambda one: (one[1].at, one[0]), reverse=True)
-        yield _of_value(
-            "home:", home_note(model, cards, tuple(import_link(one.path, one.title or name) for name, one in imports))
-        )
+        yield _of_value("home:", home_note(model, cards, tuple(one.note for _, one in imports)))
 
     def _import(self, name: str) -> Owner:
         def notes(_model: VaultModel, _kinds: Collection[str]) -> Iterator[Note]:
-            state = import_of(name, decode_all(record.data for record in self._store.load(name)))
-            yield import_note(state)
+            if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
+                yield import_note(found)
 
-        return Owner(f"import:{name}", ("import",), self._values.marks[name], notes)
+        return Owner(f"import:{name}", ("session",), self._values.marks[name], notes)
 
     def _identified(self) -> list[PlacedFile]:
         """Render all files that are due; return them at the places where a person has them."""

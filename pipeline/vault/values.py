@@ -12,17 +12,18 @@ from pydantic import TypeAdapter
 from pipeline.domain import fold
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, Record
-from pipeline.domain.imports.state import import_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.talk.state import talk_of
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of
-from pipeline.vault.imports.import_note import import_path
 from pipeline.vault.kept import Kept
 from pipeline.vault.notes.asked_since import TalkSummary, talk_summary
+from pipeline.vault.notes.import_note import import_link
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.paths import Workers
 from pipeline.vault.session_card import Card, Reading, card_of, readings_of
 from pipeline.vault.vault_model import Batch, LoadedSession
@@ -33,10 +34,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """An import as other notes show it: path and title of its note, and when it began."""
+    """An import as the home note shows it: the link to its note, and when it began."""
 
-    path: str
-    title: str
+    note: Link
     at: str
 
 
@@ -114,9 +114,8 @@ class Values:
         return talk_summary(talk_of(name, decode_all(record.data for record in self.store.load(name))))
 
     def _import(self, name: str) -> ImportSummary | None:
-        state = import_of(name, decode_all(record.data for record in self.store.load(name)))
-        said = state.said if state.imports else None
-        return ImportSummary(import_path(state), state.title, said.created or said.at) if said else None
+        found = import_of(name, decode_all(record.data for record in self.store.load(name)))
+        return ImportSummary(import_link(found), found.last.created or found.last.at) if found else None
 
     def loaded(self, card: Card) -> LoadedSession:
         """Return a session with its card, read again if its state is no longer held.

@@ -106,7 +106,7 @@ def refuse_missing_log(folder: Path) -> None:
         LogDamaged: it is so, and the loss was not accepted.
     """
     store, notes, address = store_of(folder), folder / "vault" / "sessions", store_address(folder)
-    if any(store.session_ids()) or any(store.ids("batch")):
+    if any(store.session_ids()) or any(store.ids("batch")) or any(store.ids("import")):
         return
     if address and any(file_store(folder).session_ids()):
         hint = f"copy them: research store copy {folder} {address}; or set `store: files`"

@@ -79,7 +79,7 @@ def test_the_sample_vault_is_sound_throughout(sample: Path) -> None:
     files = {path.relative_to(sample / "vault").as_posix(): path.read_text() for path in paths}
     assert links.leading_nowhere(files) == []
     assert links.same_names(files) == []
-    assert len([base_of(text) for name, text in files.items() if name.endswith(".base")]) == 7
+    assert len([base_of(text) for name, text in files.items() if name.endswith(".base")]) == 6
 
 
 def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path, research: Research) -> None:

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.property_types import TYPES
-from tests.adapters.imports.kit import import_originals
 from tests.vault.builders import TEMPLATES, Workplace, a_store, named_story
 from tests.vault.formats import Base, base_of
 from tests.vault.scanner import body_of, fenced
@@ -26,7 +25,6 @@ FUNCTIONS = {"file", "this", "now", "if", "note", "formula"}
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     store = a_store()
     named_story(store, id="2026-11-29-postgres-0a0a", query_id="postgres", date="2026-11-29").whole()
-    import_originals(store, tmp_path_factory.mktemp("originals"))
     place = Workplace(tmp_path_factory.mktemp("bases"), store)
     place.build()
     return {name: data.decode() for name, data in place.files().items()}

@@ -93,7 +93,7 @@ def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workpla
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "import"])  # it has a test of its own
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_template_edit_renders_the_notes_of_its_kind_alone(place: Workplace, rendered: list[str], kind: str) -> None:
     template = place.templates / f"{kind}.md.j2"
     template.write_text(f"{template.read_text()}\nEdited.\n")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain import Summary
-    from pipeline.domain.imports.state import ImportState
     from pipeline.ops.doctor import Finding
 
 
@@ -73,7 +72,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     from datetime import UTC, datetime
 
     from pipeline.batch.scheduling import archived, decide, is_tagged
-    from pipeline.cli.import_presentation import import_lines, listed_import
+    from pipeline.cli.commands.import_command import import_lines, imports_of, listed_import
     from pipeline.cli.presentation import Listed, list_lines, listed
     from pipeline.config.settings import load_workspace
     from pipeline.text.times import timestamp
@@ -100,7 +99,8 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
     shown = {d.session for d in decisions} | {summary.id for summary in gone}
     sessions = [one for one in known.sessions if is_wanted(one.tags, one, *statuses) and (one.id in shown or not statuses)]
-    imports = _wanted_imports(console, tags, first, statuses)
+    imported = imports_of(console, workspace_adapters.store_of(console.folder)) if not statuses or "imported" in statuses else []
+    imports = [one for one in imported if one.last.at >= first and (not tags or is_tagged(one.last.tags, tags))]
     value = {
         "queries": [
             {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
@@ -108,7 +108,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
         ],
         "archived": [summary.id for summary in gone],
         "sessions": [listed(summary, report(summary.id)) for summary in sessions],
-        "imports": [listed_import(state, note) for state, note in imports],
+        "imports": [listed_import(one) for one in imports],
     }
     entries = [
         Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
@@ -121,22 +121,6 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     ]
     lines = [*list_lines(entries, why=why), *import_lines(imports, everything="imported" in statuses)]
     console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
-
-
-def _wanted_imports(
-    console: Console, tags: tuple[str, ...], first: str, statuses: tuple[str, ...]
-) -> list[tuple[ImportState, str]]:
-    """Return the imports that the options of ``list`` ask for, each with the path of its note."""
-    from pipeline.batch.scheduling import is_tagged
-    from pipeline.cli.commands.imports.shown_imports import all_imports, notes_of_imports
-    from pipeline.wiring import workspace_adapters
-
-    if statuses and "imported" not in statuses:
-        return []
-    states = all_imports(console, workspace_adapters.store_of(console.folder))
-    notes = notes_of_imports(console) if states else {}
-    wanted = [one for one in states if one.imported_at >= first and (not tags or is_tagged(one.tags, tags))]
-    return [(state, notes.get(state.id, "")) for state in wanted]
 
 
 _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query matches these options")
@@ -152,7 +136,7 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
     from pipeline.cli.commands.hide_commands import print_hidden
-    from pipeline.cli.commands.imports.shown_imports import print_import
+    from pipeline.cli.commands.import_command import print_import
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
     from pipeline.errors import UsageError

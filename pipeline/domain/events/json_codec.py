@@ -13,13 +13,13 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import import_events as i
 from pipeline.domain.events import memory_events as m
 from pipeline.domain.events import pruning_events as p
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.imports import import_events as i
 from pipeline.errors import LogDamaged, SchemaTooNew, UsageError
 from pipeline.text.normalise import one_line
 

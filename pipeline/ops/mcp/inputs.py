@@ -21,16 +21,12 @@ class Search(Arguments):
     """Of ``search``."""
 
     query: Text = Field(description="What to look for, in words or as a question.")
-    imported: bool = Field(
-        False,
-        description="Search sessions that were imported from other programs instead. Nothing in them is checked: never cite.",
-    )
 
 
 class Fetch(Arguments):
     """Of ``fetch``."""
 
-    id: Name = Field(description="An id from search: report/<session>, source/<sha256> or imported/<import>.")
+    id: Name = Field(description="An id from search: report/<session> or source/<sha256>.")
 
 
 class Ask(Arguments):

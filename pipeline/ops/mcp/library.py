@@ -51,8 +51,7 @@ class Library:
             if entry.query_id == name:
                 return entry
         if name.startswith("import-"):
-            hint = f"it has no report that can be cited; fetch imported/{name[:100]} returns its text"
-            raise SessionUnknown(f"{name[:100]!r} was imported and is not checked", hint=hint)
+            raise SessionUnknown(f"{name[:100]!r} was imported and is not checked", hint="it has no report that can be cited")
         why = f": its log cannot be read: {self.damaged[name]}" if name in self.damaged else ""
         raise SessionUnknown(f"there is no session {name[:100]!r}{why}", hint="the tool search finds reports and their ids")
 

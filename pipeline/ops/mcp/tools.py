@@ -20,7 +20,6 @@ from pipeline.ops.citation_audit import check
 from pipeline.ops.mcp import answers, inputs
 from pipeline.ops.mcp.asking import ContextOf, answer_from_pages
 from pipeline.ops.mcp.enqueueing import enqueue
-from pipeline.ops.mcp.imported import IMPORTED, ImportedSessions, imported_uri
 from pipeline.ops.mcp.library import Library
 from pipeline.ops.mcp.protocol import INVALID_PARAMS, NO_SUCH_RESOURCE, RequestFailed
 from pipeline.ports import EventStore
@@ -69,7 +68,6 @@ class Tools:
     ) -> None:
         self._folder, self._store, self._talks, self._now = folder, store, talks, now
         self._library = Library(store)
-        self._imported = ImportedSessions(store)
         self._tools = {tool.name: tool for tool in self._all()}
 
     def _all(self) -> tuple[Tool, ...]:
@@ -120,34 +118,27 @@ class Tools:
         return [
             {"uriTemplate": answers.report_uri("{id}"), "name": "report", "mimeType": "text/markdown"},
             {"uriTemplate": answers.source_uri("{sha256}"), "name": "source", "mimeType": "text/plain"},
-            {"uriTemplate": imported_uri("{id}"), "name": "imported, not checked", "mimeType": "text/markdown"},
         ]
 
     def read(self, uri: str) -> dict[str, Any]:
         """Return a report or a source. Raises: as ``Served.read``."""
         kind, _, name = uri.removeprefix("research://").partition("/")
-        if not uri.startswith("research://") or kind not in (answers.REPORT, answers.SOURCE, IMPORTED):
+        if not uri.startswith("research://") or kind not in (answers.REPORT, answers.SOURCE):
             raise RequestFailed(NO_SUCH_RESOURCE, f"there is no resource {uri[:200]!r}")
         media = "text/plain" if kind == answers.SOURCE else "text/markdown"
         return {"uri": uri, "mimeType": media, "text": self._text(kind, name)["text"]}
 
     def _search(self, given: inputs.Search) -> dict[str, Any]:
-        if given.imported:
-            return {"results": self._imported.search(given.query, _RESULTS)}
         found = self._library.search(given.query, _RESULTS)
         return {"results": [answers.result_of(one) for one in found]}
 
     def _fetch(self, given: inputs.Fetch) -> dict[str, Any]:
         kind, _, name = given.id.partition("/")
-        if kind not in (answers.REPORT, answers.SOURCE, IMPORTED):
-            raise UsageError(
-                f"{given.id[:100]!r} is no id of a search result", hint="it begins with report/, source/ or imported/"
-            )
+        if kind not in (answers.REPORT, answers.SOURCE):
+            raise UsageError(f"{given.id[:100]!r} is no id of a search result", hint="it begins with report/ or source/")
         return self._text(kind, name)
 
     def _text(self, kind: str, name: str) -> dict[str, Any]:
-        if kind == IMPORTED:
-            return self._imported.fetched(name)
         if kind == answers.REPORT:
             entry = self._library.entry(name)
             about = {"question": entry.query, "status": entry.status, "ended": entry.ended_at}
@@ -196,8 +187,6 @@ class Tools:
         return value_of(found)
 
     def _status(self, given: inputs.ReportId) -> dict[str, Any]:
-        if given.id.startswith("import-"):
-            return self._imported.status(given.id)
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == given.id]
         researched = any(given.id in (entry.id, entry.query_id) for entry in self._library.entries())
         if queued and not researched:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
+from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.imports.state import import_of
 from pipeline.errors import LogError
 from pipeline.ops.pruning.forget import Forgetting
 from pipeline.ops.pruning.usage import Usage, read_usage, used_by
@@ -45,7 +45,7 @@ def forgetting_import(store: EventStore, name: str) -> Forgetting:
         LogError: its log cannot be read.
     """
     records = store.load(name)
-    state = import_of(name, decode_all(record.data for record in records))
+    found = import_of(name, decode_all(record.data for record in records))
     usage = read_usage(store)
     mine = used_by(record.data for record in records).all
     others = {digest for used in usage.sessions.values() for digest in used.all}
@@ -53,7 +53,7 @@ def forgetting_import(store: EventStore, name: str) -> Forgetting:
     others |= {digest for one in (*store.ids("batch"), *store.ids("talk")) for digest in _named_by(store, one)}
     objects = () if usage.unreadable else tuple(sorted(digest for digest in mine - others if store.object_size(digest)))
     size = store.size_of(name) + sum(map(store.object_size, objects))
-    return Forgetting(name, state.title, forgotten_name(name), objects, size, 0, (), (), only=True)
+    return Forgetting(name, found.last.heading if found else "", forgotten_name(name), objects, size, 0, (), (), only=True)
 
 
 def _named_by(store: EventStore, stream: str) -> frozenset[str]:

@@ -22,7 +22,7 @@ from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, r
 
 TAGS = f"{BROWSE}/tags.html"
 # Superseded reports are reached from those that supersede them.
-_ORDER = ("report", "topic", "night", "session", "source", "worker", "import", "note")
+_ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
 
 
 PAGE_SIZE = 100  # notes on a page; the first has up to twice as many

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
+from pipeline.domain.events.import_events import ImportedClaim, ImportedMessage
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.findings import by_model, contradictions, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
@@ -152,53 +153,76 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionView:
-    """What ``session.md.j2`` is given."""
+class ImportedView:
+    """What is shown of a session of another program. ``more`` counts what the note leaves out; the stored original has all of it.
 
-    title: str
+    A claim has ``title`` (or ""), ``text``, ``by`` and ``sources``; a message has ``role``, ``by``, ``at`` and ``text``.
+    """
+
+    banner: str
+    kind: str
+    origin: str
     status: str
-    outcome: str
-    unfinished: bool
-    waiting: bool
-    reason: str
-    session_id: str
-    query_id: str
-    report: Link | None
-    nights: tuple[Link, ...]
-    earlier: Link | None
-    later: Link | None
-    mode: str
-    diagram: tuple[Inert, ...]
-    perspectives: tuple[PlannedView, ...]
-    workers: tuple[WorkerRow, ...]
-    folded: tuple[WorkerView, ...]
-    stretches: tuple[Stretch, ...]
-    failures: tuple[Failed, ...]
-    joined: tuple[Joined, ...]
-    disagreements: tuple[Disagreement, ...]
-    gaps: tuple[Open, ...]
-    to_ask: tuple[Inert, ...]
-    topics: tuple[Link, ...]
-    reasoner: str
-    models: tuple[str, ...]
-    search: tuple[str, ...]
-    searches: int
-    pages: int
-    facts: int
-    seconds: float
-    runs: int
-    usd: float
-    unknown_usd: float
-    likely_usd: float
-    calls: int
-    costs: tuple[CostRow, ...]
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    events: int
-    started_at: str
-    ended_at: str
-    pruned: bool
+    created: str
+    at: str
+    left_out: int
+    report: str
+    claims: tuple[ImportedClaim, ...]
+    messages: tuple[ImportedMessage, ...]
+    more: int
+    faults: tuple[str, ...]
+    original: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """What ``session.md.j2`` is given. Of a session of another program only some are set, and ``imported``."""
+
+    title: str = ""
+    status: str = ""
+    outcome: str = ""
+    unfinished: bool = False
+    waiting: bool = False
+    reason: str = ""
+    session_id: str = ""
+    query_id: str = ""
+    report: Link | None = None
+    nights: tuple[Link, ...] = ()
+    earlier: Link | None = None
+    later: Link | None = None
+    mode: str = ""
+    diagram: tuple[Inert, ...] = ()
+    perspectives: tuple[PlannedView, ...] = ()
+    workers: tuple[WorkerRow, ...] = ()
+    folded: tuple[WorkerView, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    failures: tuple[Failed, ...] = ()
+    joined: tuple[Joined, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    gaps: tuple[Open, ...] = ()
+    to_ask: tuple[Inert, ...] = ()
+    topics: tuple[Link, ...] = ()
+    reasoner: str = ""
+    models: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
+    searches: int = 0
+    pages: int = 0
+    facts: int = 0
+    seconds: float = 0.0
+    runs: int = 0
+    usd: float = 0.0
+    unknown_usd: float = 0.0
+    likely_usd: float = 0.0
+    calls: int = 0
+    costs: tuple[CostRow, ...] = ()
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    events: int = 0
+    started_at: str = ""
+    ended_at: str = ""
+    pruned: bool = False
+    imported: ImportedView | None = None
 
 
 def session_note(model: VaultModel, loaded: LoadedSession) -> Note:

@@ -9,10 +9,9 @@ from typing import Literal
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.property_types import TYPES
 
-Kind = Literal["home", "import", "night", "report", "session", "source", "topic", "worker"]
+Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
 KINDS: tuple[Kind, ...] = (
     "home",
-    "import",
     "night",
     "report",
     "session",
@@ -38,7 +37,7 @@ class Note:
     """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
     ``view`` is a frozen dataclass; each of its fields is a name in the template. ``key`` tells it from other notes of its kind
-    that have the same owner. ``formerly`` are the owners whose note this was before the program named owners as it does now.
+    that have the same owner. ``formerly`` are the ids that it had in earlier versions of the program.
     """
 
     path: str

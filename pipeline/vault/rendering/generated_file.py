@@ -66,10 +66,9 @@ def of_note(owner: str, note: Note, rendered: Rendered) -> GeneratedFile:
     """Return a rendered note as a file; the note gets its id."""
     name = note_id(owner, note.kind, note.key)
     properties = {**rendered.properties, ID: name}
-    former = tuple(note_id(earlier, note.kind, note.key) for earlier in note.formerly)
     path = f"{note.path}.md"
     data = _bytes(merge_user_text.compose(Rendered(path, properties, rendered.body), merge_user_text.NOTHING))
-    return GeneratedFile(owner, note.kind, path, data, properties, id=name, former_ids=former)
+    return GeneratedFile(owner, note.kind, path, data, properties, id=name, former_ids=note.formerly)
 
 
 def composed(file: GeneratedFile, body: str, additions: UserText = merge_user_text.NOTHING) -> GeneratedFile:

@@ -24,7 +24,7 @@ from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.note import Kind, Note, Rendered
 
 # Templates that workspaces of earlier versions lack.
-_LATER = tuple(f"{name}.md.j2" for name in ("import", "_worker"))
+_LATER = ("_worker.md.j2",)
 _PLACE = re.compile(r"\{(\w+)\}")  # where a label takes a value: str.format would read more than names
 _BLANKS = re.compile(r"\n\n\n+")  # not `{3,}`: so it is looked for as quickly as a word
 _ADVICE = Advice("templates/README.md", "no note was changed")

@@ -6,7 +6,7 @@ const DIGITS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz
 const ID_LENGTH = 5;
 const CODE_LENGTH = ID_LENGTH + 1; // with the weight
 // An answer and the reader's own words come before the work and the pages behind it, and before an answer that a newer one replaced.
-const KINDS = { report: 4, note: 3, topic: 2, worker: 0.6, import: 0.5, earlier: 0.6 };
+const KINDS = { report: 4, note: 3, topic: 2, worker: 0.6, earlier: 0.6 };
 const BEGUN = 60; // words that a beginning may stand for
 const ALIKE = 8; // words that a misspelt one may stand for
 const STEPS = 20; // scores that differ by less than such a part of the best are equal: then the newer note comes first

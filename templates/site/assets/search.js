@@ -7,7 +7,7 @@ const PAUSE_MS = 150;
 const LONGEST_PASSAGE = 260;
 const RUN_UP = 90; // a passage begins with its sentence if that is not further away
 const FIELDS = ["q", "kind", "tag", "from", "to"];
-const SPOKEN = { earlier: "earlier report", import: "imported, not checked" };
+const SPOKEN = { earlier: "earlier report" };
 
 function element(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);

@@ -126,7 +126,6 @@ def test_reports_and_sources_are_resources(served: Tools) -> None:
     assert {one["uriTemplate"] for one in asked(served, "resources/templates/list")["resourceTemplates"]} == {
         "research://report/{id}",
         "research://source/{sha256}",
-        "research://imported/{id}",
     }
     assert "there is no resource" in asked(served, "resources/read", uri="file:///etc/passwd")["message"]
 

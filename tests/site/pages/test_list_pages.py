@@ -218,7 +218,7 @@ def test_whatever_came_went_or_moved_the_lists_are_those_of_a_build_from_nothing
 def test_a_list_without_a_note_says_so_and_has_nothing_to_filter(scratch: Scratch) -> None:
     _write(scratch, 1)
     scratch.build()
-    page = scratch.page("browse/imports.html")
+    page = scratch.page("browse/topics.html")
     assert "There is none yet." in page.css("main")[0].text()
     assert page.css(".filter, .entries") == []
     assert scratch.page("browse/reports.html").css_first(".filter") is not None

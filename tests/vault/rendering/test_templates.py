@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import TemplateInvalid
-from pipeline.vault.imports.import_note import ImportView
 from pipeline.vault.notes.home_note import HomeView
 from pipeline.vault.notes.night_note import NightView
 from pipeline.vault.notes.report_note import ReportView
@@ -26,7 +25,6 @@ from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_
 ROOT = TEMPLATES.parents[1]
 VIEWS = {
     "home": HomeView,
-    "import": ImportView,
     "night": NightView,
     "report": ReportView,
     "session": SessionView,

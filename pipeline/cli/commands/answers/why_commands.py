@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.command_parts import import_named, require_workspace, session_named
+from pipeline.cli.command_parts import require_workspace, session_named
 from pipeline.cli.param_types import SessionName
 from pipeline.ops.console_output import Console, put
 
@@ -31,18 +31,12 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
     From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
     behind them; and what speaks against it.
     """
-    from pipeline.cli.commands.imports.shown_imports import print_why
     from pipeline.domain.provenance.graph import graph_of
     from pipeline.domain.provenance.why import value_of
     from pipeline.domain.provenance.why import why as why_of
     from pipeline.errors import UsageError
-    from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
-    store = workspace_adapters.store_of(console.folder)
-    if imported := import_named(store, session):
-        print_why(console, store, imported, words)
-        return
     state = _state(console, session, version)
     found = why_of(state, graph_of(state), words)
     if found is None:

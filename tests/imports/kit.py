@@ -10,20 +10,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pipeline.adapters.imports.formats import read_all
-from pipeline.domain.imports.import_events import ImportFinding
-from pipeline.domain.imports.parsed import ParsedImport
-from pipeline.ops.imports.importing import import_session
-from pipeline.ports import EventStore
-from tests.fakes import context_for
+from pipeline.imports.converters import Converted, read_all
 
 POOLS = "https://example.org/pools"
 
 
-def read(path: Path, only: str | None = None) -> tuple[list[ParsedImport], list[ImportFinding]]:
-    """Return all sessions at a path, and the findings that belong to none."""
-    found = list(read_all(path, only))
-    return [one for one in found if isinstance(one, ParsedImport)], [one for one in found if isinstance(one, ImportFinding)]
+def read(path: Path, only: str | None = None) -> tuple[list[Converted], list[str]]:
+    """Return all sessions at a path, and the lines of what is wrong with any of it."""
+    found, faults = read_all(path, only, lambda data: data)
+    sessions = list(found)
+    for one in sessions:
+        faults.take(one.faults)
+    return sessions, list(faults.lines)
 
 
 def go_session(**other: Any) -> dict[str, Any]:
@@ -220,9 +218,3 @@ def everything(folder: Path) -> Path:
     database(folder / "aidaemon.db")
     write_graph(folder / "garden")
     return folder
-
-
-def import_originals(store: EventStore, folder: Path) -> None:
-    """Import one of each format into a store."""
-    for one in read(everything(folder))[0]:
-        import_session(store, context_for("run-import"), one, ["coast"])

@@ -1,0 +1,165 @@
+"""The command ``import``: records the sessions of another program. Nothing imported counts as evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.ops.console_output import Console, end
+
+if TYPE_CHECKING:
+    from pipeline.cli.run_environment import RunEnvironment
+    from pipeline.domain.events.import_events import Import
+    from pipeline.ports import EventStore
+
+FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
+_MOST_LISTED = 10  # imports in a list of everything
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--as", "form", type=click.Choice(FORMATS), help="Read only this format.  [default: found out by the files]")
+@click.option("--dry-run", is_flag=True, help="Print what would be imported and change nothing.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A topic for all of it; may be given several times.")
+@click.option("--queue", is_flag=True, help="Add the questions that are still open to queries.yaml.")
+@click.pass_obj
+def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags: tuple[str, ...], queue: bool) -> None:
+    """Import the sessions of another program at PATH, a file or a folder: go-research, aidaemon, or a Graph of Thought.
+
+    They get session notes that say that nothing in them is checked; no report, answer or export cites them. A second import
+    records nothing. Exit code 1: something could not be read, and a message says what and why.
+    """
+    from contextlib import nullcontext
+
+    from pipeline.cli.command_parts import bring_up_to_date, report_build_problems
+    from pipeline.cli.run_environment import Request, environment_of
+    from pipeline.config.service_selection import secrets_of
+    from pipeline.errors import UsageError
+    from pipeline.imports.converters import read_all
+    from pipeline.imports.recording import record_import
+    from pipeline.text.normalise import counted
+    from pipeline.text.redaction import Redaction
+    from pipeline.wiring import workspace_adapters
+
+    if not (path.is_dir() or path.is_file()):
+        what = "is neither a file nor a folder" if path.exists() else "does not exist"
+        raise UsageError(f"{path} {what}", hint="name a file or a folder of another program")
+    if wrong := [tag for tag in tags if len(tag) > 60 or not any(sign.isalpha() for sign in tag)]:
+        raise UsageError(f"{wrong[0][:60]!r} cannot be a tag", hint="a tag has a letter and at most 60 characters")
+    env = environment_of(console, Request())
+    redaction = Redaction(secrets_of(env.workspace.queue.settings, env.keys))
+    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
+    sessions, faults = read_all(path, form, redaction.data)
+    done: list[dict[str, Any]] = []
+    questions: list[str] = []
+    with nullcontext() if dry_run else workspace_adapters.lock_of(console.folder, "research import"):
+        for one in sessions:
+            stream, outcome = record_import(env.store, context, one, tags, dry=dry_run)
+            said = {"id": stream, "outcome": outcome, "title": one.said.heading, "records": one.said.records}
+            done.append(said | {"left_out": one.said.left_out})
+            questions += one.said.queue
+            faults.take(one.faults)
+            if outcome == "forgotten":
+                console.say(f"  not imported again, because it was forgotten: {stream}", always=True, fg="yellow")
+    if not done:
+        hint = f"--as names the format: {', '.join(FORMATS)}; docs/imports.md says what each looks like"
+        raise UsageError(f"nothing in {path} can be imported: {'; '.join(faults.lines[:3]) or 'it holds no file'}", hint=hint)
+    outcomes = Counter(one["outcome"] for one in done)
+    words = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(outcomes.items()))
+    records = counted(sum(one["records"] for one in done), "record")
+    lost = f"; {counted(faults.left_out, 'record')} left out" if faults.left_out else ""
+    verb = "would be imported" if dry_run else "imported"
+    lines = [f"{verb}: {counted(len(done), 'session')} ({words}), {records}{lost}"]
+    lines.append("  nothing of it is checked: no report, answer or export cites it")
+    for line in faults.lines:
+        console.say(f"  {line}", always=bool(faults.left_out), fg="yellow")
+    asked = _open_questions(env, questions)
+    if asked and not queue:
+        lines.append(f"  {counted(len(asked), 'question')} still open: --queue adds them to queries.yaml")
+    added = _queue(env, asked, tags) if queue and not dry_run else []
+    lines += [f"  added to queries.yaml: {name}" for name in added]
+    value = {"dry_run": dry_run, "checked": False, "sessions": done, "faults": faults.lines, "left_out": faults.left_out}
+    console.data(lines, value | {"questions": asked, "queued": added})
+    build = not dry_run and outcomes.keys() & {"new", "changed"}
+    problems = report_build_problems(console, bring_up_to_date(console, env.workspace)) if build else 0
+    end(problems or (1 if faults.left_out else 0))
+
+
+def _open_questions(env: RunEnvironment, questions: list[str]) -> list[str]:
+    """Each question once, on one line, without those that are in the queue already."""
+    from pipeline.text.normalise import clean, spelling_free
+
+    known = {spelling_free(query.text) for query in env.workspace.queue.queries}
+    found: dict[str, str] = {}
+    for line in (" ".join(clean(question).split()) for question in questions):
+        if line and spelling_free(line) not in known:
+            found.setdefault(spelling_free(line), line)
+    return list(found.values())
+
+
+def _queue(env: RunEnvironment, questions: list[str], tags: tuple[str, ...]) -> list[str]:
+    """Add questions to the queue; return the ids that they have there. One that the queue refuses is named."""
+    from pipeline.config.settings import QUEUE_FILE, add_query
+    from pipeline.errors import UsageError
+
+    added = []
+    for question in questions:
+        try:
+            added.append(add_query(env.console.folder / QUEUE_FILE, question, **({"tags": list(tags)} if tags else {})).id)
+        except UsageError as error:
+            env.console.say(f"  not added: {question[:60]}: {error.message}", always=True, fg="yellow")
+    return added
+
+
+def imports_of(console: Console, store: EventStore) -> list[Import]:
+    """Return all imports, the oldest first; print which cannot be read."""
+    from pipeline.domain.events.import_events import import_of
+    from pipeline.domain.events.json_codec import decode_all
+    from pipeline.errors import LogError
+
+    found = []
+    for name in store.ids("import"):
+        try:
+            found.append(import_of(name, decode_all(record.data for record in store.load(name))))
+        except LogError as error:
+            console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
+    return sorted(filter(None, found), key=lambda one: (one.last.created, one.id))
+
+
+def listed_import(found: Import) -> dict[str, Any]:
+    """Return an import as a value for ``list`` and ``show``."""
+    last = found.last
+    fields = {"kind", "question", "status", "created", "records", "left_out", "origin", "digest"}
+    value = {"id": found.id, "checked": False, "title": last.heading, "imported": last.at, "tags": list(last.tags)}
+    return value | last.model_dump(include=fields)
+
+
+def import_lines(imports: list[Import], *, everything: bool) -> list[str]:
+    """Return the lines of imports in a list; only some of many, unless ``everything``."""
+    lines = []
+    for one in imports if everything else imports[-_MOST_LISTED:]:
+        lines += [f"{'imported':<11} {one.last.heading}", f"{'':<11} {one.id}, not checked"]
+    if not everything and (more := len(imports) - _MOST_LISTED) > 0:
+        lines.append(f"{'imported':<11} and {more:,} more: research list --status imported")
+    return lines
+
+
+def print_import(console: Console, store: EventStore, name: str) -> None:
+    """Print an import as ``research show`` does."""
+    from pipeline.domain.events.import_events import NOT_CHECKED
+    from pipeline.errors import SessionUnknown
+    from pipeline.text.normalise import counted
+
+    found = next((one for one in imports_of(console, store) if one.id == name), None)
+    if not found:
+        raise SessionUnknown(f"{name} has no records", hint="import it again: research import PATH")
+    said = found.last
+    lines = [said.heading, f"  ! {NOT_CHECKED}"]
+    lines.append(f"  {said.kind}, from {said.origin}; its status there: {said.status or 'unknown'}")
+    lines.append(f"  began {said.created[:19] or 'at an unknown time'}, imported {said.at[:19]}")
+    lines.append(f"  {counted(said.records, 'record')}; the original is stored as {said.digest[:16]}…")
+    lines += [f"  {line}" for line in said.faults]
+    console.data(lines, {**listed_import(found), "faults": said.faults, "queue": said.queue})

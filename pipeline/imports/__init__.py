@@ -1,0 +1,1 @@
+"""Sessions of other programs: four converters into one plain shape, and its recording. Nothing imported is evidence."""
