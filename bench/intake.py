@@ -4,7 +4,8 @@
 
 The reference of a page is the text of the element in which its generator is known to keep the content, without what only leads
 elsewhere: marks of headings, lists of the page's own parts. A word is lost if it stands there and not in the stored text, altered
-if it is stored and stands nowhere on the page. Indexes are left out. ``--root`` is where packages were unpacked that are not
+if it is stored and stands nowhere on the page, extra if it is stored and stands elsewhere on it. Indexes are left out.
+``--root`` is where packages were unpacked that are not
 installed. trafilatura and resiliparse are measured beside our reader when they are installed.
 """
 
@@ -55,10 +56,11 @@ SETS = (
 AROUND = (
     "script, style, nav, template, noscript, .headerlink, .mark, .navheader, .navfooter, .toc, .related, .footer, .header, "
     ".docnav, a.anchor, a.permalink, a.copiable-link, .srclink, svg, button, select, #toc, .contents.topic, .nav-panel, "
-    ".sidebar, .toctree-wrapper > ul, .breadcrumb, .linenos, .viewcode-link, sup.footnote, .t-navbar, .mw-editsection, footer"
+    ".sidebar, .toctree-wrapper > ul, .breadcrumb, .linenos, .lineno, .viewcode-link, sup.footnote, .t-navbar, "
+    ".mw-editsection, footer"
 )
 INDEXES = re.compile(
-    r"genindex|modindex|-all|index-|allclasses|_index|search|toc|/index|identifier|annotated|hierarchy|contents|license"
+    r"genindex|sitemap|modindex|-all|index-|allclasses|_index|search|toc|/index|identifier|annotated|hierarchy|contents|license"
 )
 WORD = re.compile(r"\w+")
 
@@ -108,9 +110,9 @@ def texts_of(data: bytes, content: str) -> tuple[Counter[str], Counter[str]]:
     return sum((words(node.text(deep=True, separator=" ")) for node in kept), Counter[str]()), whole
 
 
-def measured(files: Sequence[Path], content: str, reader: Reader) -> tuple[float, float, float]:
-    """Return the shares of words lost and altered, and pages a second."""
-    lost = altered = wanted = stored = 0
+def measured(files: Sequence[Path], content: str, reader: Reader) -> tuple[float, float, float, float]:
+    """Return the shares of words lost, altered and extra, and pages a second."""
+    lost = altered = extra = wanted = stored = 0
     seconds = 0.0
     for path in files:
         data = path.read_bytes()
@@ -125,9 +127,10 @@ def measured(files: Sequence[Path], content: str, reader: Reader) -> tuple[float
         found = words(text)
         lost += (reference - found).total()
         altered += sum(count for word, count in (found - whole).items() if not word.isdigit())
+        extra += (found - reference).total()
         wanted += reference.total()
         stored += found.total()
-    return lost / max(1, wanted), altered / max(1, stored), len(files) / (seconds or 1)
+    return lost / max(1, wanted), altered / max(1, stored), extra / max(1, stored), len(files) / (seconds or 1)
 
 
 def main() -> None:
@@ -153,10 +156,11 @@ def main() -> None:
             if not found:
                 continue
             files = random.Random(7).sample(found, min(options.pages, len(found)))
-            lost, altered, pace = measured(files, content, reader)
+            lost, altered, extra, pace = measured(files, content, reader)
             losses.append(lost)
             print(
-                f"{name:12} {title:22} {len(files):4} pages  lost {lost:6.2%}  altered {altered:6.2%}  {pace:6.0f} pages/s",
+                f"{name:12} {title:22} {len(files):4} pages  lost {lost:6.2%}  altered {altered:6.2%}"
+                f"  extra {extra:6.2%}  {pace:4.0f} pages/s",
                 flush=True,
             )
         if losses:

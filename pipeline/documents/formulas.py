@@ -9,15 +9,20 @@ _DEEPEST = 60
 
 def formula(math: LexborNode) -> str:
     """Return a ``math`` element as one line."""
-    for annotation in math.css("annotation"):
-        if "tex" in (annotation.attributes.get("encoding") or "").lower():
-            return " ".join(annotation.text(deep=True).split())
+    for node in math.css("[encoding]"):
+        if _name(node) == "annotation" and "tex" in (node.attributes.get("encoding") or "").lower():
+            return " ".join(node.text(deep=True).split())
     said = math.attributes.get("alttext") or ""
     return " ".join((said or _plain(math, 0)).split())
 
 
+def _name(node: LexborNode) -> str:
+    """Return an element's name without the prefix that XHTML may give it: ``m:mfrac``."""
+    return (node.tag or "").rpartition(":")[2]
+
+
 def _plain(node: LexborNode, depth: int) -> str:
-    tag = node.tag or ""
+    tag = _name(node)
     if tag == "-text":
         return (node.text_content or "").strip()
     if depth > _DEEPEST:

@@ -2,7 +2,7 @@
 
 One walk turns elements into blocks and notes of each how much of it is links and whether it holds a sentence. Then menus, banners
 and lists of links around the content are left out, and counted; a block that holds a sentence never is. Hidden text stays and is
-marked; text of no size or of the colour of the paper is left out, because nobody has ever seen it.
+marked; text of no size or of the colour of its ground is left out, because nobody has ever seen it.
 """
 
 from __future__ import annotations
@@ -11,29 +11,38 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from pipeline.documents.formulas import formula
-from pipeline.documents.page import Document, Losses, PageText, squash, usage_notices
+from pipeline.documents.page import BlockKind, Document, Losses, PageText, row_text, squash, usage_notices
 from pipeline.errors import ReadFailed
 from pipeline.text.words import word_count
 
 MAX_DEPTH = 1_000
 MAX_ATTRIBUTES = 500
 _DEEPEST = 150  # elements nested deeper are read as plain text, so that the walk may recurse
-_NEVER_NAMES = (
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_NEVER = _names(
     "-comment _comment !-- head title meta link noscript template iframe object canvas svg audio video select option "
     "datalist textarea input colgroup col rp style !doctype -document-type"
 )
-_NEVER = frozenset(_NEVER_NAMES.split())
-_BLOCKS_NAMES = (
+_BLOCKS = _names(
     "div section article main body blockquote ul ol dl dd li figure figcaption details summary address center fieldset hr p "
     "header form table thead tbody tfoot tr td th caption html menu hgroup search nav aside footer dialog legend pre dt h1 "
     "h2 h3 h4 h5 h6"
 )
-_BLOCKS = frozenset(_BLOCKS_NAMES.split())
+_NOT_CLOSED = _names(
+    "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option "
+    "optgroup colgroup rt rp html head body"
+)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LANDMARKS = {
     "nav": "menu", "navigation": "menu", "menu": "menu", "menubar": "menu", "search": "menu", "toolbar": "menu",
@@ -41,8 +50,6 @@ _LANDMARKS = {
     "header": "banner", "banner": "banner", "aside": "aside", "complementary": "aside",
     "form": "aside", "dialog": "aside", "alertdialog": "aside",
 }  # fmt: skip
-_REGIONS = frozenset(("div", "section", "article", "main"))
-_GENERIC_IDS = frozenset(("body", "content", "main", "page", "root", "app", "container", "wrapper", "document"))
 _SENTENCE_ENDS = frozenset(".!?:;…。！？؟।։።")
 _SENTENCE, _LONG = 5, 12  # words that are not links: with a full stop, without
 _MOSTLY = 0.5  # the share of links in a menu's text
@@ -50,15 +57,10 @@ _MOST_NOTE_WORDS = 150
 _LONG_DEFINITION = 60
 _WIDEST, _LONGEST_SPAN = 200, 1_000
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
-_LINE_NUMBER = "\ue000"  # a private sign in front of a number that has an element of its own in code
+_NUMBER = "\ue000"  # a private sign around a number that has an element of its own in code
 # Tags and attributes are counted before parsing, because the parser's time is quadratic in both; a parser cannot be asked.
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)")
 _ATTRIBUTE = re.compile(r"[\s\"'/][^\s\"'/=<>]")
-_NOT_CLOSED_NAMES = (
-    "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option "
-    "optgroup colgroup rt rp html head body"
-)
-_NOT_CLOSED = frozenset(_NOT_CLOSED_NAMES.split())
 # What stands in a noscript of the head would be put into the body by a parser; in a template it stays where nobody sees it.
 _NOSCRIPT = re.compile(r"(</?)noscript\b", re.IGNORECASE)
 # The separators between a page's title and its site's name.
@@ -71,24 +73,26 @@ _DATE_NAMES = ("date", "dc.date", "dcterms.date", "article:published_time", "dat
 class _Block:
     """A block as it was found. ``linked`` and ``local`` are words in links and in links to this page; ``region`` is an index."""
 
-    kind: str
+    kind: BlockKind
     text: str
-    level: int = 0
-    anchor: str = ""
-    cells: Sequence[str] = ()
-    words: int = 0
-    linked: int = 0
-    local: int = 0
-    region: int = 0
-    main: bool = False
-    hidden: bool = False
+    level: int
+    anchor: str
+    linked: int
+    local: int
+    region: int
+    main: bool
+    hidden: bool
+    words: int = field(init=False)
+    is_sentence: bool = field(init=False)
 
-    @property
-    def is_sentence(self) -> bool:
-        """Whether the words that are not links make a sentence, or several."""
+    def __post_init__(self) -> None:
+        self.words = word_count(self.text)
+        self.linked = min(self.linked, self.words)
         own = self.words - self.linked
-        ends = any(text.rstrip("\"'”»)] ")[-1:] in _SENTENCE_ENDS for text in (self.cells or (self.text,)))
-        return self.kind == "code" or (self.kind != "heading" and (own >= _LONG or (own >= _SENTENCE and ends)))
+        ends = any(cell.rstrip("\"'”»)] ")[-1:] in _SENTENCE_ENDS for cell in self.text.split(" | "))
+        self.is_sentence = self.kind == "code" or (
+            self.kind != "heading" and (own >= _LONG or (own >= _SENTENCE and ends))
+        )  # the words that are not links make one, or several
 
     @property
     def is_links(self) -> bool:
@@ -108,21 +112,23 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Docume
     tree = LexborHTMLParser(_NOSCRIPT.sub(r"\1template", source))
     _style_elements(tree)
     walker = _Walker(tree)
-    if tree.body is not None:
-        walker.walk(tree.body)
     blocks, dropped = (walker.blocks, Counter[str]()) if all_is_content else _judged(walker.blocks, walker.regions)
-    page = PageText()
-    _write(page, blocks)
+    page, hidden = PageText(), False
+    for block in blocks:
+        page.add(block.kind, ("[hidden] " if block.hidden and not hidden else "") + block.text, block.level, block.anchor)
+        hidden = block.hidden
     if page.empty:
         empty = "it is an empty shell that JavaScript would fill" if tree.css_first("script") is not None else "it holds no text"
         raise ReadFailed("it holds no text other than navigation" if walker.blocks else empty)
     stored = sum(block.words for block in blocks)
     dropped += walker.dropped
-    meta = _meta(tree)
-    declared = squash(node.text(deep=True)) if (node := tree.css_first("title")) is not None else ""
-    title = _title(declared, page.headings[:5]) or name
+    meta: dict[str, str] = {}
+    for node in tree.css("meta[content]"):
+        key = node.attributes.get("name") or node.attributes.get("property") or node.attributes.get("itemprop") or ""
+        meta.setdefault(key.lower(), squash(node.attributes.get("content") or ""))
+    declared, html = tree.css_first("title"), tree.css_first("html")
+    title = _title(squash(declared.text(deep=True)) if declared is not None else "", page.headings[:5]) or name
     published, author = _byline(tree, meta)
-    html = tree.css_first("html")
     return Document(
         title, page.rendered(title), "text/html", author, published,
         language=((html.attributes.get("lang") or "") if html is not None else "").partition("-")[0].lower()[:8],
@@ -155,9 +161,12 @@ def refuse_costly_markup(source: str) -> None:
 
 # -- what is seen ---------------------------------------------------------------------------------------------------------------
 
+_Colour = tuple[int, ...]
+_WHITE: _Colour = (255, 255, 255)
+
 
 def _style_elements(tree: LexborHTMLParser) -> None:
-    """Write the declarations of the page's own style sheets that hide something into the ``style`` of what they hide."""
+    """Write the declarations of the page's own style sheets about sight and colour into the ``style`` of what they are about."""
     sheets = "".join(node.text(deep=True) for node in tree.css("style"))[:200_000]
     depth, start, found, selector = 0, 0, 0, ""
     for at, sign in enumerate(sheets):
@@ -165,46 +174,41 @@ def _style_elements(tree: LexborHTMLParser) -> None:
             depth, selector, start = depth + 1, sheets[start:at] if depth == 0 else "@", at + 1
         elif sign == "}":
             style = sheets[start:at]
-            if depth == 1 and not selector.lstrip().startswith("@") and _sight(style) and found < 300:
+            about = any(word in style for word in ("color", "background")) or _sight(_declared(style), None)
+            if depth == 1 and not selector.lstrip().startswith("@") and found < 300 and about:
                 found += 1
-                _apply(tree, selector.rpartition("*/")[2].strip(), style)
+                try:
+                    nodes = tree.css(selector.rpartition("*/")[2].strip())
+                except (SelectolaxError, ValueError):
+                    nodes = []
+                for node in nodes:
+                    node.attrs["style"] = f"{style};{node.attributes.get('style') or ''}"
             depth, start = max(0, depth - 1), at + 1
 
 
-def _apply(tree: LexborHTMLParser, selector: str, style: str) -> None:
-    try:
-        nodes = tree.css(selector)
-    except (SelectolaxError, ValueError):
-        return
-    for node in nodes:
-        if node.tag not in ("html", "body", "main", "article"):
-            node.attrs["style"] = f"{style};{node.attributes.get('style') or ''}"
+def _declared(style: str) -> dict[str, str]:
+    parts = (one.partition(":") for one in style.lower().split(";"))
+    return {key.strip(): value.split("!")[0].strip() for key, _, value in parts}
 
 
-def _sight(style: str) -> str:
+def _sight(said: Mapping[str, str], ground: _Colour | None) -> str:
     """Return "hidden" if these declarations hide an element that may be shown, "unseen" if nobody can ever see it, else ""."""
-    if ":" not in style:
-        return ""
-    said = {
-        key.strip(): value.split("!")[0].strip() for key, _, value in (one.partition(":") for one in style.lower().split(";"))
-    }
-    size = _number(said.get("font-size", "") or (said.get("font", "").split("/")[0].split() or [""])[0])
+    font = said.get("font-size", "") or (said.get("font", "").split("/")[0].split() or [""])[0]
+    size = _number(font)
     boxes = [_number(said.get(side, "")) for side in ("height", "width", "max-height", "max-width")]
     shifts = [_number(said.get(side, "")) for side in ("text-indent", "left", "top", "right")]
-    colour = said.get("color", "").replace(" ", "")
-    white = colour in ("white", "#fff", "#ffffff", "rgb(255,255,255)") and not any(key.startswith("background") for key in said)
-    clip = said.get("clip", "") + said.get("clip-path", "")
+    colour, clip = said.get("color", ""), said.get("clip", "") + said.get("clip-path", "")
+    shade = _colour(colour)
     if (
-        ((size is not None and size <= 1 and not said.get("font-size", "").endswith(("em", "rem"))) or size == 0)
+        size == 0 or (size is not None and size <= 1 and font.endswith(("px", "pt")))
         or 0 in boxes or any(shift is not None and shift <= -100 for shift in shifts)
-        or colour == "transparent" or (colour.startswith("rgba(") and _number(colour[:-1].rpartition(",")[2]) == 0) or white
+        or colour == "transparent" or (colour.startswith("rgba") and colour.rstrip(") ").endswith((", 0", ",0", "/ 0")))
+        or (shade and ground and all(abs(one - other) < 12 for one, other in zip(shade, ground, strict=False)))
         or clip.startswith(("rect(0", "rect(1px", "inset(50%", "inset(100%", "circle(0"))
         or said.get("transform", "").replace(" ", "") == "scale(0)"
     ):  # fmt: skip
         return "unseen"
-    hides = (
-        said.get("display") == "none" or said.get("visibility") in ("hidden", "collapse") or _number(said.get("opacity", "")) == 0
-    )
+    hides = said.get("display") == "none" or said.get("visibility") in ("hidden", "collapse") or said.get("opacity") == "0"
     return "hidden" if hides else ""
 
 
@@ -213,6 +217,17 @@ def _number(value: str) -> float | None:
         return float(value.rstrip("abcdefghijklmnopqrstuvwxyz%"))
     except ValueError:
         return None
+
+
+def _colour(value: str) -> _Colour:
+    """Return the red, green and blue of a colour; () if it is none that is known."""
+    if value.startswith("rgb"):
+        parts = [_number(part) for part in value.partition("(")[2].rstrip(")").replace("/", ",").replace(",", " ").split()[:3]]
+        return tuple(int(part) for part in parts if part is not None)
+    hexes = {"white": "ffffff", "black": "000000"}.get(value, value.removeprefix("#") if value.startswith("#") else "")
+    hexes = "".join(2 * digit for digit in hexes) if len(hexes) == 3 else hexes
+    is_known = len(hexes) == 6 and all(digit in "0123456789abcdef" for digit in hexes)
+    return tuple(bytes.fromhex(hexes)) if is_known else ()
 
 
 # -- elements to blocks ---------------------------------------------------------------------------------------------------------
@@ -226,19 +241,15 @@ class _Walker:
         self.regions: list[str] = [""]
         self.dropped: Counter[str] = Counter()
         self._tree = tree
-        self._mains = frozenset(("main",)) if tree.css_first("main, [role=main]") is not None else frozenset(("article",))
         self._parts: list[str] = []
         self._flat = 0  # inside a heading, a term or a cell blocks are only words
-        self._links: list[tuple[str, int]] = []  # address and start of the open links
         self._linked = self._local = 0
         self._region, self._main, self._hidden = 0, False, False
+        self._ground: _Colour | None = _WHITE
         self._item = False  # the next text opens a list item
-        self._ids: list[str] = []  # of the open regions; "" once a heading has used it
-        self._target = ""  # the id of the empty element just before: <a name="x"></a>
-        self._section, self._terms = (
-            1,
-            list[bool](),
-        )  # level of the latest heading; whether the terms of each open list are headings
+        self._target = ""  # the latest id since the latest text
+        self._section = 1  # level of the latest heading
+        self._terms: list[bool] = []  # whether the terms of each open list are headings
         self._lead = ""  # terms whose definition follows
         self._trail: list[tuple[int, str]] = []
         self._after_terms = False
@@ -246,50 +257,59 @@ class _Walker:
         self._notes: list[tuple[str, LexborNode]] = []
         self._noted: set[int] = set()
         self._by_id: dict[str, LexborNode] = {}
-
-    def walk(self, root: LexborNode) -> None:
-        """Collect all blocks of ``root``."""
-        self._node(root, 0)
-        self._flush()
-        self._write_lead()
+        if tree.body is not None:
+            self._node(tree.body, 0)
+            self._flush()
+            self._write_lead()
 
     def _node(self, node: LexborNode, depth: int) -> None:
-        tag = node.tag or ""
+        tag = (node.tag or "").rpartition(":")[2]  # a formula's may be m:math
         if tag == "-text":
             self._parts.append(node.text_content or "")
             return
-        if tag in _NEVER:
-            return
         attributes = node.attributes
-        if tag == "script":
-            if (attributes.get("type") or "").startswith("math/tex"):
-                self._parts.append(f" {node.text(deep=True)} ")
-            return
-        style = attributes.get("style")
-        sight = _sight(style) if style else ""
-        role = (attributes.get("role") or "").strip().lower()
-        if sight == "unseen" or node.mem_id in self._noted:
-            self.dropped["never seen" if sight else "moved"] += word_count(node.text(deep=True)) if sight else 0
+        if tag == "script" and (attributes.get("type") or "").startswith("math/tex"):
+            self._parts.append(f" {node.text(deep=True)} ")
+        if tag in _NEVER or tag == "script" or node.mem_id in self._noted:
             return
         if depth > _DEEPEST:
             self._parts.append(f" {node.text(deep=True, separator=' ')} ")
             return
-        if self._is_control(tag, role, node, attributes):
-            return
-        hides = sight == "hidden" or "hidden" in attributes
-        hidden = self._hidden
-        if tag in _BLOCKS or role == "tabpanel":
-            self._hidden = hidden or (hides and role != "tabpanel")
-            self._block(tag, role, node, attributes, depth)
-        elif not self._inline(tag, node, attributes, depth):
-            if hides:
+        before = self._hidden, self._ground
+        sight = self._seen(tag, attributes)
+        role = (attributes.get("role") or "").strip().lower()
+        if sight == "unseen":
+            self.dropped["never seen"] += word_count(node.text(deep=True))
+        elif not self._is_control(tag, role, node, attributes):
+            hides = sight == "hidden" or "hidden" in attributes
+            is_block = tag in _BLOCKS or role == "tabpanel"
+            if hides and not is_block:
                 self._flush()
-            self._hidden = hidden or hides
-            for child in node.iter(include_text=True):
-                self._node(child, depth + 1)
-            if hides:
+            self._hidden = self._hidden or (hides and role != "tabpanel")
+            if is_block:
+                self._block(tag, role, node, attributes, depth)
+            elif not self._inline(tag, node, attributes, depth):
+                self._inside(node, depth)
+            if hides and not is_block:
                 self._flush()
-        self._hidden = hidden
+        self._hidden, self._ground = before
+
+    def _inside(self, node: LexborNode, depth: int) -> None:
+        for child in node.iter(include_text=True):
+            self._node(child, depth + 1)
+
+    def _seen(self, tag: str, attributes: Mapping[str, str | None]) -> str:
+        """Return whether an element is unseen or hidden, and keep the colour of the ground that it lays."""
+        style = attributes.get("style") or ""
+        if not style and "bgcolor" not in attributes and tag != "font":
+            return ""
+        said = _declared(style)
+        laid = said.get("background-color") or said.get("background") or attributes.get("bgcolor") or ""
+        if laid and laid not in ("transparent", "none", "inherit"):
+            self._ground = next((found for part in laid.lower().split(" ") if (found := _colour(part))), None)
+        if tag == "font":
+            said.setdefault("color", (attributes.get("color") or "").lower())
+        return "" if tag in ("body", "main", "article") else _sight(said, self._ground)
 
     def _is_control(self, tag: str, role: str, node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
         """Return whether an element is something to press, and no text. A tab's name is kept for its panel."""
@@ -302,16 +322,16 @@ class _Walker:
         if not pressed or self._flat or "aria-expanded" in attributes or "aria-controls" in attributes:
             return False
         text = squash(node.text(deep=True))
-        if _Block("paragraph", text, words=word_count(text)).is_sentence:
+        words = word_count(text)
+        if words >= _LONG or (words >= _SENTENCE and text[-1:] in _SENTENCE_ENDS):
             return False
-        self.dropped["controls"] += word_count(text)
+        self.dropped["controls"] += words
         return True
 
     def _block(self, tag: str, role: str, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> None:
         if self._flat:
             self._parts.append(" ")
-            for child in node.iter(include_text=True):
-                self._node(child, depth + 1)
+            self._inside(node, depth)
             self._parts.append(" ")
             return
         self._flush()
@@ -319,59 +339,62 @@ class _Walker:
         if landmark := _LANDMARKS.get(role) or _LANDMARKS.get(tag):
             self.regions.append(landmark)
             self._region = len(self.regions) - 1
-        self._main = self._main or tag in self._mains or role == "main"
+        self._main = self._main or tag == "main" or role == "main"
+        if tag not in _HEADINGS and tag != "dt":
+            self._target = attributes.get("id") or self._target
         if role == "tabpanel" and self._tabs and (label := self._tabs.popleft()):
             self._emit("paragraph", label)
         if tag in _HEADINGS:
-            self._heading(_HEADINGS[tag], node, depth)
-        elif tag == "pre":
+            self._write_lead()
+            inside = node.css_first("a[name], a[id], span[id]")
+            anchor = _id_of(node) or self._target or (_id_of(inside) if inside is not None else "")
+            if text := self._words_of(node, depth):
+                self._section = _HEADINGS[tag]
+                self._write_heading(self._section, text, anchor)
+        elif _is_gutter(node):
+            self.dropped["line numbers"] += word_count(node.text(deep=True, separator=" "))
+        elif tag == "pre" or _is_listing(node):
             self._code(node)
         elif tag == "dt":
-            self._term(node, attributes, depth)
-        elif tag == "table" and _holds_data(node):
+            self._term(node, depth)
+        elif tag == "table" and node.css_first("pre, h1, h2, h3, h4") is None and len(node.css("table")) == 1:
             self._rows(node, depth)
         else:
-            self._children(tag, node, attributes, depth)
+            if tag == "dl":
+                self._terms.append(_deserves_headings(node))
+            self._item = tag == "li" or (self._item and tag not in ("ul", "ol", "dl", "table"))
+            self._inside(node, depth)
+            self._flush()
+            if tag in ("dd", "dl"):
+                self._write_lead()
+            if tag == "dl":
+                self._after_terms = self._terms.pop() or self._after_terms
         self._flush()
         self._region, self._main, self._item = before
 
-    def _children(self, tag: str, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> None:
-        if tag == "dl":
-            self._terms.append(_deserves_headings(node))
-        self._item = tag == "li" or (self._item and tag not in ("ul", "ol", "dl", "table"))
-        if tag in _REGIONS:
-            own = attributes.get("id") or ""
-            self._ids.append("" if own in _GENERIC_IDS else own)
-        for child in node.iter(include_text=True):
-            self._node(child, depth + 1)
-        self._flush()
-        if tag in _REGIONS:
-            self._ids.pop()
-        if tag in ("dd", "dl"):
-            self._write_lead()
-        if tag == "dl":
-            self._after_terms = self._terms.pop() or self._after_terms
-
     def _inline(self, tag: str, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> bool:
         """Write an inline element that is more than its text; return False if it is not."""
-        if tag in ("a", "span") and node.child is None:
-            self._target = attributes.get("id") or attributes.get("name") or ""
+        if tag in ("a", "span"):
+            self._target = self._target if any(part.strip() for part in self._parts) else _id_of(node) or self._target
         if tag == "br":
             self._parts.append("\n")
         elif tag == "math":
             self._parts.append(f" {formula(node)} ")
         elif tag == "img":
-            self._image(node, attributes)
+            alt, around = squash(attributes.get("alt") or ""), node.parent.parent if node.parent is not None else None
+            is_formula = around is not None and around.css_first("math") is not None  # which stands beside its picture
+            if " " in alt and not is_formula and "." not in alt.split()[-1][1:-1]:
+                self._parts.append(f" [image: {alt}] ")
         elif tag in ("sup", "sub"):
             self._raised(tag, node, depth)
         elif tag == "a" and (attributes.get("href") or ""):
             self._link(node, attributes.get("href") or "", attributes.get("role") == "doc-noteref", depth)
         elif tag in ("del", "s", "strike"):
-            if text := self._words_of(node, depth):
-                self._parts.append(f"[deleted: {text}] ")
+            text = self._words_of(node, depth)
+            self._parts.append(f"[deleted: {text}] " if text else "")
         elif tag == "rt":
-            if text := self._words_of(node, depth):
-                self._parts.append(f"({text})")
+            text = self._words_of(node, depth)
+            self._parts.append(f"({text})" if text else "")
         elif tag == "q":
             self._parts += ["“", self._words_of(node, depth), "”"]
         else:
@@ -379,13 +402,6 @@ class _Walker:
             around = node.parent
             return attributes.get("aria-hidden") == "true" and around is not None and around.css_first("math, script") is not None
         return True
-
-    def _image(self, node: LexborNode, attributes: Mapping[str, str | None]) -> None:
-        alt = squash(attributes.get("alt") or "")
-        around = node.parent.parent if node.parent is not None else None
-        beside_formula = around is not None and around.css_first("math") is not None
-        if alt and " " in alt and not beside_formula and "." not in alt.split()[-1][1:-1]:
-            self._parts.append(f" [image: {alt}] ")
 
     def _link(self, node: LexborNode, address: str, is_note: bool, depth: int) -> None:
         text = node.text(deep=True).strip()
@@ -395,8 +411,7 @@ class _Walker:
             if (is_note or node.css_first("sup") is not None) and self._is_note(text, address):
                 return
         start = len(self._parts)
-        for child in node.iter(include_text=True):
-            self._node(child, depth + 1)
+        self._inside(node, depth)
         words = word_count("".join(self._parts[start:]))
         self._linked += words
         self._local += words if address.startswith("#") else 0
@@ -407,7 +422,7 @@ class _Walker:
         target = self._by_id.get(address[1:])
         while target is not None and target.tag in ("a", "sup", "span", "b"):
             target = target.parent
-        if target is None or word_count(target.text(deep=True)) > _MOST_NOTE_WORDS or target.tag == "body":
+        if target is None or target.tag == "body" or word_count(target.text(deep=True)) > _MOST_NOTE_WORDS:
             return False
         if target.mem_id not in self._noted:
             self._notes.append((mark.strip("[]() "), target))
@@ -415,8 +430,7 @@ class _Walker:
 
     def _raised(self, tag: str, node: LexborNode, depth: int) -> None:
         link = node.css_first("a[href^='#']")
-        text = squash(node.text(deep=True))
-        if link is not None and self._is_note(text, link.attributes.get("href") or ""):
+        if link is not None and self._is_note(squash(node.text(deep=True)), link.attributes.get("href") or ""):
             return
         text = self._words_of(node, depth)
         before = next((part for part in reversed(self._parts) if part), "")[-1:]
@@ -428,54 +442,40 @@ class _Walker:
         elif not follows or not text or (tag == "sup" and len(text) > 1 and text.isalpha()):
             self._parts.append(text)  # 1st, M.lle
         else:
-            simple = text.strip("+-−").isdigit() or text.strip("+-−").isalpha() or not any(map(str.isalnum, text))
-            self._parts.append(f"{'^' if tag == 'sup' else '_'}{text if simple else f'({text})'}")
+            simple = text.strip("+-−").isalnum() and (text.isalpha() or not any(map(str.isalpha, text)))
+            self._parts.append(f"{'^' if tag == 'sup' else '_'}{text if simple or len(text) == 1 else f'({text})'}")
 
     def _words_of(self, node: LexborNode, depth: int) -> str:
         """Return the text of an element as one line."""
         parts, self._parts = self._parts, []
         self._flat += 1
-        for child in node.iter(include_text=True):
-            self._node(child, depth + 1)
+        self._inside(node, depth)
         self._flat -= 1
         text, self._parts = squash("".join(self._parts)), parts
         return text
 
     def _flush(self) -> None:
-        if self._parts and not self._flat:
-            text, self._parts = squash("".join(self._parts)), []
-            if text:
-                self._target = ""
-                self._text(text)
-        while self._notes and not self._flat:
+        """Write the text that was collected, and the notes to it."""
+        if self._flat:
+            return
+        text, self._parts = squash("".join(self._parts)) if self._parts else "", []
+        if text:
+            self._repeat_heading()
+            text = f"{self._lead}: {text}" if self._lead else text
+            self._emit("item" if self._lead or self._item else "paragraph", text)
+            self._lead, self._item = "", False
+        while self._notes:
             mark, target = self._notes.pop(0)
             if target.mem_id not in self._noted:
                 note = self._words_of(target, 0)
                 self._noted.add(target.mem_id)
                 self._emit("paragraph", note if note.startswith(("[", mark)) else f"[{mark}] {note}")
 
-    def _text(self, text: str) -> None:
-        self._repeat_heading()
-        if self._lead:
-            text = f"{self._lead}: {text}"
-        self._emit("item" if self._lead or self._item else "paragraph", text)
-        self._lead, self._item = "", False
-
-    def _emit(self, kind: str, text: str, level: int = 0, anchor: str = "", cells: Sequence[str] = ()) -> None:
-        words = word_count(" ".join(cells) if cells else text)
-        linked, local = min(self._linked, words), self._local
-        self._linked = self._local = 0
-        if words:
-            self.blocks.append(
-                _Block(kind, text, level, anchor, cells, words, linked, local, self._region, self._main, self._hidden)
-            )
-
-    def _heading(self, level: int, node: LexborNode, depth: int) -> None:
-        self._write_lead()
-        text, anchor = self._words_of(node, depth), self._anchor_of(node)
-        if text:
-            self._section = level
-            self._write_heading(level, text, anchor)
+    def _emit(self, kind: BlockKind, text: str, level: int = 0, anchor: str = "") -> None:
+        linked, local, self._linked, self._local, self._target = self._linked, self._local, 0, 0, ""
+        if text.strip(" |"):
+            at = self._region, self._main, self._hidden
+            self.blocks.append(_Block(kind, text, level, anchor, linked, local, *at))
 
     def _write_heading(self, level: int, text: str, anchor: str) -> None:
         self._trail = [entry for entry in self._trail if entry[0] < level] + [(level, text)]
@@ -490,21 +490,13 @@ class _Walker:
             if self._trail and self._trail[-1][0] > level:
                 self._trail = [entry for entry in self._trail if entry[0] <= level]
                 if self._trail:
-                    self._emit("repeated", self._trail[-1][1], self._trail[-1][0])
+                    self._emit("heading", self._trail[-1][1], self._trail[-1][0])
 
-    def _anchor_of(self, heading: LexborNode) -> str:
-        """Return the id for ``heading``: its own, else its region's, one inside it, or one just before it."""
-        inside = heading.css_first("a[name], a[id], span[id]")
-        region = next((own for own in reversed(self._ids) if own), "")
-        self._ids = [""] * len(self._ids)
-        target, self._target = self._target, ""
-        return _id_of(heading) or region or (_id_of(inside) if inside is not None else "") or target
-
-    def _term(self, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> None:
-        text, own = self._words_of(node, depth), (attributes.get("id") or "").strip()
-        if text and (own or (self._terms and self._terms[-1])):
+    def _term(self, node: LexborNode, depth: int) -> None:
+        text = self._words_of(node, depth)
+        if text and (_id_of(node) or (self._terms and self._terms[-1])):
             self._write_lead()
-            self._write_heading(self._section + max(1, len(self._terms)), text, own)
+            self._write_heading(self._section + max(1, len(self._terms)), text, _id_of(node))
         elif text:
             self._lead = f"{self._lead}, {text.rstrip(': ')}" if self._lead else text.rstrip(": ")
 
@@ -521,27 +513,19 @@ class _Walker:
         self._repeat_heading()
         self._linked = 0
         text = "".join(_code_parts(node, 0))
-        lines = text.split("\n")
-        marked = [line.lstrip(" ") for line in lines if line.strip(f" {_LINE_NUMBER}")]
-        numbers = [line[1:].split(_LINE_NUMBER)[0].strip() for line in marked if line.startswith(_LINE_NUMBER)]
-        plain = [line.strip() for line in lines if line.strip()]
-        own_column = _count_up([one.strip(_LINE_NUMBER) for one in plain])
-        if own_column and node.parent is not None and node.parent.tag in ("td", "th", "div"):
-            self.dropped["line numbers"] += len(plain)
-            return
-        if len(numbers) == len(marked) and _count_up(numbers):
+        if numbers := _line_numbers(text):
             self.dropped["line numbers"] += len(numbers)
-            text = "\n".join(line.lstrip(" ")[1:].partition(_LINE_NUMBER)[2] if _LINE_NUMBER in line else line for line in lines)
-        self._emit("code", text.replace(_LINE_NUMBER, ""))
+            text = "\n".join(line.split(_NUMBER, 2)[-1] for line in text.split("\n") if line.strip())
+        self._emit("code", text.replace(_NUMBER, ""))
 
     def _rows(self, table: LexborNode, depth: int) -> None:
         self._write_lead()
         self._repeat_heading()
-        caption = table.css_first("caption")
-        if caption is not None:
+        if (caption := table.css_first("caption")) is not None:
             self._emit("paragraph", self._words_of(caption, depth))
+        rows = [row for row in table.css("tr") if row.parent is not None]
         spans: dict[int, tuple[str, int]] = {}  # column → text of a cell that spans rows, and how many more rows it fills
-        for row in sorted(table.css("tr"), key=lambda row: 0 if row.parent is not None and row.parent.tag == "thead" else 1):
+        for row in sorted(rows, key=lambda row: row.parent is None or row.parent.tag != "thead"):
             cells: list[str] = []
             below: dict[int, tuple[str, int]] = {}
             for cell in (*(cell for cell in row.iter() if cell.tag in ("td", "th")), None):
@@ -557,30 +541,62 @@ class _Walker:
                     below |= {len(cells): (here, high - 1)} if high > 1 else {}
                     cells.append(here)
             spans = below
-            self._emit("row", "", cells=cells)
+            self._emit(*row_text(cells))
 
 
 def _code_parts(node: LexborNode, depth: int) -> Iterator[str]:
     for child in node.iter(include_text=True):
-        if child.tag == "-text":
+        tag = child.tag or ""
+        if tag == "-text":
             yield child.text_content or ""
-        elif child.tag == "br":
+        elif tag == "br":
             yield "\n"
-        elif depth > _DEEPEST or (child.tag != "code" and (text := child.text(deep=True).strip()).isdecimal()):
-            text = child.text(deep=True)
-            yield f"{_LINE_NUMBER}{text.rstrip()}{_LINE_NUMBER}{text[len(text.rstrip()) :]}" if depth <= _DEEPEST else text
-        elif child.tag not in _NEVER and child.tag != "script":
+        elif depth > _DEEPEST:
+            yield child.text(deep=True)
+        elif tag != "code" and (text := child.text(deep=True)).strip().isdecimal():
+            yield f"{_NUMBER}{text.rstrip()}{_NUMBER}{text[len(text.rstrip()) :]}"
+        elif tag not in _NEVER and tag != "script":
             yield from _code_parts(child, depth + 1)
+            if tag in _BLOCKS or (tag == "code" and child.next is not None and child.next.tag == "code"):
+                yield "\n"
 
 
-def _count_up(numbers: Sequence[str]) -> bool:
-    return len(numbers) > 1 and all(one.isdecimal() and len(one) < 8 for one in numbers) and (
-        [int(one) - int(numbers[0]) for one in numbers] == list(range(len(numbers)))
-    )  # fmt: skip
+def _line_numbers(code: str) -> list[str]:
+    """Return the numbers with which most lines of ``code`` begin, in elements of their own, if they rise."""
+    lines = [line.lstrip(" ") for line in code.split("\n") if line.strip(f" {_NUMBER}")]
+    numbers = [line[1:].split(_NUMBER)[0].strip() for line in lines if line.startswith(_NUMBER)]
+    return numbers if 4 * len(numbers) > 3 * len(lines) and _rise(numbers) else []
 
 
-def _holds_data(table: LexborNode) -> bool:
-    return table.css_first("pre, h1, h2, h3, h4") is None and len(table.css("table")) == 1
+def _is_listing(node: LexborNode) -> bool:
+    """Return whether an element consists of lines, three at least, that begin with their numbers in elements of their own."""
+    first = next(iter(node.iter()), None)
+    start = next(iter(first.iter(include_text=True)), None) if first is not None and first.tag == "div" else None
+    while start is not None and start.tag == "a" and not start.text(deep=True).strip():  # the anchor of a line
+        start = start.next
+    if start is None or start.tag == "-text" or not start.text(deep=True).strip().isdecimal():
+        return False
+    code = "".join(_code_parts(node, 0))
+    sentences = sum(line.rstrip()[-1:] in _SENTENCE_ENDS - {":", ";"} for line in code.split("\n"))  # numbered steps are no code
+    numbers = _line_numbers(code)
+    return len(numbers) > 2 and 3 * sentences < len(numbers)
+
+
+def _is_gutter(node: LexborNode) -> bool:
+    """Return whether an element holds only the numbers of the lines of the code beside it."""
+    if node.tag not in ("td", "th", "div", "pre", "ol", "ul") or node.parent is None:
+        return False
+    beside = [one for one in node.parent.iter() if one.mem_id != node.mem_id]
+    if node.tag == "pre" and node.parent.tag in ("td", "th") and node.parent.parent is not None:
+        beside = [one for one in node.parent.parent.iter() if one.mem_id != node.parent.mem_id]
+    coded = any(one.tag in ("pre", "code") or one.css_first("pre, code") is not None for one in beside[:3])
+    return coded and _rise(node.text(deep=True, separator="\n").split())
+
+
+def _rise(numbers: Sequence[str]) -> bool:
+    values = [int(one) for one in numbers if one.isdecimal() and len(one) < 8]
+    rises = len(values) == len(numbers) > 1 and all(low < high for low, high in pairwise(values))
+    return rises and values[-1] - values[0] < 2 * len(values)
 
 
 def _deserves_headings(terms: LexborNode) -> bool:
@@ -588,13 +604,11 @@ def _deserves_headings(terms: LexborNode) -> bool:
 
     All terms of a list are treated alike: a short item below another term's heading would seem to belong to that term.
     """
-    children = list(terms.iter())
-    if any(child.tag == "dt" and _id_of(child) for child in children):
-        return True
-    described = [child for child in children if child.tag == "dd"]
     return any(
-        len(part.css("p, pre, li, table, dl")) > 1 or word_count(part.text(deep=True)) > _LONG_DEFINITION for part in described
-    )
+        _id_of(part) if part.tag == "dt"
+        else len(part.css("p, pre, li, table, dl")) > 1 or word_count(part.text(deep=True)) > _LONG_DEFINITION
+        for part in terms.iter() if part.tag in ("dt", "dd")
+    )  # fmt: skip
 
 
 def _id_of(node: LexborNode) -> str:
@@ -611,15 +625,40 @@ def _span(cell: LexborNode, name: str) -> int:
 
 def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Block], Counter[str]]:
     """Return the blocks that are content, and the words of the others by reason."""
-    reasons = [_reason_by_place(block, regions, telling) for telling in [_telling(blocks)] for block in blocks]
-    if all(reason for reason, block in zip(reasons, blocks, strict=True) if block.kind not in ("heading", "repeated")):
+    told = {block.region for block in blocks if block.is_sentence or (block.level == 1 and not block.is_links)}
+    has_main = any(block.main and block.kind != "heading" for block in blocks)
+    reasons: list[str] = []
+    for block in blocks:
+        kind, reason = regions[block.region], ""
+        if not block.is_sentence:
+            if block.region and (block.region not in told or (kind != "banner" and block.is_links)):
+                stays = kind == "aside" and not block.is_links and (block.main or not has_main)
+                reason = "" if stays else kind
+            elif has_main and not block.main and block.kind != "heading" and block.region not in told - {0}:
+                reason = "outside the content"
+        reasons.append(reason)
+    if all(reason for reason, block in zip(reasons, blocks, strict=True) if block.kind != "heading"):
         reasons = ["menu" if regions[block.region] == "menu" else "" for block in blocks]
-    first = _drop_links_around(blocks, reasons)
+    content = [
+        at for at, block in enumerate(blocks)
+        if not reasons[at] and (block.is_sentence or (not block.is_links and (block.level == 1 or block.words > 2)))
+    ]  # fmt: skip
+    first, last = (content[0], content[-1]) if content else (0, len(blocks))
+    for at, block in enumerate(blocks):
+        if not reasons[at] and block.is_links and not block.is_sentence and block.kind != "heading":
+            if block.local > _MOSTLY * block.words and block.kind == "item":
+                reasons[at] = "table of contents"
+            elif content and not first <= at <= last and not block.main:
+                reasons[at] = "links"
     dropped: Counter[str] = Counter()
     kept: list[_Block] = []
     for at, block in enumerate(blocks):
-        if block.kind == "heading" and not reasons[at] and _is_bare(blocks, reasons, at, first):
-            reasons[at] = "links"
+        if block.kind == "heading" and not reasons[at]:  # goes if all that stands below it was left out, and there was something
+            below = at + 1
+            while below < len(blocks) and blocks[below].kind != "heading" and reasons[below]:
+                below += 1
+            ends = below == len(blocks) or blocks[below].kind == "heading" or at < first == below
+            reasons[at] = "links" if below > at + 1 and ends else ""
         if reasons[at]:
             dropped[reasons[at]] += block.words
         else:
@@ -627,84 +666,7 @@ def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Blo
     return kept, dropped
 
 
-def _telling(blocks: Sequence[_Block]) -> tuple[set[int], bool]:
-    """Return the regions that hold a sentence, or the page's own heading, and whether there is a main element with text."""
-    told = {block.region for block in blocks if block.is_sentence or (block.level == 1 and not block.is_links)}
-    return told, any(block.main and block.kind != "heading" for block in blocks)
-
-
-def _reason_by_place(block: _Block, regions: Sequence[str], telling: tuple[set[int], bool]) -> str:
-    told, has_main = telling
-    if block.is_sentence:
-        return ""
-    kind = regions[block.region]
-    if block.region and (block.region not in told or (kind != "banner" and block.is_links)):
-        return "" if kind == "aside" and not block.is_links and (block.main or not has_main) else kind
-    return (
-        "outside the content"
-        if has_main and not block.main and block.kind != "heading" and block.region not in told - {0}
-        else ""
-    )
-
-
-def _drop_links_around(blocks: Sequence[_Block], reasons: list[str]) -> int:
-    """Give a reason to the links before the first and after the last block of the content, and to its table of contents.
-
-    Return the index of the first block of the content.
-    """
-    content = [
-        at
-        for at, block in enumerate(blocks)
-        if not reasons[at] and (block.is_sentence or (not block.is_links and (block.level == 1 or block.words > 2)))
-    ]
-    first, last = (content[0], content[-1]) if content else (0, len(blocks))
-    for at, block in enumerate(blocks):
-        if not reasons[at] and block.is_links and not block.is_sentence and block.kind not in ("heading", "repeated"):
-            if block.local > _MOSTLY * block.words and block.kind == "item":
-                reasons[at] = "table of contents"
-            elif content and not first <= at <= last and not block.main:
-                reasons[at] = "links"
-    return first
-
-
-def _is_bare(blocks: Sequence[_Block], reasons: Sequence[str], at: int, first: int) -> bool:
-    """Return whether what stands below a heading was left out, and there was something."""
-    below = at + 1
-    while below < len(blocks) and blocks[below].kind != "heading" and reasons[below]:
-        below += 1
-    ends = below == len(blocks) or blocks[below].kind == "heading" or at < first == below
-    return below > at + 1 and ends
-
-
-def _write(page: PageText, blocks: Sequence[_Block]) -> None:
-    hidden = False
-    for block in blocks:
-        mark = "[hidden] " if block.hidden and not hidden else ""
-        hidden = block.hidden
-        if block.kind in ("heading", "repeated"):
-            page.heading(block.level, mark + block.text, block.anchor)
-        elif block.kind == "row":
-            page.row([mark + block.cells[0], *block.cells[1:]])
-        elif block.kind == "code":
-            if mark:
-                page.paragraph("[hidden]")
-            page.code(block.text)
-        elif block.kind == "item":
-            page.item(mark + block.text)
-        else:
-            page.paragraph(mark + block.text)
-
-
 # -- title, date, author --------------------------------------------------------------------------------------------------------
-
-
-def _meta(tree: LexborHTMLParser) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node in tree.css("meta[content]"):
-        attributes = node.attributes
-        key = (attributes.get("name") or attributes.get("property") or attributes.get("itemprop") or "").lower()
-        found.setdefault(key, squash(attributes.get("content") or ""))
-    return found
 
 
 def _byline(tree: LexborHTMLParser, meta: Mapping[str, str]) -> tuple[str, str]:
@@ -712,27 +674,23 @@ def _byline(tree: LexborHTMLParser, meta: Mapping[str, str]) -> tuple[str, str]:
     dates, author = [meta.get(name, "") for name in _DATE_NAMES], meta.get("author", "") or meta.get("dc.creator", "")
     for script in tree.css("script[type='application/ld+json']"):
         try:
-            said = json.loads(script.text(deep=True))
+            items = _listed(json.loads(script.text(deep=True)))
         except (ValueError, RecursionError):
             continue
-        items = _listed(said)
-        parts = (part for item in items if isinstance(item, dict) for part in _listed(item.get("@graph")))
-        for item in [*items, *parts]:
+        parts = [part for item in items if isinstance(item, dict) for part in _listed(item.get("@graph"))]
+        for item in (*items, *parts):
             if isinstance(item, dict):
                 dates.append(str(item.get("datePublished") or ""))
                 people = [one.get("name") if isinstance(one, dict) else one for one in _listed(item.get("author"))]
                 author = author or ", ".join(squash(one)[:80] for one in people if isinstance(one, str))
     dates += [node.attributes.get("datetime") or "" for node in tree.css("time[datetime]")[:1]]
-    return next((date[:10] for date in dates if _is_date(date[:10])), ""), author
+    days = (date[:10] for date in dates)
+    shape = "0000-00-00"
+    return next((day for day in days if "".join("0" if sign.isdecimal() else sign for sign in day) == shape), ""), author
 
 
 def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
-
-
-def _is_date(text: str) -> bool:
-    parts = text.split("-")
-    return [len(part) for part in parts] == [4, 2, 2] and all(part.isdecimal() for part in parts)
 
 
 def _title(declared: str, headings: Sequence[str]) -> str:
@@ -744,9 +702,8 @@ def _title(declared: str, headings: Sequence[str]) -> str:
     first = headings[0] if headings else ""
     if first and declared.casefold().startswith(first.casefold()) and _SITE.match(declared[len(first) :] + " "):
         return first
-    parts = [part.casefold() for part in _SITE.split(declared[:500])]
     known = {heading.casefold(): heading for heading in reversed(headings)}
-    own = next((known[part] for part in parts if part in known), "")
+    own = next((known[part] for part in map(str.casefold, _SITE.split(declared[:500])) if part in known), "")
     before = declared.casefold().removesuffix(first.casefold()) if first else declared
     if not own and len(before) < len(declared) and before.rstrip()[-1:] in tuple("—–|·:»-"):
         own = first

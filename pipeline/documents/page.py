@@ -11,7 +11,7 @@ The format is that of ``pipeline.text.page_format``. The writer guarantees two t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import quote
@@ -59,9 +59,12 @@ class Document:
     extractor: str = ""
 
 
+BlockKind = Literal["heading", "paragraph", "item", "code", "row"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
-    kind: Literal["heading", "paragraph", "item", "code", "row"]
+    kind: BlockKind
     text: str
     level: int = 0
     anchor: str = ""
@@ -86,62 +89,27 @@ def squash(text: str) -> str:
 
 
 class PageText:
-    """Collects the blocks of one page in order; empty blocks are left out.
-
-    Raises:
-        ReadFailed: more than ``MAX_BLOCKS`` blocks are added. No document written by people has so many.
-    """
+    """Collects the blocks of one page in order; empty blocks are left out."""
 
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
 
-    def _add(self, block: _Block) -> None:
-        if len(self._blocks) >= MAX_BLOCKS:
+    def add(self, kind: BlockKind, text: str, level: int = 0, anchor: str = "") -> None:
+        """Add a block. Code keeps its lines, tabs become four columns; any other is one line; a row is a ``row_text``.
+
+        ``level`` of a heading counts from 1; ``anchor`` is its id in the original; if it is "", the text gives one.
+
+        Raises:
+            ReadFailed: more than ``MAX_BLOCKS`` blocks are added. No document written by people has so many.
+        """
+        if kind == "code":
+            text = "\n".join(line.rstrip() for line in clean(text).expandtabs(4).split("\n")).strip("\n")
+        elif kind != "row":
+            text = squash(text)
+        if text and len(self._blocks) >= MAX_BLOCKS:
             raise ReadFailed(f"more than {MAX_BLOCKS:,} paragraphs")
-        self._blocks.append(block)
-
-    def heading(self, level: int, text: str, anchor: str = "") -> None:
-        """Add a heading. ``level`` counts from 1; ``anchor`` is its id in the original; if it is "", the text gives one."""
-        if line := squash(text):
-            self._add(_Block("heading", line, max(1, level), anchor))
-
-    def paragraph(self, text: str) -> None:
-        """Add a paragraph; its line breaks become spaces."""
-        if line := squash(text):
-            self._add(_Block("paragraph", line))
-
-    def item(self, text: str) -> None:
-        """Add a list item."""
-        if line := squash(text):
-            self._add(_Block("item", line))
-
-    def row(self, cells: Iterable[str]) -> None:
-        """Add a table row; a row with one cell becomes a list item."""
-        lines = [squash(cell) for cell in cells]
-        if len(lines) > 1 and any(lines):
-            self._add(_Block("row", " | ".join(lines)))
-        else:
-            self.item(" ".join(lines))
-
-    def code(self, text: str) -> None:
-        """Add a code block; indentation and line breaks are kept, tabs become four columns."""
-        lines = [line.rstrip() for line in clean(text).expandtabs(4).split("\n")]
-        while lines and not lines[0]:
-            lines.pop(0)
-        while lines and not lines[-1]:
-            lines.pop()
-        if lines:
-            self._add(_Block("code", "\n".join(lines)))
-
-    @property
-    def first_heading(self) -> str:
-        """The first heading's text, or ""."""
-        return next((block.text for block in self._blocks if block.kind == "heading"), "")
-
-    @property
-    def is_at_start(self) -> bool:
-        """Whether so few blocks are written that a heading that follows may be the document's title."""
-        return len(self._blocks) <= _MOST_BEFORE_TITLE
+        if text:
+            self._blocks.append(_Block(kind, text, max(1, level), anchor))
 
     @property
     def opening_heading(self) -> str:
@@ -160,67 +128,49 @@ class PageText:
 
     def rendered(self, title: str) -> str:
         """Return the page text under ``title``. A first heading equal to the title is left out."""
-        head = squash(title)
-        blocks = _without_title(self._blocks, head)
-        levels = [block.level for block in blocks if block.kind == "heading"]
-        lift = 2 - min(levels, default=2)
-        return _title_line(head) + _rendered_blocks(blocks, lift)
+        head, blocks = squash(title), self._blocks
+        at = next((i for i, block in enumerate(blocks) if block.kind == "heading"), None)
+        if at is not None and blocks[at].text.casefold() == head.casefold():
+            blocks = [*blocks[:at], *blocks[at + 1 :]]
+        lift = 2 - min((block.level for block in blocks if block.kind == "heading"), default=2)
+        # A reader of the format would take the end of such a title for its anchor, so the title gets a real one.
+        lines = [f"# {head} {{#{slug(head)}}}" if _ENDS_LIKE_AN_ANCHOR.search(head) else f"# {head}"] if head else []
+        before = ""
+        used: dict[str, int] = {}
+        for block in blocks:
+            if not (block.kind == before and block.kind in ("item", "row")):
+                lines.append("")
+            lines.append(_rendered(block, lift, used))
+            before = block.kind
+        return "\n".join([*lines, ""])
 
 
-def _without_title(blocks: Sequence[_Block], title: str) -> list[_Block]:
-    at = next((i for i, block in enumerate(blocks) if block.kind == "heading"), None)
-    if at is None or blocks[at].text.casefold() != title.casefold():
-        return list(blocks)
-    return [*blocks[:at], *blocks[at + 1 :]]
+def row_text(cells: Iterable[str]) -> tuple[BlockKind, str]:
+    """Return kind and text of the block for a table's row; a row with one cell is a list item."""
+    lines = [squash(cell) for cell in cells]
+    return ("row", " | ".join(lines)) if len(lines) > 1 and any(lines) else ("item", " ".join(lines))
 
 
-def _title_line(title: str) -> str:
-    if not title:
-        return ""
-    # A reader of the format would take the end of such a title for its anchor, so the title gets a real one.
-    return f"# {title} {{#{slug(title)}}}\n" if _ENDS_LIKE_AN_ANCHOR.search(title) else f"# {title}\n"
-
-
-def _rendered_blocks(blocks: Iterable[_Block], lift: int) -> str:
-    lines: list[str] = []
-    before = ""
-    anchors = _Anchors()
-    for block in blocks:
-        if not (block.kind == before and block.kind in ("item", "row")):
-            lines.append("")
-        lines.append(_rendered_block(block, lift, anchors))
-        before = block.kind
-    return "\n".join([*lines, ""])
-
-
-def _rendered_block(block: _Block, lift: int, anchors: _Anchors) -> str:
-    if block.kind == "heading":
-        level = min(_DEEPEST_LEVEL, block.level + lift)
-        return f"{'#' * level} {block.text} {{#{anchors.anchor_of(block)}}}"
-    if block.kind == "item":
-        return "- " + block.text
-    if block.kind == "row":
-        return f"| {block.text} |"
-    if block.kind == "code":
-        lines = (" " + line if line.startswith("```") else line for line in block.text.split("\n"))
-        return "```\n" + "\n".join(lines) + "\n```"
-    return " " + block.text if _LOOKS_LIKE_A_BLOCK.match(block.text) else block.text
-
-
-class _Anchors:
-    """Assigns each heading an anchor that is unique in the page."""
-
-    def __init__(self) -> None:
-        self._used: dict[str, int] = {}
-
-    def anchor_of(self, block: _Block) -> str:
-        wanted = quote(block.anchor, safe=_FRAGMENT_SIGNS) if block.anchor else slug(block.text)
-        anchor = wanted
-        while anchor in self._used:
-            self._used[wanted] += 1
-            anchor = f"{wanted}-{self._used[wanted]}"
-        self._used[anchor] = 1
-        return anchor
+def _rendered(block: _Block, lift: int, used: dict[str, int]) -> str:
+    """Return a block as it is written; ``used`` counts the anchors, so that each heading has one of its own."""
+    match block.kind:
+        case "heading":
+            wanted = quote(block.anchor, safe=_FRAGMENT_SIGNS) if block.anchor else slug(block.text)
+            anchor = wanted
+            while anchor in used:
+                used[wanted] += 1
+                anchor = f"{wanted}-{used[wanted]}"
+            used[anchor] = 1
+            return f"{'#' * min(_DEEPEST_LEVEL, block.level + lift)} {block.text} {{#{anchor}}}"
+        case "item":
+            return f"- {block.text}"
+        case "row":
+            return f"| {block.text} |"
+        case "code":
+            lines = (" " + line if line.startswith("```") else line for line in block.text.split("\n"))
+            return "```\n" + "\n".join(lines) + "\n```"
+        case _:
+            return " " + block.text if _LOOKS_LIKE_A_BLOCK.match(block.text) else block.text
 
 
 def megabytes(size: int) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any
 
-from pipeline.documents.page import Document, Losses, PageText, squash
+from pipeline.documents.page import Document, Losses, PageText, row_text, squash
 from pipeline.errors import ReadFailed
 from pipeline.text.normalise import normalised
 from pipeline.text.words import word_count
@@ -344,16 +344,16 @@ def _write_blocks(page: PageText, lines: Sequence[_Line]) -> None:
     words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split() if "-" in word}
     for group in _paragraphs(lines, shape):
         if group[0].cells:
-            page.row(group[0].cells)
+            page.add(*row_text(group[0].cells))
             continue
         text = _joined_lines([line.text for line in group], words)
         level = shape.heading_level(group[0], text)
         if level:
-            page.heading(level, text)
+            page.add("heading", text, level)
         elif _is_item(text):
-            page.item(text[1:])
+            page.add("item", text[1:])
         else:
-            page.paragraph(text)
+            page.add("paragraph", text)
 
 
 def _is_item(text: str) -> bool:

@@ -25,7 +25,7 @@ def read_text(source: str, name: str) -> Document:
         heading, rest = _heading(lines, levels)
         if heading:
             title = title or (heading[1] if number == 0 else "")
-            page.heading(*heading)
+            page.add("heading", heading[1], heading[0])
         if rest:
             _write(page, rest)
     text = page.rendered(title or name)
@@ -65,14 +65,14 @@ def _write(page: PageText, lines: list[str]) -> None:
     indent = min(len(line) - len(line.lstrip()) for line in lines)
     lines = [line[indent:] for line in lines]
     if any(map(_is_underline, lines)) or 2 * sum(bool(_COLUMNS.search(line)) for line in lines) > len(lines):
-        page.code("\n".join(lines))
+        page.add("code", "\n".join(lines))
         return
     started: list[str] = []
     in_item = False
     for line in (*lines, None):
         bullet = _BULLET.match(line.lstrip()) if line is not None else None
         if line is None or bullet:
-            (page.item if in_item else page.paragraph)("\n".join(started))
+            page.add("item" if in_item else "paragraph", "\n".join(started))
             started, in_item = [], True
         if line is not None:
             started.append(line.lstrip()[bullet.end() :] if bullet and not line.lstrip()[0].isdigit() else line)

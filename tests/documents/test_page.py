@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.documents.page import PageText, squash
+from pipeline.documents.page import BlockKind, PageText, row_text, squash
 from pipeline.text.normalise import holds_quote
 from pipeline.text.page_format import blocks
 
@@ -13,22 +13,22 @@ TEXTS = st.text(st.one_of(st.sampled_from("#-`|{} ~\n\t.a\u2028\x85"), st.charac
 @given(TEXTS)
 def test_any_paragraph_is_read_back_as_one_paragraph_with_its_words(text: str) -> None:
     page = PageText()
-    page.paragraph(text)
+    page.add("paragraph", text)
     found = [(block.kind, block.text.split()) for block in blocks(page.rendered("Title")) if block.kind != "heading"]
     assert found == ([("paragraph", squash(text).split())] if squash(text) else [])
 
 
 @given(st.lists(st.tuples(st.sampled_from(["heading", "paragraph", "item", "code", "row"]), TEXTS), max_size=12))
-def test_a_page_holds_exactly_the_blocks_that_were_added(added: list[tuple[str, str]]) -> None:
+def test_a_page_holds_exactly_the_blocks_that_were_added(added: list[tuple[BlockKind, str]]) -> None:
     page = PageText()
     expected: list[str] = []
     for kind, text in added:
         if kind == "heading":
-            page.heading(2, text)
+            page.add("heading", text, 2)
         elif kind == "row":
-            page.row([text, "second"])
+            page.add(*row_text([text, "second"]))
         else:
-            {"paragraph": page.paragraph, "item": page.item, "code": page.code}[kind](text)
+            page.add(kind, text)
         expected += _expected(kind, text)
     found = [block.kind for block in blocks(page.rendered("A title of its own"))]
     assert found[1:] == expected
@@ -47,7 +47,7 @@ def _expected(kind: str, text: str) -> list[str]:
 def test_every_heading_is_found_again_with_an_anchor_of_its_own(titles: list[str], anchors: list[str]) -> None:
     page = PageText()
     for title, anchor in zip(titles, anchors, strict=False):
-        page.heading(3, title, anchor)
+        page.add("heading", title, 3, anchor)
     found = [block for block in blocks(page.rendered("A title of its own")) if block.level > 1]
     assert [block.heading for block in found] == [squash(title) for title in titles if squash(title)]
     assert len({block.anchor for block in found}) == len(found)
@@ -57,7 +57,7 @@ def test_every_heading_is_found_again_with_an_anchor_of_its_own(titles: list[str
 def test_what_looks_like_a_mark_is_no_mark_and_stays_a_verbatim_quote() -> None:
     page = PageText()
     for text in ("# not a heading", "- not an item", "| not a row |", "```not code", "## Nor {#this}"):
-        page.paragraph(text)
+        page.add("paragraph", text)
     text = page.rendered("Title")
     assert [block.kind for block in blocks(text)][1:] == ["paragraph"] * 5
     assert holds_quote(text, "- not an item")
@@ -65,22 +65,22 @@ def test_what_looks_like_a_mark_is_no_mark_and_stays_a_verbatim_quote() -> None:
 
 def test_a_fence_inside_code_does_not_end_it() -> None:
     page = PageText()
-    page.code("before\n```\nafter")
+    page.add("code", "before\n```\nafter")
     (_, code) = blocks(page.rendered("Title"))
     assert code.text == "before\n ```\nafter"
 
 
 def test_a_heading_that_repeats_the_title_is_left_out() -> None:
     page = PageText()
-    page.heading(1, "The  Title", "top")
-    page.heading(2, "Part", "part")
+    page.add("heading", "The  Title", 1, "top")
+    page.add("heading", "Part", 2, "part")
     assert page.rendered("The title") == "# The title\n\n## Part {#part}\n"
 
 
 def test_headings_below_the_title_begin_at_level_two() -> None:
     page = PageText()
-    page.heading(4, "Deep")
-    page.heading(5, "Deeper")
+    page.add("heading", "Deep", 4)
+    page.add("heading", "Deeper", 5)
     assert page.rendered("T") == "# T\n\n## Deep {#deep}\n\n### Deeper {#deeper}\n"
 
 
@@ -91,10 +91,10 @@ def test_a_title_that_ends_like_an_anchor_keeps_its_end() -> None:
 
 def test_rows_and_items_stand_without_blank_lines_between() -> None:
     page = PageText()
-    page.item("one")
-    page.item("two")
-    page.row(["a", "b"])
-    page.row(["", "second"])
-    page.row(["", ""])
-    page.row(["alone"])
+    page.add("item", "one")
+    page.add("item", "two")
+    page.add(*row_text(["a", "b"]))
+    page.add(*row_text(["", "second"]))
+    page.add(*row_text(["", ""]))
+    page.add(*row_text(["alone"]))
     assert page.rendered("T") == "# T\n\n- one\n- two\n\n| a | b |\n|  | second |\n\n- alone\n"
