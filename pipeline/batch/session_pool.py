@@ -26,6 +26,7 @@ from pipeline.batch.totals import BatchResult, minus, total
 from pipeline.config.queries.model import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.memory.values import Recalled
+from pipeline.domain.outcome import outcome_of
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of, seconds_between, working_seconds
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
@@ -349,6 +350,8 @@ class Batch:
             cost=self._spent(),
             duration_s=round(seconds_between(started_at, timestamp(self.context.now())), 3),
             open=result.open,
+            answered=result.answered,
+            passages=result.passages,
         )
         log.record(end)
 
@@ -371,6 +374,7 @@ def _ended_event(decision: Decision, state: SessionState, status: str, reason: s
         query=decision.query.text,
         session=state.id,
         status=status,
+        outcome=outcome_of(state),
         reason=reason,
         cost=cost_of(state),
         duration_s=working_seconds(state),

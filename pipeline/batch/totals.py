@@ -28,8 +28,18 @@ class BatchResult:
 
     @property
     def done(self) -> int:
-        """Count the queries that have a report now."""
-        return sum(event.status == "complete" for event in self.ended)
+        """Count the queries that have a report now that answers them, or shows passages."""
+        return sum(event.status == "complete" and event.outcome != "not-found" for event in self.ended)
+
+    @property
+    def answered(self) -> int:
+        """Count the queries that a model answered, in part at least."""
+        return sum(event.outcome in ("answered", "in-part") for event in self.ended)
+
+    @property
+    def passages(self) -> int:
+        """Count the queries for which passages are shown that nobody has judged."""
+        return sum(event.outcome == "passages" for event in self.ended)
 
     @property
     def failed(self) -> int:
@@ -39,7 +49,7 @@ class BatchResult:
     @property
     def not_found(self) -> int:
         """Count the queries that the sources do not answer."""
-        return sum(event.status == "not-found" for event in self.ended)
+        return sum("not-found" in (event.status, event.outcome) for event in self.ended)
 
     @property
     def open(self) -> int:
@@ -87,6 +97,8 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "duration_s": end.duration_s,
         "exit_code": result.exit_code,
         "done": result.done,
+        "answered": result.answered,
+        "passages": result.passages,
         "not_found": result.not_found,
         "failed": result.failed,
         "open": result.open,
@@ -100,7 +112,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
 
 
 def _outcome(event: n.QueryEnded) -> dict[str, Any]:
-    values = event.model_dump(include={"query_id", "session", "status", "reason", "cause", "duration_s"})
+    values = event.model_dump(include={"query_id", "session", "status", "outcome", "reason", "cause", "duration_s"})
     return {**values, **_bill(event.cost), "tokens": event.cost.total_tokens}
 
 

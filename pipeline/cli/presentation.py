@@ -12,6 +12,7 @@ from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.import_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts
+from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
 from pipeline.domain.state import SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
@@ -163,6 +164,7 @@ def listed(summary: Summary, report: str = "") -> dict[str, Any]:
         "query": summary.query,
         "query_id": summary.query_id,
         "status": summary.status,
+        "outcome": summary.outcome,
         "started": summary.started_at,
         "ended": summary.ended_at,
         "facts": summary.facts,
@@ -248,13 +250,14 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
     yield one_line(state.query, 500)
     yield ""
     yield f"session    {state.id}, version {state.version}, {counted(len(state.runs), 'run')}"
-    status = "ended" if state.status == "complete" and not by_model(state) else state.status.replace("-", " ")
+    status = OUTCOME_WORDS.get(outcome_of(state)) or state.status
     yield f"status     {status}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else "")
     yield f"doing      {_doing(about['doing'], state)}"
     if last_event is not None:
         yield f"last       {last_event.at[:19].replace('T', ' ')}  {last_event.type}  {happened(last_event)}".rstrip()
     yield f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}"
-    found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page"), counted(about["facts"], "fact")]
+    found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page")]
+    found += [counted(about["facts"], "fact" if by_model(state) else "passage")]
     yield f"found      {', '.join(found)} from {counted(about['sources'], 'source')}"
     yield f"cost       {price(cost_of(state))}, {duration(working_seconds(state))} of work"
     if report:
@@ -291,7 +294,8 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
         view = state.perspectives.get(node.perspective) if state.waiting else None
         mark = "done" if node_ended(state, node.id) else "open"
         reason = one_line(worker.reason or worker.status) if worker else ""
-        detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if worker else ""
+        of_worker = f"{counted(facts[node.id], 'fact')}; {reason}" if by_model(state) else reason
+        detail = f"  ({of_worker})" if worker else ""
         yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"
         yield from _view_lines(view)
 

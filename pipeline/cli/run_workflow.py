@@ -308,7 +308,8 @@ def _update_last_run(console: Console, code: int, problems: Sequence[BuildProble
 def _counts_line(account: dict[str, Any]) -> str:
     from pipeline.text.normalise import counted
 
-    parts = [counted(account["done"], "report")]
+    parts = [f"{account[kind]} {kind}" for kind in ("answered", "passages") if account[kind]]
+    parts = parts or [counted(account["done"], "report")]
     parts += [f"{account['not_found']} not found"] if account["not_found"] else []
     parts += [f"{account['failed']} failed"]
     parts += [f"{account['open']} open"] if account["open"] else []
@@ -335,9 +336,12 @@ def _troubles_of(account: dict[str, Any]) -> dict[str, Any]:
 
 
 def _outcome_lines(console: Console, account: dict[str, Any]) -> list[str]:
+    from pipeline.domain.outcome import OUTCOME_WORDS
+
     lines = []
     for entry in account["ended"]:
-        lines.append(f"{entry['status'].replace('-', ' '):<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
+        word = OUTCOME_WORDS.get(entry["outcome"]) or entry["status"].replace("-", " ")
+        lines.append(f"{word:<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
         lines += [f"{'':<11} {console.path(entry['report'])}"] if entry["report"] else []
     lines += _skipped_lines(account["skipped"])
     lines += [f"{'stopped':<11} {reason}" for reason in sorted(account.get("stops", ()))]

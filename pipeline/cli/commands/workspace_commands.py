@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from pipeline.batch.scheduling import Decision
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain import Summary
     from pipeline.ops.doctor import Finding
@@ -111,7 +112,9 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
         "imports": [listed_import(one) for one in imports],
     }
     entries = [
-        Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
+        Listed(
+            _word_of(d, of.get(d.session)), d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session))
+        )
         for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
     ]
     why_gone = "its query was removed from queries.yaml; {}"
@@ -121,6 +124,12 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     ]
     lines = [*list_lines(entries, why=why), *import_lines(imports, everything="imported" in statuses)]
     console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
+
+
+def _word_of(decision: Decision, latest: Summary | None) -> str:
+    from pipeline.domain.outcome import OUTCOME_WORDS
+
+    return OUTCOME_WORDS.get(latest.outcome, decision.word) if latest and decision.action == "done" else decision.word
 
 
 _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query matches these options")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.values import Cost
+from pipeline.domain.values import Cost, Outcome
 
 
 class BatchStarted(EventBase):
@@ -50,9 +50,10 @@ class PassagesEmbedded(EventBase):
 class QueryEnded(EventBase):
     """The result of a query in this batch. ``cost`` and ``duration_s`` are the sums of its ``session`` so far.
 
-    ``status`` is ``complete``, ``not-found`` (the sources hold no answer), ``failed``, ``waiting`` (the plan needs approval) or
-    ``interrupted``, with the ``cause`` ``refused``, ``cap`` or ``stopped``. The cause of a failure is ``damaged``, ``unreadable``
-    or ``newer`` if the session's own log brought it about.
+    ``outcome`` is as in ``domain.outcome``; "" without one, and in older logs. ``status`` is ``complete``, ``not-found`` (the
+    sources hold no answer), ``failed``, ``waiting`` (the plan needs approval) or ``interrupted``, with the ``cause`` ``refused``,
+    ``cap`` or ``stopped``. The cause of a failure is ``damaged``, ``unreadable`` or ``newer`` if the session's own log brought it
+    about.
     """
 
     type: Literal["query.ended"] = "query.ended"
@@ -60,6 +61,7 @@ class QueryEnded(EventBase):
     query: str
     session: str
     status: str
+    outcome: Outcome | Literal[""] = ""
     reason: str = ""
     cost: Cost = Cost()
     duration_s: float = 0.0
@@ -69,7 +71,8 @@ class QueryEnded(EventBase):
 class BatchEnded(EventBase):
     """A batch ended. ``exit_code`` is the process's; ``cost`` is what this batch spent; the other numbers count queries.
 
-    ``not_found`` counts the queries that the sources do not answer, ``open`` those that a later batch continues.
+    ``answered`` and ``passages`` count reports by their outcome, ``not_found`` the queries that the sources do not answer,
+    ``open`` those that a later batch continues.
     """
 
     type: Literal["batch.ended"] = "batch.ended"
@@ -81,6 +84,8 @@ class BatchEnded(EventBase):
     duration_s: float = 0.0
     open: int = 0
     not_found: int = 0
+    answered: int = 0
+    passages: int = 0
 
 
 class VaultFailed(EventBase):
