@@ -64,7 +64,7 @@ def test_a_template_without_end_is_named_and_the_night_goes_on(tmp_path: Path, p
     told = said(folder, "-q", "run")
     assert told.code == 2
     assert f"{name}, line 2: it does not come to an end" in told.err
-    assert "1 report" in told.out
+    assert "1 with passages" in told.out
 
 
 @pytest.mark.parametrize(

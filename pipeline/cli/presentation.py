@@ -294,8 +294,8 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
         view = state.perspectives.get(node.perspective) if state.waiting else None
         mark = "done" if node_ended(state, node.id) else "open"
         reason = one_line(worker.reason or worker.status) if worker else ""
-        of_worker = f"{counted(facts[node.id], 'fact')}; {reason}" if by_model(state) else reason
-        detail = f"  ({of_worker})" if worker else ""
+        found = f"{counted(facts[node.id], 'fact')}; " if worker and by_model(state) else ""
+        detail = f"  ({found}{reason})" if worker else ""
         yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"
         yield from _view_lines(view)
 

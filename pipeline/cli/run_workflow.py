@@ -308,7 +308,8 @@ def _update_last_run(console: Console, code: int, problems: Sequence[BuildProble
 def _counts_line(account: dict[str, Any]) -> str:
     from pipeline.text.normalise import counted
 
-    parts = [f"{account[kind]} {kind}" for kind in ("answered", "passages") if account[kind]]
+    words = {"answered": "answered", "passages": "with passages"}
+    parts = [f"{account[kind]} {word}" for kind, word in words.items() if account[kind]]
     parts = parts or [counted(account["done"], "report")]
     parts += [f"{account['not_found']} not found"] if account["not_found"] else []
     parts += [f"{account['failed']} failed"]

@@ -17,13 +17,13 @@ from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import Passage, passages, without_open_end
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import BEST, BROAD_COVERAGE, FLOOR, StemmedText, best_coverage, is_broad, scores, statistics_of
+from pipeline.text.ranking.scoring import BEST, FLOOR, StemmedText, best_coverage, is_broad, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
 _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their words in total
 _SHARE = 0.8  # least share of the best score for a second and third passage
-_BROAD, _BROAD_WORDS = 8, 900  # the same of a broad question, or of a section that is shown whole
+_BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
 _MORE = 7
 _SHINGLE, _TWIN = 4, 0.8  # words of a shingle, and the share of them from which a passage repeats another
@@ -53,8 +53,8 @@ class Choice(NamedTuple):
 def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatistics) -> Choice:
     """Choose passages of ``pages`` for a question; ``known`` are the statistics of the index that was searched, if there is one.
 
-    A narrow question gets the best passage, and up to two that are nearly as good, in 300 words. A broad one gets up to eight by
-    what each adds; or the section that holds half of the ten best, whole; in 900 words.
+    A narrow question gets the best passage, and up to two that are nearly as good, in 300 words. A broad one gets 900 words: the
+    section that holds half of the ten best passages, if one does, whole; then passages by what each adds.
     """
     found = [(page, place, passage) for page in pages for place, passage in enumerate(passages(page.text))]
     texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
@@ -77,7 +77,8 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
         chosen = _within(near, lengths, _NARROW_WORDS)
     else:
         sections = [(page.url, passage.path) for page, _, passage in found]
-        chosen = _whole_section(ranking, sections, lengths) or _spread(query, texts, known, cosines, ranking)
+        together = dict.fromkeys([*_whole_section(ranking, sections), *_spread(query, texts, known, cosines, ranking)])
+        chosen = _within(list(together), lengths, _BROAD_WORDS)
     more = [place for place in ranking if place not in chosen][:_MORE]
     return Choice(tuple(map(fact, chosen)), tuple(map(fact, more)))
 
@@ -108,14 +109,13 @@ def _without_twins(ranking: Sequence[int], texts: Sequence[StemmedText]) -> list
     return kept
 
 
-def _whole_section(ranking: Sequence[int], sections: Sequence[tuple[str, tuple[str, ...]]], lengths: Sequence[int]) -> list[int]:
+def _whole_section(ranking: Sequence[int], sections: Sequence[tuple[str, tuple[str, ...]]]) -> list[int]:
     """Return the passages, in order, of the section with half of the best ones: the steps of a procedure do not share words."""
     best = ranking[:_BEST_PLACES]
     section, count = Counter(sections[place] for place in best).most_common(1)[0]
     if 2 * count < len(best):
         return []
-    inside = [place for place, one in enumerate(sections) if one == section]
-    return _within(inside, lengths, _BROAD_WORDS)
+    return [place for place, one in enumerate(sections) if one == section]
 
 
 def _spread(
@@ -127,14 +127,14 @@ def _spread(
 ) -> list[int]:
     """Return the best passage, then those that add most; each part of the question has its best one."""
     kept = set(ranking)
-    strength = scores(query, texts, known, cosines, BROAD_COVERAGE)
+    strength = scores(query, texts, known, cosines)
     rankings = [[place for place in _ranking(strength) if place in kept]]
     if len(query.parts) > 1:
         for part in query.parts:
             by_part = _ranking(scores(parse_question(part, query.language), texts, known))
             rankings.append([place for place in by_part if place in kept])
     order = chosen_passages(rankings, strength, texts, known, _BROAD_WORDS)
-    return list(dict.fromkeys([*ranking[:1], *order]))[:_BROAD]
+    return list(dict.fromkeys([*ranking[:1], *order]))
 
 
 def _within(places: Sequence[int], lengths: Sequence[int], words: int) -> list[int]:

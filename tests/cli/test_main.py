@@ -383,5 +383,5 @@ def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(t
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for _ in range(2)
     ]
-    assert "1 report" in said[0]
+    assert "1 with passages" in said[0]
     assert said[1] == "nothing to do\nimported []\n"

@@ -32,7 +32,7 @@ def spoilt(value: Any, evil: str) -> Any:
     """The JSON value with every text in it spoilt, but for the words the program itself depends on."""
     if isinstance(value, dict):
         kept = {"type", "at", "schema_version", "digest", "version", "standing", "kind", "mode", "task", "shape", "form", "basis"}
-        kept |= {"names"}
+        kept |= {"names", "outcome"}
         return {name: part if name in kept else spoilt(part, evil) for name, part in value.items()}
     if isinstance(value, list):
         return [spoilt(part, evil) for part in value]
@@ -99,7 +99,7 @@ STAGES: list[tuple[type[e.EventBase], str, str]] = [
     (e.WorkerThought, "searching", "SearchFor:"),
     (e.AnalysisStarted, "analyzing", "next: Validate:0"),
     (e.SynthesisStarted, "synthesizing", "next: MakeOutline"),
-    (e.ResearchCompleted, "complete", "nothing; it has ended"),
+    (e.ResearchCompleted, "answered", "nothing; it has ended"),
 ]
 
 

@@ -132,7 +132,7 @@ def test_the_list_tells_session_time_steps_and_report_and_run_prints_the_report(
     assert str(report) in ran
     lines = said(folder, "list").out.splitlines()
     (about,) = json.loads(said(folder, "--json", "list").out)["sessions"]
-    assert [line.split()[:2] for line in lines[::3]] == [["done", "harbour"], ["due", "ships"]]
+    assert [line.split()[:2] for line in lines[::3]] == [["passages", "harbour"], ["due", "ships"]]
     assert lines[1].split(", ") == [
         f"{'':<11} {about['session']}", about["started"][:16].replace("T", " ") + "Z", f"{about['progress']['done']} steps",
     ]  # fmt: skip
@@ -316,7 +316,7 @@ def test_a_quiet_run_after_a_cap_prints_neither_what_is_done_nor_what_was_skippe
     assert told.code == 3
     reason, summary = told.out.splitlines()
     assert reason == "stopped     the limit of 1 is reached"
-    assert summary == "1 report, 0 failed, 1 skipped; exit code 3"
+    assert summary == "1 with passages, 0 failed, 1 skipped; exit code 3"
 
 
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
