@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
@@ -39,13 +38,15 @@ _HTML_TAGS_NAMES = (
 )
 _HTML_TAGS = frozenset(_HTML_TAGS_NAMES.split())
 _POOR_NAMES = ("index", "readme", "untitled")
-# Tags of template languages (Hugo, Jekyll, Liquid) stand in text that other programs turn into pages; no parser knows them all.
-_TEMPLATE_TAG = re.compile(r"\{\{[<%][^\n]{0,500}?[>%]\}\}|\{%-?[^\n]{0,500}?-?%\}")
+# Tags of template languages (Hugo, Jekyll, Liquid) and attribute lists (kramdown) stand in text that other programs turn into
+# pages; no parser knows them all.
+_GENERATOR_TAG = re.compile(
+    r"\{\{[<%][^\n]{0,500}?[>%]\}\}|\{%-?[^\n]{0,500}?-?%\}"
+    r"|(?:(?<=[*_)])|(?<![^ \t])(?=[^{}\n]*\{[^{}\n]*\}\Z))\{:(?:[ \t]|[#.][A-Za-z]|:)[^{}\n]{0,300}\}"
+)
 # The marks that git leaves where two versions of a line meet.
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: .*)?\Z|={7}\Z")
 _BLOCK_ID = re.compile(r"(?:[ \t]+|\A)\^(?=[\w-]*[A-Za-z])[A-Za-z0-9-]{2,60}\Z")  # Obsidian's name of a paragraph, at its end
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_TAG_NAME = re.compile(r"</?([a-zA-Z][\w-]*)")
 
 
 def read_markdown(source: str, name: str) -> Document:
@@ -58,10 +59,13 @@ def read_markdown(source: str, name: str) -> Document:
     kind, tags = properties.get("kind"), properties.get("tags")
     if isinstance(kind, str) and isinstance(tags, list) and f"research/{kind}" in tags:
         raise ReadFailed("it is a note that this program generated")
-    tokens = _parser().parse(_without_marks(body))
+    environment: dict[str, Any] = {}
+    tokens = _parser().parse(_without_marks(body), environment)
+    for token in tokens:
+        _mend(token)
     aliases = _property(properties, "aliases")
     html = (f"<p>Also known as: {escape(aliases)}.</p>" if aliases else "") + _parser().renderer.render(
-        _mended(tokens), _parser().options, {}
+        tokens, _parser().options, environment
     )
     heads = [at for at, token in enumerate(tokens) if token.type == "heading_open"]
     # The first heading is the title if it opens the document or is of the first level.
@@ -87,8 +91,6 @@ def _parser() -> MarkdownIt:
     rules["math_inline"] = rules["math_inline_double"] = lambda tokens, at, *_: f" {escape(tokens[at].content)} "
     rules["math_block"] = rules["math_block_label"] = lambda tokens, at, *_: f"<p>{escape(tokens[at].content)}</p>"
     rules["image"] = lambda tokens, at, *_: f'<img alt="{escape(tokens[at].content)}">'
-    for ignored in ("footnote_anchor", "footnote_block_open", "footnote_block_close", "footnote_ref"):
-        rules[ignored] = lambda *_: ""
     return parser
 
 
@@ -149,106 +151,65 @@ def _property(properties: dict[str, Any], key: str) -> str:
 
 
 def _without_marks(source: str) -> str:
-    """Return the source without what no reader of the page sees: Obsidian's comments, template tags, marks of conflicts.
+    """Return the source without what no reader of the page sees: comments of Obsidian, tags and attributes of site generators.
 
     The lines of code fences stay as they are. A comment that is never closed is none; ``%%`` inside a word or number is a sign.
     """
     kept: list[str] = []
     fence, comment = "", -1  # the index in ``kept`` at which an open comment began
     for line in source.split("\n"):
-        found = _FENCE.match(line)
-        if fence or (found and comment < 0):
-            fence = "" if fence and line.strip().startswith(fence) and not line.strip().strip(fence[0]) else fence or found[1]  # type: ignore[index]
-            kept.append(line)
-            continue
-        if _CONFLICT.match(line):
-            kept.append("")
-            continue
-        line = _BLOCK_ID.sub("", _TEMPLATE_TAG.sub("", line.rstrip()))
         bare = line.strip()
-        if comment >= 0 and bare.endswith("%%"):
+        mark = bare[: len(bare) - len(bare.lstrip(bare[:1]))] if bare[:1] in ("`", "~") else ""
+        if fence or (len(mark) > 2 and comment < 0 and "`" not in bare[len(mark) :]):
+            fence = ("" if bare == mark and mark.startswith(fence) else fence) if fence else mark
+            kept.append(line)
+        elif bare in ("{:toc}", "{: toc}", "[TOC]", "[[_TOC_]]"):
+            kept = kept[:-1] if bare[0] == "{" else kept  # an item that stands for the table of contents
+        elif _CONFLICT.match(line) or bare == ":::":
+            kept.append("")
+        elif bare.startswith(":::"):  # "::: tip Its title", ":::note[Its title]", "::: {.note}"
+            title = bare.strip(": ").partition("{")[0]
+            kept += ["", title[title.find("[") + 1 : -1] if title.endswith("]") else title.partition(" ")[2], ""]
+        elif comment >= 0 and bare.endswith("%%"):
             kept, comment = kept[:comment], -1
         elif comment < 0 and bare.startswith("%%") and not bare.endswith("%%", 2):
             comment = len(kept)
             kept.append(line)
         else:
+            line = _BLOCK_ID.sub("", _GENERATOR_TAG.sub("", line.rstrip()))
+            tab = bare.partition(" ")[2] if bare.startswith(("=== ", "===! ", "===+ ")) else ""
+            if tab[:1] in ("'", '"') and tab[-1:] == tab[:1]:  # a tab of MkDocs, which is written as its boxes are
+                line = f"{line[: len(line) - len(line.lstrip())]}!!! tab {tab}"
             kept.append(_without_comments(line) if "%%" in line and comment < 0 else line)
     return "\n".join(kept)
 
 
 def _without_comments(line: str) -> str:
     """Return a line without ``%%comments%%`` that open after a blank and close before one; code spans stay."""
-    parts = line.split("%%")
-    kept, at = parts[0], 1
-    while at < len(parts):
-        in_code = kept.count("`") % 2 == 1
-        opens, closes = kept[-1:] in ("", " ", "\t"), at + 1 < len(parts) and parts[at + 1][:1] in ("", " ", "\t", ".", ",")
-        if opens and closes and not in_code:
-            kept, at = kept + parts[at + 1], at + 2
+    kept, *parts = line.split("%%")
+    while parts:
+        opens = kept[-1:] in ("", " ", "\t") and kept.count("`") % 2 == 0
+        if opens and len(parts) > 1 and parts[1][:1] in ("", " ", "\t", ".", ","):
+            kept, parts = kept + parts[1], parts[2:]
         else:
-            kept, at = f"{kept}%%{parts[at]}", at + 1
+            kept, parts = f"{kept}%%{parts[0]}", parts[1:]
     return kept
 
 
-def _mended(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens with notes behind the blocks that refer to them, callouts named, and signs that are no tags as text."""
-    notes, rest = _footnotes(tokens)
-    mended: list[Token] = []
-    due: list[str] = []
-    for token in rest:
-        _mend(token)
-        mended.append(token)
-        for child in token.children or ():
-            _mend(child)
-            if child.type == "footnote_ref":
-                due.append(str(child.meta.get("label") or child.meta["id"] + 1))
-                found = notes.pop(child.meta["id"], None)
-                if found is not None:
-                    notes[-len(due)] = found  # kept under its place until the block ends
-        if token.level == 0 and token.nesting <= 0:
-            for place, mark in enumerate(due, 1):
-                mended += _note(notes.pop(-place, []), mark)
-            due = []
-    return [*mended, *(token for body in notes.values() for token in body)]
-
-
-def _footnotes(tokens: Sequence[Token]) -> tuple[dict[int, list[Token]], list[Token]]:
-    notes: dict[int, list[Token]] = {}
-    rest: list[Token] = []
-    into = rest
-    for token in tokens:
-        if token.type == "footnote_open":
-            into = notes.setdefault(token.meta["id"], [])
-        elif token.type == "footnote_close":
-            into = rest
-        elif not token.type.startswith("footnote_"):
-            into.append(token)
-    return notes, rest
-
-
-def _note(body: list[Token], mark: str) -> list[Token]:
-    first = next((token for token in body if token.type == "inline"), None)
-    if first is not None and first.children:
-        label = Token("text", "", 0, content=f"[{mark}] ")
-        first.children.insert(0, label)
-    for token in body:
-        for one in (token, *(token.children or ())):
-            _mend(one)
-    return body
-
-
 def _mend(token: Token) -> None:
+    """Change a token that CommonMark reads as something else than its writer meant."""
+    for child in token.children or ():
+        _mend(child)
     if token.type in ("html_inline", "html_block"):
-        found = _TAG_NAME.match(token.content.lstrip())
-        if found and found[1].lower() not in _HTML_TAGS:
-            token.type, token.content = "text", token.content  # vector<int>: the renderer escapes it
+        name = token.content.strip().lstrip("</").split(">")[0].split()
+        if name and name[0][0].isalpha() and name[0].rstrip("/").lower() not in _HTML_TAGS:
+            token.type = "text"  # vector<int>: the renderer escapes it
     elif token.type == "text" and token.content.count("==") % 2 == 0 and " == " not in token.content:
         token.content = token.content.replace("==", "")  # Obsidian's highlighting
     elif token.type == "inline" and token.children and token.content.startswith("[!"):
         first = token.children[0]
         _, closed, title = first.content.partition("]")
-        if closed:
-            first.content = title.lstrip("+- ")
+        first.content = title.lstrip("+- ") if closed else first.content
     elif token.type == "inline" and token.children and token.content[:4].lower() in ("[ ] ", "[x] "):
         token.children[0].content = token.children[0].content[4:]
 

@@ -99,6 +99,14 @@ def test_inline_marks_are_read_as_what_they_mean(marked: str, expected: str) -> 
         ("> [!note|right]- Mind\n> this", "Mind this"),
         ("> [!tip]\n> Mind it.", "Mind it."),
         ("{{% notice %}}\nSaid.\n{{% /notice %}}", "Said."),
+        ("Said.\n{: .note data-x='y'}\n\nof *it*{: .red} now {:.2f} and `{: .x}`", "Said.\n\nof it now {:.2f} and {: .x}"),
+        ("* TOC\n{:toc}\n\n## Part {: #own .x }\n\nx", "## Part {#part}\n\nx"),
+        ('=== "Debian"\n\n    Use it.\n\n    ```\n    apt\n    ```\n\nafter', "Debian\n\nUse it.\n\n```\napt\n```\n\nafter"),
+        ('??? note "More"\n    Folded.', "More\n\nFolded."),
+        (
+            "::: warning Mind the gap\nIt is deep.\n:::\n\n:::note[Read]\nthis\n:::\n\n::: {.panel}\nx\n:::",
+            "Mind the gap\n\nIt is deep.\n\nRead\n\nthis\n\nx",
+        ),
     ],
 )
 def test_the_marks_of_programs_around_markdown_are_left_out(source: str, expected: str) -> None:
@@ -107,7 +115,7 @@ def test_the_marks_of_programs_around_markdown_are_left_out(source: str, expecte
 
 def test_a_note_stands_behind_its_paragraph_with_its_mark() -> None:
     assert body("One.[^a] Two.[^b]\n\nThree.\n\n[^a]: Note *one*.\n[^b]: Note two.\n") == (
-        "One. Two.\n\n[a] Note one.\n\n[b] Note two.\n\nThree."
+        "One. Two.\n\n[1] Note one.\n\n[2] Note two.\n\nThree."
     )
 
 
