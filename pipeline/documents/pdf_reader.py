@@ -11,10 +11,11 @@ import math
 import re
 import statistics
 import unicodedata
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 from pipeline.documents.page import Document, Losses, PageText, row_text, squash
@@ -28,6 +29,8 @@ _NEAR = 4_000  # characters within which a line follows the one before it
 _EDGE_LINES = 2
 _LARGER, _WIDE_GAP = 1.15, 1.35
 _LONGEST_HEADING = 120
+_THIN = 3.0  # points: the most that a rule is wide
+_MOST_RULES = 400  # of one page
 _GUTTER = 1.4  # a gap between columns or cells, in font sizes
 _BULLETS = "•◦▪‣∙●○■·–*-"
 _SENTENCE_ENDS = (".", "!", "?", ":", ";", "”", '"', ")", "。", "！", "？", "۔", "؟")
@@ -99,7 +102,7 @@ def read_pdf(data: bytes, name: str) -> Document:
 
 
 def _lines(sheet: Any) -> list[_Line]:
-    """Return the pieces of lines of a page, as wide as no gap parts them; in no order."""
+    """Return the rows of ruled tables and the pieces of other lines of a page, as wide as no gap parts them; in no order."""
     from pypdfium2 import raw
 
     text_page = sheet.get_textpage()
@@ -109,8 +112,9 @@ def _lines(sheet: Any) -> list[_Line]:
     angles = (raw.FPDFText_GetCharAngle(layer, at) for at in range(0, count, max(1, count // 40)))
     turns = Counter(round(angle / (math.pi / 2)) % 4 for angle in angles)
     turn = turns.most_common(1)[0][0] if turns else 0
-    runs: list[list[_Sign]] = []
-    end_left = end_right = end_height = usual = 0.0  # of the latest sign; ``usual`` is the size of the largest one of its line
+    grids = _grids(sheet) if count and not turn else []
+    outside: list[_Sign] = []
+    inside: dict[tuple[int, int], dict[int, list[_Sign]]] = {}  # grid and row → column → signs
     for at in range(count):
         code = sign_at(layer, at)
         if code in (0, 10, 13) or not box_at(layer, at, box):
@@ -119,16 +123,77 @@ def _lines(sheet: Any) -> list[_Line]:
         left, right, low, high, height = box.left, box.right, box.bottom, box.top, up.value
         if turn:
             left, right, low, high, height = _turned(left, right, low, high, across.value, height, turn)
-        size = high - low
+        sign = left, right, height, high - low, " " if chr(code).isspace() else chr(code)
+        for number, (edges, levels) in enumerate(grids):
+            if edges[0] < left < edges[-1] and levels[0] < (low + high) / 2 < levels[-1]:
+                row, column = bisect(levels, (low + high) / 2), bisect(edges, (left + right) / 2)
+                inside.setdefault((number, row), {}).setdefault(column, []).append(sign)
+                break
+        else:
+            outside.append(sign)
+    lines = _pieces(outside)
+    for (number, _), cells in inside.items():
+        found = {column: sorted(_pieces(signs), key=lambda one: -one.height) for column, signs in cells.items()}
+        first = next((piece for pieces in found.values() for piece in pieces), None)
+        if first is not None:
+            texts = (" ".join(one.text for one in found.get(column, ())) for column in range(1, len(grids[number][0])))
+            edges = grids[number][0]
+            lines.append(replace(first, text=first.text, left=edges[0], right=edges[-1], cells=tuple(texts)))
+    return lines
+
+
+def _grids(sheet: Any) -> list[tuple[list[float], list[float]]]:
+    """Return the ruled tables of a page: where their columns and their rows part, each in rising order.
+
+    Rules are thin paths, or the edges of boxes; those that touch belong together. A drawing of very many paths is no table.
+    """
+    from pypdfium2 import raw
+
+    rules: list[tuple[float, float, float, float]] = []
+    for path in islice(sheet.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=2), _MOST_RULES):
+        left, low, right, high = path.get_bounds()
+        if right - left < _THIN or high - low < _THIN:
+            rules.append((left, low, right, high))
+        else:
+            rules += [(left, low, left, high), (right, low, right, high), (left, low, right, low), (left, high, right, high)]
+    groups: list[list[tuple[float, float, float, float]]] = []
+    for rule in rules if len(rules) < _MOST_RULES else ():
+        left, low, right, high = rule[0] - _THIN, rule[1] - _THIN, rule[2] + _THIN, rule[3] + _THIN
+        touched = [group for group in groups if any(a < right and left < c and b < high and low < d for a, b, c, d in group)]
+        groups = [group for group in groups if group not in touched] + [[rule, *(one for group in touched for one in group)]]
+    grids = []
+    for group in groups:
+        edges = _parted([(one[0] + one[2]) / 2 for one in group if one[3] - one[1] > 2 * _THIN and one[2] - one[0] < _THIN])
+        levels = _parted([(one[1] + one[3]) / 2 for one in group if one[2] - one[0] > 2 * _THIN and one[3] - one[1] < _THIN])
+        if len(edges) > 2 and len(levels) > 2:
+            grids.append((edges, levels))
+    return grids
+
+
+def _parted(places: Iterable[float]) -> list[float]:
+    """Return places in order, those that nearly coincide once."""
+    parted: list[float] = []
+    for place in sorted(places):
+        if not parted or place - parted[-1] > _THIN:
+            parted.append(place)
+    return parted
+
+
+def _pieces(signs: Sequence[_Sign]) -> list[_Line]:
+    """Return the pieces of lines that signs make in the order in which they were drawn."""
+    runs: list[list[_Sign]] = []
+    end_left = end_right = end_height = usual = 0.0  # of the latest sign; ``usual`` is the size of the largest one of its line
+    for sign in signs:
+        left, right, height, size, _ = sign
         usual = max(size, usual)
         near = abs(height - end_height) <= 0.35 * usual
         if not (near and (-3 < (left - end_right) / (usual or 1) < _GUTTER or -3 < (end_left - right) / (usual or 1) < _GUTTER)):
-            if code == 32:
+            if sign[4] == " ":
                 continue
             runs.append([])
             usual = size
-        sign = chr(code)
-        runs[-1].append((left, right, height, size, " " if sign.isspace() else sign))
+        if runs:
+            runs[-1].append(sign)
         end_left, end_right, end_height = left, right, height
     return _joined_runs([line for line in map(_line, runs) if line.text.strip()])
 
@@ -244,7 +309,7 @@ def _rows(lines: Sequence[_Line]) -> list[_Line]:
     """Return lines from top to bottom; pieces at one height are cells of a row if those of a neighbour stand below them."""
     rows: list[list[_Line]] = []
     for line in sorted(lines, key=lambda one: (-one.height, one.left)):
-        if rows and abs(rows[-1][0].height - line.height) < 0.35 * line.size:
+        if rows and abs(rows[-1][0].height - line.height) < 0.35 * line.size and not (line.cells or rows[-1][0].cells):
             rows[-1].append(line)
         else:
             rows.append([line])
@@ -256,7 +321,7 @@ def _rows(lines: Sequence[_Line]) -> list[_Line]:
         text = " ".join(one.text for one in row)
         beside = [rows[near] for near in (at - 1, at + 1) if 0 <= near < len(rows)]
         in_table = len(row) > 1 and any(_is_aligned(row, other) for other in beside)
-        cells = tuple(one.text for one in row) if in_table else ()
+        cells = row[0].cells or (tuple(one.text for one in row) if in_table else ())
         whole = max(row, key=lambda one: len(one.text))
         found.append(
             replace(whole, text=text, left=min(one.left for one in row), right=max(one.right for one in row), cells=cells)

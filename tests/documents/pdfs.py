@@ -9,8 +9,8 @@ Line = tuple[float, float, str] | tuple[float, float, str, float]
 _TURNS = ("1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0")
 
 
-def pdf(pages: Sequence[Sequence[Line]], info: str = "", turned: int = 0) -> bytes:
-    """Return a PDF of ``pages`` in Helvetica; ``info`` is the body of its information dictionary.
+def pdf(pages: Sequence[Sequence[Line]], info: str = "", turned: int = 0, drawn: str = "") -> bytes:
+    """Return a PDF of ``pages`` in Helvetica; ``info`` is the body of its information dictionary, ``drawn`` is on each page.
 
     The text is ``turned`` by so many quarters to the left.
     """
@@ -25,7 +25,7 @@ def pdf(pages: Sequence[Sequence[Line]], info: str = "", turned: int = 0) -> byt
         page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {5 + 2 * number} 0 R"
         objects.append(f"{page} /Resources << /Font << /F 3 0 R >> >> >>".encode())
         places = ("0 0", "800 0", "600 800", "0 600")
-        stream = f"{_TURNS[turned]} {places[turned]} cm\n".encode() + _stream(lines)
+        stream = f"{_TURNS[turned]} {places[turned]} cm\n{drawn}\n".encode() + _stream(lines)
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
     objects.append(f"<< {info} >>".encode())
     return _file(objects)

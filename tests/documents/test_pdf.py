@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from pipeline.documents.pdf_reader import read_pdf
@@ -109,6 +111,21 @@ def test_cells_below_each_other_are_rows() -> None:
     assert (
         "| Vessel | Pilot | Draught |\n| Ouzel | Hartnell | 3.4 m |\n| Dunlin | Pask | 5.1 m |"
         in read_pdf(pdf([lines]), "n").text
+    )
+
+
+@pytest.mark.parametrize("boxes", [True, False])
+def test_an_empty_cell_of_a_ruled_table_keeps_its_column(boxes: bool) -> None:
+    edges, levels = [50, 110, 160, 220], [610, 594, 578]
+    cells = [(55, 598, "Roach rope"), (112, 598, "17.3 kN"), (165, 598, "Orkel"), (55, 582, "Vimba rope"), (165, 582, "Bergen")]
+    drawn = (
+        " ".join(f"{a} {low} {b - a} 16 re S" for a, b in pairwise(edges) for low in levels[1:])
+        if boxes
+        else " ".join([*(f"{x} 610 m {x} 578 l S" for x in edges), *(f"50 {y} m 220 {y} l S" for y in levels)])
+    )
+    lines = [(11, 640, "Said before it.", 50), *((9, y, text, x) for x, y, text in cells), (11, 550, "Said after it.", 50)]
+    assert read_pdf(pdf([lines], drawn=drawn), "n").text.endswith(
+        "Said before it.\n\n| Roach rope | 17.3 kN | Orkel |\n| Vimba rope |  | Bergen |\n\nSaid after it.\n"
     )
 
 
