@@ -93,7 +93,8 @@ def _memory_recalled(state: SessionState, event: e.MemoryRecalled) -> None:
 
 def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
     seconds = event.seconds or 0.0
-    state.survey = SearchDone(event.provider, event.hits, event.failed, event.statistics, event.languages, seconds)
+    said = (event.provider, event.hits, event.failed, event.statistics, event.languages, event.absent)
+    state.survey = SearchDone(*said, seconds)
 
 
 def _plan_created(state: SessionState, event: e.PlanCreated) -> None:

@@ -99,6 +99,7 @@ class SearchDone:
     failed: tuple[FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=TermStatistics)
     languages: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

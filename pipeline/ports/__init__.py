@@ -65,7 +65,8 @@ class SearchResult:
 
     ``provider`` is one name, or two joined by ``+`` where own documents and the web both answered. ``failed`` says which of these
     two did not, and why; its hits are missing. If it names the embeddings, own documents were searched by words alone.
-    An index of its own also says what it knows of the query's words, and the languages that its documents are written in.
+    An index of its own also says what it knows of the query's words, and the languages that its documents are written in;
+    ``absent`` are names in the query that no passage of its holds.
     """
 
     provider: str
@@ -74,6 +75,7 @@ class SearchResult:
     failed: tuple[FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=_unknown)
     languages: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 class Search(Protocol):

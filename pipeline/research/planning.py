@@ -41,6 +41,7 @@ async def survey(_step: Survey, state: SessionState, context: StepContext) -> Ou
         cost=result.cost,
         statistics=result.statistics,
         languages=result.languages,
+        absent=result.absent,
     )
     return Outcome((event,))
 

@@ -54,6 +54,9 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 """
 
 
+_LIKE = str.maketrans({"%": "!%", "_": "!_", "!": "!!"})
+
+
 class IndexedFile(NamedTuple):
     """A file of the folders. ``bytes`` is its SHA-256, or "" if it was not read; ``digest`` that of its text, or "".
 
@@ -270,6 +273,14 @@ class Index:
         sums = "count(*), sum(passages), sum(body_stems), sum(heading_stems)"
         pages, number, body, heads = self._db.execute(f"SELECT {sums} FROM pages JOIN scope ON page = number").fetchone()  # noqa: S608
         return pages, number or 0, (body or 0) / (number or 1), (heads or 0) / (number or 1)
+
+    def holds(self, name: str) -> bool:
+        """Return whether a passage, or a heading above one, contains ``name``, in whatever case its Latin letters are."""
+        wanted = f"%{name.translate(_LIKE)}%"
+        found = (
+            "SELECT 1 FROM passages WHERE text LIKE :n ESCAPE '!' OR lead LIKE :n ESCAPE '!' OR path LIKE :n ESCAPE '!' LIMIT 1"
+        )
+        return self._db.execute(found, {"n": wanted}).fetchone() is not None
 
     def counts(self, wanted: Iterable[str]) -> dict[str, int]:
         """Return for each stem the number of passages that hold it, headings included; stems without any are left out."""

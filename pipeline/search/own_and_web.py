@@ -53,6 +53,7 @@ class OwnAndWeb:
                 *(_left_out(origin, error) for origin, error in asked.items() if isinstance(error, ResearchError)),
             ),
             statistics=_statistics(asked["own"]),
+            absent=tuple(name for result in found for name in result.absent),
         )
 
 

@@ -29,6 +29,7 @@ from pipeline.search.ranking import Ranking, by_reranker, ranking
 from pipeline.search.vectors import ByMeaning, Meaning, Progress, added
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
+from pipeline.text.names import names_in
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.page_format import what_is_missing
 
@@ -119,8 +120,10 @@ class PassageSearch:
         with self._translated():
             scope = await self._on(lambda index: self._folder_scope(index, within))
             found, near = await self._ranked(query, scope, limit)
+            names = names_in(query)
+            absent = await self._on(lambda index: tuple(name for name in names if not index.holds(name))) if names else ()
         hits = tuple(one.hit() for one in found.passages)
-        return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages)
+        return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages, absent)
 
     def inside(self, folder: str) -> NamedSearch:
         """Return the search of one folder alone, or of one within the folders."""

@@ -95,7 +95,7 @@ class TopicSurveyed(Answered):
     """The hits of a first search on the query, on which the plan is based. Other fields as in ``SearchCompleted``.
 
     ``statistics`` are the searched index's term statistics for the query's words, if it has any; ``languages`` are those of its
-    documents.
+    documents; ``absent`` are names in the query that no passage of them holds.
     """
 
     type: Literal["topic.surveyed"] = "topic.surveyed"
@@ -103,6 +103,7 @@ class TopicSurveyed(Answered):
     hits: tuple[Hit, ...]
     statistics: TermStatistics = TermStatistics()
     languages: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     failed: tuple[FailedSide, ...] = ()
 
 
