@@ -1,4 +1,4 @@
-"""The names in a question of which it is easy to see whether a text mentions them: what is quoted, spelt like a name, or named in full.
+"""The names in a question of which it is easy to see whether a text mentions them: quoted, spelt like a name, or of two words.
 
 Single words are left out: one that no text holds ("laptop") is mostly there under another word.
 """
