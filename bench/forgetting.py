@@ -36,7 +36,8 @@ from pipeline.engine.run_context import RunContext
 from pipeline.ops.pruning.prune import finish, prune
 from pipeline.ops.pruning.selection import Ages, Known, plan
 from pipeline.ops.pruning.usage import read_usage
-from pipeline.site.build import Folders, build_site
+from pipeline.site.build import build_site
+from pipeline.site.files import Folders
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from pipeline.wiring.workspace_adapters import compiled_templates

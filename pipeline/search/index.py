@@ -216,8 +216,71 @@ class Index:
         for digest in sorted(self.unindexed(texts)):
             page, text = int(digest[:12], 16) >> 1, texts[digest]
             language = language_of(text) or DEFAULT_LANGUAGE
-            whole = "text || char(10) || lead || char(10) || path"
-        found = self._db.execute(f"SELECT 1 FROM passages WHERE {whole} LIKE ? ESCAPE '!' LIMIT 1", (wanted,))  # noqa: S608
+            found = passages(text)[: 1 << _ORDINAL_BITS]
+            headings = {one.headings: stems(one.headings, language) for one in found}
+            bodies = [stems(one.body, language) for one in found]
+            sums = len(found), sum(map(len, bodies)), sum(len(headings[one.headings]) for one in found)
+            self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?)", (page, digest, language, *sums))
+            numbered = list(enumerate(zip(found, bodies, strict=True), page << _ORDINAL_BITS))
+            self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)", [_row(n, one) for n, (one, _) in numbered])
+            words = [(n, " ".join(headings[one.headings]), " ".join(body)) for n, (one, body) in numbered]
+            self._db.executemany("INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)", words)
+
+    def tidy(self) -> None:
+        """Delete pages that no file holds and no session read, and merge what many batches left."""
+        unused = (
+            "SELECT number, language FROM pages WHERE digest NOT IN (SELECT digest FROM files UNION SELECT digest FROM readings)"
+        )
+        with self._transaction():
+            for page, language in self._db.execute(unused).fetchall():
+                for number in self._numbers(page):
+                    heads, body = _words(self._passage(number), language)  # FTS5 wants what it was given
+                    delete = "INSERT INTO words (words, rowid, heads, body) VALUES ('delete', ?, ?, ?)"
+                    self._db.execute(delete, (number, " ".join(heads), " ".join(body)))
+                    self._db.execute("DELETE FROM passages WHERE id = ?", (number,))
+                self._db.execute("DELETE FROM pages WHERE number = ?", (page,))
+            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._scope = None
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def count(self, digests: Iterable[str]) -> int:
+        """Return the number of passages that these pages have."""
+        known = dict(self._db.execute("SELECT digest, passages FROM pages"))
+        return sum(known.get(digest, 0) for digest in set(digests))
+
+    # --- what is searched
+
+    def limit_to(self, scope: Scope) -> None:
+        """Limit all that follows to the pages of ``scope``."""
+        if self._scope is scope:
+            return
+        rows = self._db.execute("SELECT number, digest, language FROM pages").fetchall()
+        inside = [row for row in rows if row[1] in scope.sources]
+        self._pages = {row[0]: scope.sources[row[1]] for row in inside}
+        self._languages = {row[0]: row[2] for row in inside}
+        self._is_whole = len(inside) == len(rows)
+        self._db.execute("DELETE FROM scope")
+        self._db.executemany("INSERT INTO scope VALUES (?)", [(number,) for number in sorted(self._pages)])
+        self._scope = scope
+
+    def languages(self) -> tuple[str, ...]:
+        """Return the languages of the pages, the most frequent first."""
+        found = list(self._languages.values())
+        return tuple(sorted(set(found), key=lambda language: (-found.count(language), language)))
+
+    def totals(self) -> tuple[int, int, float, float]:
+        """Return the numbers of pages and passages, and the mean numbers of stems in a passage's text and headings."""
+        sums = "count(*), sum(passages), sum(body_stems), sum(heading_stems)"
+        pages, number, body, heads = self._db.execute(f"SELECT {sums} FROM pages JOIN scope ON page = number").fetchone()  # noqa: S608
+        return pages, number or 0, (body or 0) / (number or 1), (heads or 0) / (number or 1)
+
+    def holds(self, name: str) -> bool:
+        """Return whether a passage, or a heading above one, contains ``name``, in whatever case its Latin letters are."""
+        whole = "text || char(10) || lead || char(10) || path"
+        found = self._db.execute(
+            f"SELECT 1 FROM passages WHERE {whole} LIKE ? ESCAPE '!' LIMIT 1",  # noqa: S608
+            (f"%{name.translate(_LIKE)}%",),
+        )
         return found.fetchone() is not None
 
     def counts(self, wanted: Iterable[str]) -> dict[str, int]:
