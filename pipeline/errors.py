@@ -170,12 +170,14 @@ class SessionUnknown(ResearchError):
 class Outage:
     """A service that is down, as opposed to one call that failed.
 
-    It may be asked again after ``after_s`` seconds. ``was_up``: it has answered before in this run.
+    It may be asked again after ``after_s`` seconds. ``was_up``: it has answered before in this run. ``busy``: it is
+    there, and has too much to do.
     """
 
     service: str
     after_s: float = 0.0
     was_up: bool = False
+    busy: bool = False
 
 
 class StepError(ResearchError):

@@ -58,4 +58,5 @@ class Outages:
 
 def reason_of(error: StepError) -> str:
     """Return an outage in words."""
-    return f"a service is down: {one_line(error.message, 500)}"
+    busy = error.outage is not None and error.outage.busy
+    return f"a service is {'busy' if busy else 'down'}: {one_line(error.message, 500)}"

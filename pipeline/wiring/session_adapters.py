@@ -220,11 +220,11 @@ class AdapterFactory:
         choice = server.choice
         role = Role(server.model, choice.fallback)
         if choice.max_tokens:
-            role = replace(role, max_tokens=choice.max_tokens, cap=max(role.cap, 2 * choice.max_tokens))
+            role = replace(role, max_tokens=choice.max_tokens)
         timeout_s = choice.timeout.total_seconds() if choice.timeout else MODEL_TIMEOUT_S
         return OpenAIReasoner(
             self._http,
-            Server(server.name, server.base_url, server.key, timeout_s, choice.effort),
+            Server(server.name, server.base_url, server.key, timeout_s, choice.effort, choice.context or 0),
             Roles.of(role, dict(choice.roles)),
             PromptTemplates(prompts_of(self.workspace.folder), supplied_prompts()),
             self._prices(server),

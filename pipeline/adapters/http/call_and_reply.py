@@ -21,6 +21,8 @@ class Call:
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
     ``total_s`` is the time for all attempts and the waits between them; None is the policy's.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
+    ``pace`` is for a reply that is sent in pieces; it makes, for each exchange, what is called with every piece and returns the
+    seconds within which the next one must come, in place of ``deadline_s``; 0 ends the reply there.
     Headers, parameters and body are left out of ``repr``, because they hold keys.
     """
 
@@ -35,6 +37,7 @@ class Call:
     deadline_s: float = 60.0
     total_s: float | None = None
     gap_s: float = 0.0
+    pace: Callable[[], Callable[[bytes], float]] | None = field(default=None, repr=False)
 
     @property
     def target(self) -> str:
@@ -59,7 +62,7 @@ class Reply:
 
     ``url`` is the call's, without its parameters. Header names are in lower case; values of a repeated header are joined by
     ``, ``. ``seconds`` is the time of this exchange. ``lost`` counts earlier attempts of the same call that were sent but whose
-    reply never came whole: they may have been billed.
+    reply never came whole: they may have been billed. ``stopped``: the call's pace ended it.
     """
 
     status: int
@@ -68,6 +71,7 @@ class Reply:
     url: str
     seconds: float
     lost: int = 0
+    stopped: bool = False
 
     def json_object(self) -> dict[str, Any]:
         """Return the body as a JSON object, whatever type the server declares. It is parsed once; do not change it.
@@ -134,6 +138,7 @@ Verdict = Good | Again | Refused | Failed
 Judge = Callable[[Reply], Verdict]
 # Not 500, 504 and 524: these can also be due to one prompt, which is too hard or takes too long.
 DOWN = frozenset({429, 502, 503, 520, 521, 522, 523, 529})
+BUSY = frozenset({429, 529})  # it is there, and has too much to do
 
 
 def judged_by_status(reply: Reply) -> Verdict:

@@ -16,7 +16,7 @@ class CircuitBreaker:
     """The state of one service. All times are readings of the client's clock, in seconds.
 
     ``until``: when one call may try an open circuit again. ``rest_until``: the end of a wait that the service asked for.
-    ``why``: the reason of the last failure.
+    ``why``: the reason of the last failure; ``busy``: it was that the service has too much to do.
     ``refusal``: why the service refuses access for good. ``proven``: the service has sent a good reply; until then a call holds
     ``first``, so that a wrong key is tried once, however many calls wait. ``slots`` bounds the exchanges in progress.
     """
@@ -27,6 +27,7 @@ class CircuitBreaker:
     until: float = 0.0
     rest_until: float = 0.0
     why: str = ""
+    busy: bool = False
     refusal: Refused | None = None
     proven: bool = False
     first: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -39,7 +40,7 @@ class CircuitBreaker:
 
     def outage(self, service: str, now: float) -> Outage:
         """Return this service's outage."""
-        return Outage(service, max(0.0, self.blocked_s(now), self.rest_until - now), self.proven)
+        return Outage(service, max(0.0, self.blocked_s(now), self.rest_until - now), self.proven, self.busy)
 
     def blocked_s(self, now: float) -> float:
         """Return the seconds for which no call may pass; 0 if one may now."""

@@ -11,7 +11,7 @@ from random import Random
 from types import MappingProxyType
 
 from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused
-from pipeline.adapters.http.call_and_reply import DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict
+from pipeline.adapters.http.call_and_reply import BUSY, DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict
 from pipeline.adapters.http.circuit_breaker import CircuitBreaker
 from pipeline.adapters.http.clock import loop_time
 from pipeline.adapters.http.retry_policy import Policy, longer_wait, retry_after
@@ -172,7 +172,7 @@ class HttpClient:
         try:
             self._guard.check_url(call.target)
             self._transport = self._transport or GuardedTransport(self._guard, self._route)
-            reply = await exchange(self._transport, call, min(call.deadline_s, deadline - self._clock()), self._clock)
+            reply = await exchange(self._transport, call, deadline - self._clock(), self._clock)
         except AddressRefused as error:
             return _Outcome(Failed(str(error)))
         except Fault as fault:
@@ -188,9 +188,10 @@ class HttpClient:
         """Record a failed attempt in the circuit; return the seconds before the next, or None if there is none."""
         if not isinstance(outcome.verdict, Again):
             return None
-        circuit.why = outcome.verdict.why
         header = outcome.reply.headers.get("retry-after") if outcome.reply is not None else None
         asked = longer_wait(outcome.verdict.after_s, retry_after(header, self._wall()))
+        status = outcome.reply.status if outcome.reply is not None else 0
+        circuit.why, circuit.busy = outcome.verdict.why, asked is not None or status in BUSY
         now = self._clock()
         if asked is None:
             circuit.record_failure(now)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -50,11 +50,12 @@ class _FaultRule:
     why: str
     passing: bool = True
     sent: bool = True
+    cut: bool = False
 
     @property
     def verdict(self) -> Again | Failed:
-        """The verdict; a service that cannot even be connected to is down."""
-        return Again(self.why, down=not self.sent) if self.passing else Failed(self.why)
+        """The verdict; a service that cannot be connected to, or whose connection is cut, is down."""
+        return Again(self.why, down=self.cut or not self.sent) if self.passing else Failed(self.why)
 
 
 # The first matching rule applies. Texts of foreign errors are never shown, because they can hold a header's value.
@@ -65,8 +66,8 @@ _FAULT_RULES = (
     _FaultRule((httpx.ProxyError,), "the proxy refuses to connect", sent=False),
     _FaultRule((httpx.TimeoutException, TimeoutError), "no complete reply in time"),
     _FaultRule((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request cannot be sent", False, False),
-    _FaultRule((httpx.RemoteProtocolError,), "the connection was cut, or the reply is not HTTP"),
-    _FaultRule((httpx.TransportError, OSError), "the connection broke"),
+    _FaultRule((httpx.RemoteProtocolError,), "the connection was cut, or the reply is not HTTP", cut=True),
+    _FaultRule((httpx.TransportError, OSError), "the connection broke", cut=True),
     _FaultRule((httpx.InvalidURL, UnicodeError), "the address or a header is not valid", passing=False, sent=False),
 )
 
@@ -118,19 +119,21 @@ def _certificates(ca_file: str = "") -> ssl.SSLContext:
     return found
 
 
-async def exchange(transport: Transport, call: Call, within_s: float, clock: Callable[[], float] = loop_time) -> Reply:
+async def exchange(transport: Transport, call: Call, left_s: float, clock: Callable[[], float] = loop_time) -> Reply:
     """Send ``call`` once and return the whole reply with its body decoded. Redirects are not followed.
 
     Raises:
         AddressRefused: the guard refuses the address.
-        Fault: there is no complete reply within ``within_s`` seconds, or it exceeds a cap.
+        Fault: there is no complete reply within the call's time and ``left_s`` seconds, or it exceeds a cap.
     """
     began = clock()
+    within_s = min(call.deadline_s, left_s)
+    pieces = _Pieces(call, loop_time() + left_s)
     try:
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(within_s) as limit:
             response = await transport.handle_async_request(_request(call, within_s))
             try:
-                body = await _body(response, call)
+                body = await pieces.body(response, limit)
             finally:
                 await response.aclose()
     except BodyFault as error:
@@ -139,8 +142,10 @@ async def exchange(transport: Transport, call: Call, within_s: float, clock: Cal
         fault = _fault_for(error)
         if fault is None:
             raise
+        if pieces.paced and isinstance(error, TimeoutError | httpx.TimeoutException):
+            fault = Fault(Again("it fell silent in the middle of its reply", down=True), sent=True)
         raise fault from None
-    return Reply(response.status_code, _headers(response), body, call.url, clock() - began)
+    return Reply(response.status_code, _headers(response), body, call.url, clock() - began, stopped=pieces.stopped)
 
 
 def _request(call: Call, within_s: float) -> httpx.Request:
@@ -153,18 +158,33 @@ def _request(call: Call, within_s: float) -> httpx.Request:
     return httpx.Request(call.method, call.target, headers=headers, content=content, extensions={"timeout": timeout})
 
 
-async def _body(response: httpx.Response, call: Call) -> bytes:
-    stream: Any = response.stream
-    decoder = Decoder(response.headers.get("content-encoding", ""), call.max_bytes, cut_off=call.cut_off)
-    on_wire = 0
-    async for chunk in stream:
-        on_wire += len(chunk)
-        if on_wire > call.max_bytes and not call.cut_off:
-            raise BodyFault(f"the body is larger than {call.max_bytes / 1e6:g} MB", passing=False)
-        decoder.feed(chunk)
-        if decoder.is_full or on_wire > call.max_bytes:
-            return decoder.beginning()
-    return decoder.finished()
+class _Pieces:
+    """The pieces of one reply's body. ``paced``: its call has a pace, and a piece has come; ``stopped``: its pace ended it."""
+
+    def __init__(self, call: Call, until: float) -> None:
+        self._call, self._until = call, until
+        self._pace = call.pace() if call.pace else None
+        self.paced = self.stopped = False
+
+    async def body(self, response: httpx.Response, limit: asyncio.Timeout) -> bytes:
+        """Return the decoded body; each piece of a call with a pace sets ``limit`` anew."""
+        call, stream, on_wire = self._call, cast(Any, response.stream), 0
+        decoder = Decoder(response.headers.get("content-encoding", ""), call.max_bytes, cut_off=call.cut_off)
+        async for chunk in stream:
+            on_wire += len(chunk)
+            if on_wire > call.max_bytes and not call.cut_off:
+                raise BodyFault(f"the body is larger than {call.max_bytes / 1e6:g} MB", passing=False)
+            decoder.feed(chunk)
+            if decoder.is_full or on_wire > call.max_bytes:
+                return decoder.beginning()
+            if self._pace is not None:
+                self.paced = True
+                next_s = self._pace(chunk)
+                self.stopped = next_s <= 0
+                if self.stopped:
+                    return decoder.beginning()
+                limit.reschedule(min(self._until, loop_time() + next_s))
+        return decoder.finished()
 
 
 def _headers(response: httpx.Response) -> dict[str, str]:

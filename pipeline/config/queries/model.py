@@ -51,11 +51,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A language model to answer the questions. ``roles`` pairs a role with the model that plays it.
+    """A language model to answer the questions. ``roles`` pairs a role with the model that plays it, under its name of today.
 
     ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address. ``timeout`` is
-    the longest time for one reply, ``max_tokens`` its room, ``effort`` how much the model is to think, ``concurrency`` the most
-    requests at the same time; what is None or "" was not set.
+    the longest wait for a reply, ``max_tokens`` its room, ``effort`` how much the model is to think, ``context`` its context in
+    tokens, ``concurrency`` the most requests at the same time; what is None or "" was not set.
     """
 
     model: str
@@ -66,6 +66,7 @@ class ModelChoice:
     timeout: timedelta | None = None
     max_tokens: int | None = None
     effort: str = ""
+    context: int | None = None
     concurrency: int | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -39,9 +40,12 @@ from pipeline.config.store_address import FILES, fault_of
 
 PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
-ROLES = ("plan", "work", "write", "check")
+ROLES = ("plan", "read", "write", "check")
+OLDER_ROLES = {"work": "read"}  # by the name that an earlier version had
 MOST = 999_999_999
 CONTEXT_TOKENS = (1_000, 1_000_000)
+
+_log = logging.getLogger("pipeline.config")
 
 _WITH_ADDRESS = tuple(name for name in PROVIDERS if name not in ("local", "searxng"))
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
@@ -114,7 +118,11 @@ def _share(node: Node, faults: Problems) -> float | None:
 
 
 def _roles(node: Node, faults: Problems) -> object:
-    return tuple(_mapping(node, faults, dict.fromkeys(ROLES, model)).items())
+    named = _mapping(node, faults, dict.fromkeys((*ROLES, *OLDER_ROLES), model))
+    if older := sorted(named.keys() & OLDER_ROLES):
+        _log.warning("queries.yaml: the role %s is called %s now", older[0], OLDER_ROLES[older[0]])
+    newest_last = sorted(named.items(), key=lambda pair: pair[0] in ROLES)
+    return tuple({OLDER_ROLES.get(name, name): value for name, value in newest_last}.items())
 
 
 def _prices(node: Node, faults: Problems) -> object:
@@ -246,6 +254,7 @@ _MODEL: dict[str, Reader] = {
     "roles": _roles,
     "timeout": duration,
     "max_tokens": whole(500, 1_000_000),
+    "context": whole(2_000, 20_000_000),
     "effort": choice("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "concurrency": whole(1, 100),
 }

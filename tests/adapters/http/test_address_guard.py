@@ -143,7 +143,7 @@ def test_the_wall_at_the_connection_stands_alone(spelling: str, canary: socket.s
     url = spelling.replace("{port}", str(canary.getsockname()[1]))
     transport = GuardedTransport(AddressGuard(), Route())
     with pytest.raises((Fault, AddressRefused)):
-        asyncio.run(exchange(transport, Call("pages", "GET", url), within_s=2))
+        asyncio.run(exchange(transport, Call("pages", "GET", url), 2))
     assert connected(canary) == 0
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Format = Literal["json_schema", "json_object", "prompt"]
+Message = Mapping[str, Any]  # "role", and "content": a text, or its parts, of which the last is another one in each prompt
 
+# The patterns find in a server's complaint which option it means; servers have no common codes for it.
 _LOWER: Mapping[Format, Format] = {"json_schema": "json_object", "json_object": "prompt"}
 _LIMIT_NAME = re.compile(r"max_completion_tokens")
 _TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _EFFORT = re.compile(r"reasoning|effort|think", re.IGNORECASE)
+_MARKS_NAME = re.compile(r"cache_control|content\b.{0,60}\b(?:string|str_type|text)", re.IGNORECASE | re.DOTALL)
+_STREAM = re.compile(r"\bstream(?:ing)?\b", re.IGNORECASE)
+_MARKS = 3  # of a message; Anthropic takes four in a request
 _MOST_TOKENS = re.compile(
     r"(?:max_(?:completion_)?tokens|(?:completion|output) tokens).{0,120}?"
     r"(?:at most|maximum|less than or equal to|up to|<=|limit)\D{0,40}(\d[\d,]{2,8})", re.IGNORECASE | re.DOTALL
@@ -25,36 +31,62 @@ UNUSABLE_AT_MOST = 6  # answers of no use in a row, after which a model is not a
 class Capabilities:
     """The request options that one model accepts. ``proven``: the model has answered such a request.
 
-    ``most_tokens`` is the longest reply that may be asked for; ``effort`` is how much it is to think, "" to leave that to it.
+    ``most_tokens`` is the longest reply that may be asked for; ``effort``: it may be said how much it is to think; ``marks``: the
+    parts of a prompt are marked for the cache.
     """
 
     format: Format = "json_schema"
     limit_name: str = "max_tokens"
     temperature: bool = True
-    effort: str = ""
+    effort: bool = True
+    stream: bool = True
+    usage: bool = True
+    marks: bool = False
     most_tokens: int = 1_000_000
     proven: bool = False
 
     def body(
-        self, model: str, messages: list[dict[str, str]], max_tokens: int, name: str, schema: dict[str, Any]
+        self,
+        model: str,
+        messages: Sequence[Message],
+        max_tokens: int,
+        name: str,
+        schema: Mapping[str, Any] | None,
+        effort: str = "",
     ) -> dict[str, Any]:
-        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply.
+        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply, None for a text.
 
         A server that takes no schema finds it at the end of the prompt.
         """
-        sent = messages if self.format == "json_schema" else _with_schema(messages, schema)
-        room = min(max_tokens, self.most_tokens)
-        body: dict[str, Any] = {"model": model, self.limit_name: room, "messages": sent, "stream": False}
-        if self.effort:
-            body["reasoning_effort"] = self.effort
+        prompted = messages if schema is None or self.format == "json_schema" else _with_schema(messages, schema)
+        body: dict[str, Any] = {
+            "model": model,
+            self.limit_name: min(max_tokens, self.most_tokens),
+            "messages": [{"role": one["role"], "content": self._content(one)} for one in prompted],
+            "stream": self.stream,
+        }
+        if self.stream and self.usage:
+            body["stream_options"] = {"include_usage": True}
+        if self.effort and effort:
+            body["reasoning_effort"] = effort
         if self.temperature:
             body["temperature"] = 0
-        if self.format == "json_schema":
+        if schema is not None and self.format == "json_schema":
             wanted = {"name": name, "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
-        elif self.format == "json_object":
+        elif schema is not None and self.format == "json_object":
             body["response_format"] = {"type": "json_object"}
         return body
+
+    def _content(self, message: Message) -> str | list[dict[str, Any]]:
+        """Return a message's content; with marks, a cache keeps the parts before the last one, and the system message."""
+        content = message["content"]
+        parts: list[str] = [content] if isinstance(content, str) else content
+        if not self.marks:
+            return "".join(parts)
+        kept = 1 if message["role"] == "system" else len(parts) - 1
+        mark = {"cache_control": {"type": "ephemeral"}}
+        return [{"type": "text", "text": part, **(mark if kept - _MARKS <= at < kept else {})} for at, part in enumerate(parts)]
 
     def after(self, complaint: str, *, about_format: bool) -> Capabilities | None:
         """Return the next options to try after the server rejected a request; None if there are none.
@@ -66,7 +98,13 @@ class Capabilities:
         if _TEMPERATURE.search(complaint) and self.temperature:
             return replace(self, temperature=False)
         if _EFFORT.search(complaint) and self.effort:
-            return replace(self, effort="")
+            return replace(self, effort=False)
+        if _MARKS_NAME.search(complaint) and self.marks:
+            return replace(self, marks=False)
+        if "stream_options" in complaint and self.usage:
+            return replace(self, usage=False)
+        if _STREAM.search(complaint) and self.stream:
+            return replace(self, stream=False)
         if (named := _MOST_TOKENS.search(complaint)) and 0 < (most := int(named[1].replace(",", ""))) < self.most_tokens:
             return replace(self, most_tokens=most)
         if self.format in _LOWER and (about_format or not self.proven):
@@ -74,17 +112,27 @@ class Capabilities:
         return None
 
 
-def _with_schema(messages: list[dict[str, str]], schema: dict[str, Any]) -> list[dict[str, str]]:
+def _with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
     system, user, *rest = messages
     shape = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    return [system, {**user, "content": f"{user['content']}\n\nThe schema of your reply:\n{shape}"}, *rest]
+    told = f"\n\nThe schema of your reply:\n{shape}"
+    content = user["content"]
+    return [
+        system,
+        {**user, "content": content + told if isinstance(content, str) else [*content[:-1], content[-1] + told]},
+        *rest,
+    ]
 
 
 @dataclass
 class KnownCapabilities:
-    """What is known of a server's models, by model name; shared by all reasoners of the server. ``effort`` is the setting."""
+    """What is known of a server's models, by model name; shared by all reasoners of the server.
 
-    effort: str = ""
+    ``windows`` are their contexts in tokens, as far as the settings or the server say; ``asking`` is held while it is asked.
+    """
+
+    windows: dict[str, int] = field(default_factory=dict)
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _known: dict[str, Capabilities] = field(default_factory=dict)
     _rooms: dict[str, int] = field(default_factory=dict)
     _materials: dict[str, int] = field(default_factory=dict)
@@ -92,12 +140,13 @@ class KnownCapabilities:
 
     def of(self, model: str, *, plain: bool = False) -> Capabilities:
         """Return the capabilities of a model, the defaults if it is unknown; if ``plain``, without a response format."""
-        known = self._known.get(model, Capabilities(effort=self.effort))
+        known = self._known.get(model, Capabilities(marks="claude" in model.lower()))
         return replace(known, format="prompt") if plain else known
 
     def room(self, model: str, usual: int) -> int:
-        """Return the tokens to allow for a reply: more than ``usual`` if the model has needed more."""
-        return max(usual, self._rooms.get(model, 0))
+        """Return the tokens to allow for a reply: more than ``usual`` if the model has needed more, and a third of its window."""
+        room = max(usual, self._rooms.get(model, 0))
+        return min(room, self.windows[model] // 3) if self.windows.get(model) else room
 
     def learn_room(self, model: str, needed: int) -> None:
         """Store that a reply of the model needed that many tokens, thoughts included."""

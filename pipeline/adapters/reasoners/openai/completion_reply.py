@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import DOWN, Again, Failed, Refused, Reply
-from pipeline.adapters.http.strict_json import parse_object
+from pipeline.adapters.http.strict_json import parse, parse_object
 from pipeline.errors import Malformed
 from pipeline.text.normalise import one_line
 
@@ -63,7 +65,7 @@ _LIMIT = re.compile(r"(?:context (?:length|size|window)|maximum|limit|max)\D{0,6
 _FILTER_WORDS = re.compile(r"ContentPolicyViolationError")
 _DOWN_WORDS = re.compile(r"ServiceUnavailableError|APIConnectionError|overloaded|no healthy|connection refused", re.I)
 _AGAIN_IN = re.compile(r"(?:try again|retry(?: after)?|wait)(?: in)? (\d{1,6}(?:\.\d{1,6})?) ?s(?:ec|\b)", re.I)
-_NO_MODEL = re.compile(r"not a valid model|model\b.{0,200}\b(?:not found|does not exist|not available|unknown)", re.I | re.S)
+_NO_MODEL = re.compile(r"not a valid model|models?\b.{0,200}\b(?:not found|does not exist|not available|unknown)", re.I | re.S)
 _FORMAT = re.compile(r"response_format|json_schema|json_object|json mode|structured output|grammar|requested parameters", re.I)
 
 
@@ -77,7 +79,12 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The reply reached ``max_tokens``. It is never parsed."""
+    """The reply reached ``max_tokens``, and is no whole object. It is never parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endless:
+    """The model talked without end, and was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,44 +135,80 @@ class BadRequest:
     about_format: bool
 
 
-Meaning = Content | CutOff | Unparsed | Withheld | TooLong | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
+Meaning = (
+    Content | CutOff | Endless | Unparsed | Withheld | TooLong | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
+)
+
+
+def whole(reply: Reply) -> Reply:
+    """Return a reply whose body is one JSON object; a stream of events is put together, what cannot be read is left as it is."""
+    with suppress(Malformed):
+        return replace(reply, body=json.dumps(_envelope_of(reply), ensure_ascii=False).encode("utf-8", "replace"))
+    return reply
+
+
+def text_of_event(line: bytes) -> str:
+    """Return the text, thoughts included, that one event of a stream adds; "" if it adds none, or cannot be read."""
+    try:
+        choices = parse_object(line.removeprefix(b"data:"), lenient=True).get("choices")
+    except Malformed:
+        return ""
+    first = choices[0] if isinstance(choices, list) and choices else None
+    delta = first.get("delta") if isinstance(first, dict) else None
+    said = delta if isinstance(delta, dict) else {}
+    thoughts = (said.get(name) for name in ("reasoning_content", "reasoning"))
+    return "".join([*(one for one in thoughts if isinstance(one, str)), _text_of(said.get("content")), _arguments_of(said)])
 
 
 def body_of(reply: Reply) -> dict[str, Any]:
     """Return the reply's JSON object, or an empty one if it has none."""
     try:
-        return _envelope_of(reply)
+        return reply.envelope()
     except Malformed:
         return {}
 
 
 def _envelope_of(reply: Reply) -> dict[str, Any]:
-    """Return the reply's JSON object. A stream of events, which nobody asked for, is put together; one without an end is none."""
-    lines = [line.removeprefix(b"data:").strip() for line in reply.body.split(b"\n") if line.startswith(b"data:")]
-    if not lines or reply.body.lstrip()[:1] == b"{":
-        return reply.envelope()
-    chunks = [parse_object(line, lenient=True) for line in lines if line != b"[DONE]"]
+    """Return the object of a body, which may be a stream, a list of one (Google) or wrapped in ``data`` (Cline)."""
+    text = reply.body.strip()
+    lines = [line.removeprefix(b"data:").strip() for line in text.split(b"\n") if line.startswith(b"data:")]
+    if lines and text[:1] not in (b"{", b"["):
+        return _joined(lines, stopped=reply.stopped)
+    body = parse_object(text[1:-1], lenient=True) if text[:1] == b"[" else reply.envelope()
+    inner = body.get("data")
+    return inner if "choices" not in body and isinstance(inner, dict) and "choices" in inner else body
+
+
+def _joined(lines: list[bytes], *, stopped: bool) -> dict[str, Any]:
+    """Return the reply that the events of a stream make together.
+
+    Raises:
+        Malformed: an event is faulty, or the stream has no end.
+    """
+    events = lines[:-1] if stopped else lines  # the last one may be a part
+    chunks = [parse_object(line, lenient=True) for line in events if line not in (b"[DONE]", b"")]
     for chunk in chunks:
         if chunk.get("error"):
             return chunk
     given = [chunk["choices"] for chunk in chunks if isinstance(chunk.get("choices"), list)]
     said = [choice for choices in given for choice in choices[:1] if isinstance(choice, dict)]
     ends = [choice["finish_reason"] for choice in said if choice.get("finish_reason")]
-    if not ends:
+    if not ends and not stopped and lines[-1] != b"[DONE]":
         raise Malformed("cut", "the stream has no end")
-    deltas = [choice["delta"] for choice in said if isinstance(choice.get("delta"), dict)]
-    message = {
-        name: "".join(delta[name] for delta in deltas if isinstance(delta.get(name), str))
-        for name in ("content", "reasoning_content", "reasoning", "refusal")
-    }
-    whole: dict[str, Any] = {name: value for chunk in chunks for name, value in chunk.items() if value is not None}
-    return whole | {"choices": [{"finish_reason": ends[-1], "message": message}]}
+    deltas = [delta for choice in said if isinstance(delta := choice.get("delta") or choice.get("message"), dict)]
+    message: dict[str, Any] = {"content": "".join(_text_of(delta.get("content")) for delta in deltas)}
+    for name in ("reasoning_content", "reasoning", "refusal"):
+        message[name] = "".join(delta[name] for delta in deltas if isinstance(delta.get(name), str))
+    called = "".join(_arguments_of(delta) for delta in deltas)
+    message |= {"tool_calls": [{"function": {"arguments": called}}]} if called else {}
+    last = {name: value for chunk in chunks for name, value in chunk.items() if value not in (None, "")}
+    return last | {"choices": [{"finish_reason": ends[-1] if ends else "stop", "message": message}]}
 
 
 def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
-    """Return the meaning of a reply. ``hide`` masks secrets in the server's messages. Never raises."""
+    """Return the meaning of a ``whole`` reply. ``hide`` masks secrets in the server's messages. Never raises."""
     try:
-        body = _envelope_of(reply)
+        body = reply.envelope()
     except Malformed as fault:
         return Again(fault.message) if reply.status < 300 else _meaning_of_status(reply.status, f"status {reply.status}")
     error = _error_in(body, reply.status)
@@ -173,11 +216,13 @@ def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
         return _meaning_of_error(error, reply.status, hide)
     if not 200 <= reply.status < 300:
         return _meaning_of_status(reply.status, f"status {reply.status}")
+    if reply.stopped:
+        return Endless()
     return _meaning_of_choice(body.get("choices"), hide)
 
 
 def may_be_billed(reply: Reply) -> bool:
-    """Return whether a reply without usage may have been billed; errors are not billed."""
+    """Return whether a ``whole`` reply without usage may have been billed; errors are not billed."""
     body = body_of(reply)
     if not 200 <= reply.status < 300 or _error_in(body, reply.status) is not None:
         return False
@@ -304,35 +349,44 @@ def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
     if finish == "error" or error:
         found = _meaning_of_error(error, 200, hide) if isinstance(error, dict) else Again("the model's provider broke off")
         return Again(found.why) if isinstance(found, Failed | BadRequest | TooLong) else found
-    if finish in ("length", "max_tokens", "max_output_tokens"):
-        return CutOff()
-    message = first.get("message")
-    return _meaning_of_message(message if isinstance(message, dict) else {}, finish, hide)
-
-
-def _meaning_of_message(message: Mapping[str, Any], finish: object, hide: Hide) -> Meaning:
-    refusal, content = message.get("refusal"), _text_of(message.get("content"))
+    given = first.get("message")
+    message = given if isinstance(given, dict) else {"content": first.get("text")}  # "text": a completion that is no chat
+    content = _text_of(message.get("content"))
+    if isinstance(finish, str) and finish.lower() in ("length", "max_tokens", "max_output_tokens"):
+        return Content(content) if _is_object(content) else CutOff()
     if finish == "content_filter":
         return Withheld("the provider's filter stopped the reply")
+    refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
         return Withheld(f"the model refuses: {hide(one_line(refusal))}")
-    if finish == "tool_calls" or message.get("tool_calls"):
-        return Content(_arguments_of(message.get("tool_calls")), unusable=_TOOL)
+    if called := _arguments_of(message):
+        return Content(called, unusable=_TOOL)
     if not content.strip():
-        return _content_of_thoughts(message)
+        return Content(_answer_in_thoughts(message), unusable=_TOOL if message.get("tool_calls") else _EMPTY)
     return Content(content)
 
 
-def _arguments_of(calls: object) -> str:
-    """Return the arguments of the first call, in which some models give their answer; "" if there are none."""
+def _is_object(text: str) -> bool:
+    """Return whether a text is one whole JSON object: white space without end can come behind it, until there is no room."""
+    try:
+        return isinstance(parse(text), dict)
+    except Malformed:
+        return False
+
+
+def _arguments_of(message: Mapping[str, Any]) -> str:
+    """Return the arguments of the first call of a message, in which some models give their answer; "" if there are none."""
+    calls = message.get("tool_calls")
     first = calls[0] if isinstance(calls, list) and calls else None
-    called = first.get("function") if isinstance(first, dict) else None
+    called = first.get("function") if isinstance(first, dict) else message.get("function_call")
     given = called.get("arguments") if isinstance(called, dict) else None
-    return given if isinstance(given, str) else ""
+    return json.dumps(given) if isinstance(given, dict) else given if isinstance(given, str) else ""
 
 
 def _text_of(content: object) -> str:
-    """Return the text of a message's content: a string, or a list of parts, of which thoughts are left out."""
+    """Return the text of a message's content, which may come in parts, or already as the object that it is."""
+    if isinstance(content, dict):
+        return json.dumps(content)
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -340,10 +394,7 @@ def _text_of(content: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _content_of_thoughts(message: Mapping[str, Any]) -> Content:
-    """Return the answer that some servers put where the thoughts belong; it is checked like any other."""
-    for name in ("reasoning_content", "reasoning"):
-        thought = message.get(name)
-        if isinstance(thought, str) and "{" in thought:
-            return Content(thought, unusable=_EMPTY)
-    return Content("", unusable=_EMPTY)
+def _answer_in_thoughts(message: Mapping[str, Any]) -> str:
+    """Return the thoughts, where some servers put the answer; it is checked like any other."""
+    thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((thought for thought in thoughts if isinstance(thought, str) and "{" in thought), "")

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.reasoners.openai.capabilities import KnownCapabilities
+from pipeline.adapters.http.clock import loop_time
+from pipeline.adapters.reasoners.openai.capabilities import KnownCapabilities, Message
 from pipeline.adapters.reasoners.openai.completion_reply import (
     BadRequest,
     Content,
     CutOff,
+    Endless,
     Meaning,
     NoCapacity,
     Unparsed,
     body_of,
     may_be_billed,
     meaning_of,
+    text_of_event,
+    whole,
 )
+from pipeline.adapters.reasoners.openai.context_window import window_of
+from pipeline.adapters.reasoners.openai.model_roles import EFFORT_OF, ROLE_OF
 from pipeline.adapters.reasoners.openai.pricing import Prices, answered_by, is_absurd, states_usage, total
 from pipeline.adapters.reasoners.openai.transcript import Transcript
 from pipeline.domain.budget import CombinedBudget, Reservation
 from pipeline.domain.values import Cost
-from pipeline.errors import ServiceFailed, ServiceUnavailable
+from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
 from pipeline.text.normalise import tokens
 from pipeline.text.redaction import Redaction, Secret
 
 MODEL_TIMEOUT_S = 240.0
 _WAITS_S = 120.0  # what waits that the server asks for may add to the two tries of a call
+_TIMES = 4  # the deadline: the longest time for a reply that comes in pieces
+_EVENTS = (2, 500)  # times the tokens of a reply, and more: events after which a model talks without end
+_TAIL = 2_000  # characters without anything new in which a model talks without end
+_LONGEST_PERIOD = 400  # characters that are repeated
 _PER_MESSAGE = 16  # tokens that a server adds around a message
 
 
@@ -37,7 +48,8 @@ _PER_MESSAGE = 16  # tokens that a server adds around a message
 class Server:
     """A chat-completions server. ``name`` is that of its circuit breaker; ``base_url`` ends before ``/chat/completions``.
 
-    ``deadline_s`` is the most wall-clock time for one exchange, in seconds. ``effort``: how much its models are to think.
+    ``deadline_s`` is the longest wait for a reply to begin, in seconds; one that comes in pieces may take four times as long.
+    ``effort``: how much its models are to think, "" if each role has its own. ``context``: their context in tokens, 0 to ask.
     """
 
     name: str
@@ -45,6 +57,7 @@ class Server:
     key: Secret | None = None
     deadline_s: float = MODEL_TIMEOUT_S
     effort: str = ""
+    context: int = 0
 
     @property
     def redaction(self) -> Redaction:
@@ -55,8 +68,46 @@ class Server:
         """Return the call that sends ``body``. The key is in one header only."""
         headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
         url = f"{self.base_url.rstrip('/')}/chat/completions"
-        total_s = 2 * self.deadline_s + _WAITS_S
-        return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s, total_s=total_s)
+        most = int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
+        total_s = (_TIMES + 1) * self.deadline_s + _WAITS_S
+        pace = partial(Pace, self.deadline_s, most) if body.get("stream") else None
+        return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s, total_s=total_s, pace=pace)
+
+
+class Pace:
+    """Tells a slow model from a dead one, and from one that talks without end.
+
+    While a model only thinks in silence, the next piece may take the whole deadline, later half of it. A model that sends more
+    events than its reply may have tokens, or repeats itself, or does not end in four times the deadline, is stopped.
+    """
+
+    def __init__(self, deadline_s: float, most_tokens: int) -> None:
+        self._deadline_s, self._until = deadline_s, loop_time() + _TIMES * deadline_s
+        self._events_left = _EVENTS[0] * most_tokens + _EVENTS[1]
+        self._rest, self._tail, self._talks, self._new = b"", "", False, 0
+
+    def __call__(self, piece: bytes) -> float:
+        """Return the seconds within which the next piece must come; 0 to stop the model."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._events_left -= 1
+                self._hear(line)
+        if self._events_left < 0 or (self._new > _TAIL // 4 and self._repeats()):
+            return 0.0
+        return min(self._deadline_s / 2 if self._talks else self._deadline_s, self._until - loop_time())
+
+    def _hear(self, line: bytes) -> None:
+        text = text_of_event(line)
+        self._talks = self._talks or bool(text)
+        self._tail, self._new = (self._tail + text)[-_TAIL:], self._new + len(text)
+
+    def _repeats(self) -> bool:
+        """Return whether the last characters are white space, or the same few words again and again."""
+        self._new, tail = 0, self._tail
+        if len(tail) < _TAIL:
+            return False
+        return not tail.strip() or any(tail[period:] == tail[:-period] for period in range(1, _LONGEST_PERIOD))
 
 
 @dataclass
@@ -111,15 +162,16 @@ class AttemptCharges:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a model. ``last``: there is no further fallback if the model has no capacity.
+    """A request to a model, for the question ``name``. ``schema``: None for a reply that is a text.
 
-    ``plain``: without a response format, whatever the model accepts.
+    ``last``: there is no further fallback if the model has no capacity. ``plain``: without a response format, whatever the model
+    accepts.
     """
 
     model: str
     name: str
-    messages: list[dict[str, str]]
-    schema: dict[str, Any]
+    messages: Sequence[Message]
+    schema: dict[str, Any] | None
     max_tokens: int
     last: bool = True
     plain: bool = False
@@ -143,6 +195,14 @@ class ModelClient:
         """Return an empty record for the calls of a new answer."""
         return AnswerCalls(Transcript(self._redaction))
 
+    async def window(self, model: str) -> int:
+        """Return the model's context in tokens, 0 if neither the settings nor its server say it; it is asked once a run."""
+        known, server = self.capabilities.windows, self._server
+        async with self.capabilities.asking:
+            if model not in known:
+                known[model] = server.context or await window_of(self._http, server.name, server.base_url, server.key, model)
+        return known[model]
+
     async def ask(self, wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
         """Return the meaning of the model's reply; a rejected request is sent again with other options.
 
@@ -150,11 +210,18 @@ class ModelClient:
             ServiceUnavailable, ServiceFailed: there is no usable reply.
             ProviderRefused: key, quota or credit.
             BudgetSpent: the call's worst case would exceed a cap.
+            AnswerInvalid: the model talked without end.
         """
+        effort = self._server.effort or EFFORT_OF.get(ROLE_OF.get(wanted.name, "write"), "")
         while True:
             dialect = self.capabilities.of(wanted.model, plain=wanted.plain)
-            body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema)
+            body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema, effort)
             found = await self._sent(body, wanted, calls)
+            if isinstance(found, Endless):
+                raise AnswerInvalid(
+                    f"{wanted.model} talked without end and was stopped",
+                    hint="the exchange is kept with the event; name a larger model in queries.yaml (`reasoner:`)",
+                )
             if not isinstance(found, BadRequest):
                 if isinstance(found, Content) and not wanted.plain:
                     self.capabilities.prove(wanted.model)
@@ -185,12 +252,13 @@ class ModelClient:
         self, wanted: ModelRequest, worst: Cost, calls: AnswerCalls, meter: AttemptCharges, found: list[Meaning]
     ) -> Callable[[Reply], Verdict]:
         def judge(reply: Reply) -> Verdict:
+            reply = whole(reply)
             said: Meaning = meaning_of(reply, self._redaction.text)
             cost = self._billed(reply, wanted, worst)
             if is_absurd(cost, worst):
                 said, cost = _absurd(cost, worst), worst
             meter.replied(cost)
-            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff | Unparsed))
+            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff | Endless | Unparsed))
             calls.model = cost.model if isinstance(said, Content) else calls.model
             found.append(said)
             return _verdict(said, last=wanted.last)
@@ -207,8 +275,8 @@ class ModelClient:
         return Cost(calls=1, model_requested=wanted.model, model=model)
 
     def _worst(self, wanted: ModelRequest) -> Cost:
-        sent = sum(tokens(message["content"]) + _PER_MESSAGE for message in wanted.messages)
-        return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema)), wanted.max_tokens)
+        sent = sum(tokens("".join(message["content"])) + _PER_MESSAGE for message in wanted.messages)
+        return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema or "")), wanted.max_tokens)
 
 
 def _absurd(stated: Cost, worst: Cost) -> Refused:

@@ -1,4 +1,4 @@
-"""Model roles (plan, work, write, check): which model, with which fallbacks, answers which type of question."""
+"""Model roles (plan, read, write, check): which model, with which fallbacks, answers which type of question."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-RoleName = Literal["plan", "work", "write", "check"]
+RoleName = Literal["plan", "read", "write", "check"]
 
 ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
     {
+        "plan": "plan",
+        "reading": "read",
+        "report": "write",
+        "mending": "write",
+        "check": "check",
         "perspectives": "plan",
         "outline": "plan",
-        "thought": "work",
-        "observation": "work",
-        "evaluation": "work",
-        "gaps": "work",
-        "fold": "work",
-        "stand_alone": "work",
+        "thought": "read",
+        "observation": "read",
+        "evaluation": "read",
+        "gaps": "read",
+        "fold": "read",
+        "stand_alone": "read",
         "talk": "write",
         "episode": "write",
         "section": "write",
@@ -28,19 +33,20 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "claim_check": "check",
     }
 )
+# How much a model that thinks is to think, where the settings do not say; "" leaves it to the model.
+EFFORT_OF: Mapping[RoleName, str] = MappingProxyType({"plan": "high", "read": "low", "write": "", "check": "high"})
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
     """A model and its fallbacks, in order.
 
-    Limits in tokens: ``max_tokens`` of a reply, ``cap`` of one that was cut off, ``material`` of fetched text in a prompt.
+    Limits in tokens: ``max_tokens`` of a reply, thoughts included; ``material`` of fetched text in a prompt.
     """
 
     model: str
     fallbacks: tuple[str, ...] = ()
-    max_tokens: int = 4_000
-    cap: int = 16_000
+    max_tokens: int = 8_000
     material: int = 40_000
 
     @property
@@ -48,13 +54,18 @@ class Role:
         """The models to ask, in order, each once."""
         return tuple(dict.fromkeys((self.model, *self.fallbacks)))
 
+    @property
+    def cap(self) -> int:
+        """The tokens of a reply whose first attempt was cut off."""
+        return 2 * self.max_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Roles:
     """The four roles of a reasoner."""
 
     plan: Role
-    work: Role
+    read: Role
     write: Role
     check: Role
 
@@ -65,12 +76,10 @@ class Roles:
         Such a model falls back to the default one, then to its fallbacks.
 
         Raises:
-            KeyError: ``models`` names an unknown role.
+            TypeError: ``models`` names an unknown role.
         """
-        roles = {"plan": default, "work": default, "write": default, "check": default}
-        for name, model in models.items():
-            roles[name] = Role(model, default.models, default.max_tokens, default.cap, roles[name].material)
-        return cls(**roles)
+        named = {name: Role(model, default.models, default.max_tokens, default.material) for name, model in models.items()}
+        return cls(**{"plan": default, "read": default, "write": default, "check": default, **named})
 
     def for_question(self, name: str) -> Role:
         """Return the role that answers the questions with that ``name``."""

@@ -70,7 +70,7 @@ class OpenAIReasoner:
         self.name = server.name
         self._roles, self._prompts, self._entropy = roles, prompts, entropy
         self._delimiters, self._keys = Delimiters(entropy(32)), SessionKeys()
-        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities(server.effort))
+        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
 
     def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None, keys: SessionKeys | None = None) -> OpenAIReasoner:
         """Return a reasoner for one session: with its budgets, perhaps other models, citation keys and delimiters of its own.
@@ -82,6 +82,11 @@ class OpenAIReasoner:
         other._delimiters, other._keys = Delimiters(self._entropy(32)), keys or SessionKeys()
         other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
         return other
+
+    @property
+    def context_window(self) -> int:
+        """The context of the models asked so far in tokens, the smallest of them; 0 if it is not known."""
+        return min(filter(None, self._client.capabilities.windows.values()), default=0)
 
     async def answer(self, question: Question[A]) -> Answer[A]:
         """Answer one question. A raised error has the ``cost`` and ``exchange`` of the calls made before it.
@@ -127,6 +132,7 @@ class OpenAIReasoner:
         known, name = self._client.capabilities, ROLE_OF[question.name]
         if known.is_of_no_use(name, model):
             raise _of_no_use(model, name)
+        await self._client.window(model)
         last = model == role.models[-1]
         attempt = _ModelAttempt(self._prompts, known, self._delimiters, self._keys, role, model, question, last)
         try:

@@ -45,6 +45,8 @@ class Script:
     requests: list[httpx.Request] = field(default_factory=list)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/models"):
+            return httpx.Response(404)
         self.requests.append(request)
         reply = self.replies[min(len(self.requests), len(self.replies)) - 1]
         if isinstance(reply, Exception):
@@ -75,7 +77,7 @@ def reasoner_for(
     templates: Path = TEMPLATES,
 ) -> OpenAIReasoner:
     server = Server("acme", "https://models.acme-models.com/v1/", Secret(KEY, "ACME_API_KEY"))
-    roles = roles or Roles.of(Role(MODEL, max_tokens=1_000, cap=2_000))
+    roles = roles or Roles.of(Role(MODEL, max_tokens=1_000))
     prices = prices or Prices(Price(1.0, 4.0))
     return OpenAIReasoner(
         http_for(script), server, roles, PromptTemplates(templates), prices, budgets, entropy=lambda n: b"\x07" * n
@@ -104,13 +106,21 @@ def finished(reason: str, content: str | None = "", **more: Any) -> httpx.Respon
     return said("", choices=[choice])
 
 
+def streamed(*pieces: str, end: str | None = "stop") -> httpx.Response:
+    """The answer as a stream of events, its end and its usage last; without an end it breaks off."""
+    told = [{"model": MODEL, "choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    last: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": end}], "usage": {"cost": 0.001, "prompt_tokens": 9}}
+    events = "".join(f"data: {json.dumps(event)}\n\n" for event in [*told, last])
+    return httpx.Response(200, content=f": ping\n\n{events}{'data: [DONE]' if end else ''}\n\n".encode())
+
+
 def reply(status: int, body: Any, **headers: str) -> httpx.Response:
     return httpx.Response(status, json=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
 
 def thinking(*replies: Scripted, fallbacks: tuple[str, ...] = ()) -> tuple[Script, Any]:
     script = Script(list(replies))
-    roles = Roles.of(Role(MODEL, fallbacks, max_tokens=1_000, cap=2_000))
+    roles = Roles.of(Role(MODEL, fallbacks, max_tokens=1_000))
     return script, reasoner_for(script, roles=roles)
 
 

@@ -87,7 +87,7 @@ def test_what_does_not_pass_is_a_typed_failure_after_two_tries(fault: str) -> No
     assert len(script.requests) == 2
 
 
-DOWN = ("F6 rate", "F7 capacity", "F11 overloaded", "bad gateway", "no connection")
+DOWN = ("F6 rate", "F7 capacity", "F11 overloaded", "bad gateway", "no connection", "a cut connection")
 
 
 @pytest.mark.parametrize("fault", sorted(PASSING))

