@@ -71,9 +71,9 @@ def test_a_model_that_needs_more_room_than_it_may_have_is_named_so(stage: Stage,
     assert again.state.status == "complete"
 
 
-def test_effort_and_room_are_sent_where_they_are_set_and_nowhere_else(stage: Stage, tmp_path: Path) -> None:
+def test_effort_is_that_of_the_role_unless_it_is_set_and_room_is_as_it_is_set(stage: Stage, tmp_path: Path) -> None:
     stage.night(tmp_path / "usual", queue_text(stage.standin), config=SMALL)
-    assert not any("reasoning_effort" in body for body in asked(stage))
+    assert {body.get("reasoning_effort") for body in asked(stage)} == {"high", "low", None}
     stage.standin.reset()
     text = with_reasoner(queue_text(stage.standin), "effort: low, max_tokens: 9000")
     stage.night(tmp_path / "set", text, config=SMALL)
