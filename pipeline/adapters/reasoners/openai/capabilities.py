@@ -51,14 +51,14 @@ class Capabilities:
         messages: Sequence[Message],
         max_tokens: int,
         name: str,
-        schema: Mapping[str, Any] | None,
+        schema: Mapping[str, Any],
         effort: str = "",
     ) -> dict[str, Any]:
-        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply, None for a text.
+        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply, {} for a text.
 
         A server that takes no schema finds it at the end of the prompt.
         """
-        prompted = messages if schema is None or self.format == "json_schema" else _with_schema(messages, schema)
+        prompted = messages if not schema or self.format == "json_schema" else _with_schema(messages, schema)
         body: dict[str, Any] = {
             "model": model,
             self.limit_name: min(max_tokens, self.most_tokens),
@@ -71,10 +71,10 @@ class Capabilities:
             body["reasoning_effort"] = effort
         if self.temperature:
             body["temperature"] = 0
-        if schema is not None and self.format == "json_schema":
+        if schema and self.format == "json_schema":
             wanted = {"name": name, "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
-        elif schema is not None and self.format == "json_object":
+        elif schema and self.format == "json_object":
             body["response_format"] = {"type": "json_object"}
         return body
 

@@ -42,8 +42,8 @@ class UnusableReply(Exception):
     """The reply cannot be used; the message says why, in words that the model can act on."""
 
 
-def parse_text(content: str) -> str:
-    """Return a reply that is a text and not JSON, without thoughts and without a fence around all of it.
+def parse_text(content: str, wire: type[W]) -> W:
+    """Return the answer whose only field is a text, from a reply that is the text and not JSON, perhaps with a fence around it.
 
     Raises:
         UnusableReply: there is no text.
@@ -52,9 +52,13 @@ def parse_text(content: str) -> str:
     first, _, rest = text.partition("\n")
     if first.startswith("```") and rest.rstrip().endswith("```") and rest.count("```") % 2:
         text = rest.rstrip().removesuffix("```")
+    if text.startswith("{"):
+        with suppress(UnusableReply):
+            return parse_reply(text, wire)
     if not text.strip():
         raise UnusableReply("The reply is empty; the answer itself is wanted.")
-    return text.strip()
+    (name,) = wire.model_fields
+    return wire.model_validate({name: text.strip()})
 
 
 def parse_reply(content: str, wire: type[W]) -> W:

@@ -162,7 +162,7 @@ class AttemptCharges:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a model, for the question ``name``. ``schema``: None for a reply that is a text.
+    """A request to a model, for the question ``name``. ``schema``: {} for a reply that is a text.
 
     ``last``: there is no further fallback if the model has no capacity. ``plain``: without a response format, whatever the model
     accepts.
@@ -171,7 +171,7 @@ class ModelRequest:
     model: str
     name: str
     messages: Sequence[Message]
-    schema: dict[str, Any] | None
+    schema: dict[str, Any]
     max_tokens: int
     last: bool = True
     plain: bool = False

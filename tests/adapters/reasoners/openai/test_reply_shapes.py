@@ -34,6 +34,10 @@ class Answer(BaseModel):
     done: bool = False
 
 
+class Report(BaseModel):
+    text: str
+
+
 FOUND = {"quote": "The log holds 45 records.", "question": "Q1", "level": "high"}
 ANSWER = {"findings": [FOUND], "queries": ["wal"], "done": False}
 JSON = json.dumps(ANSWER)
@@ -159,19 +163,20 @@ TEXTS: dict[str, Callable[[str], str]] = {
     "a fence": "```markdown\n{}\n```".format,
     "thoughts": "<think>so</think>\n\n{}".format,
     "an end mark": "{}<|eot_id|>".format,
+    "JSON all the same": lambda report: json.dumps({"text": report}),
 }
 
 
 @pytest.mark.parametrize("form", sorted(TEXTS))
 def test_a_report_is_read_as_it_is(form: str) -> None:
     report = "# Kilns\n\nThey keep heat [E1].\n\n```sh\nkiln --hot\n```\n\n{not JSON} at all."
-    assert parse_text(TEXTS[form](report)) == report
+    assert parse_text(TEXTS[form](report), Report).text == report
 
 
 @pytest.mark.parametrize("text", ["", "<think>and so on", "```\n```"])
 def test_a_report_without_a_word_is_unusable(text: str) -> None:
     with pytest.raises(UnusableReply):
-        parse_text(text)
+        parse_text(text, Report)
 
 
 UNFIT: dict[str, Any] = {
