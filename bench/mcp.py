@@ -6,10 +6,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from bench import made_log
-from pipeline.ops.mcp.tools import Tools
-from tests.ops.mcp.kit import called, tools, workspace
+from tests.commanding import said
+from tests.ops.test_mcp_server import Call, caller, workspace
 
 
 def main() -> None:
@@ -18,23 +19,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-mcp-") as scratch:
         folder, name = workspace(Path(scratch) / "workspace", sessions), made_log.session_id(sessions // 2)
         question = f"How do pumps of make {sessions // 2} behave?"
-        served = tools(folder, Path(scratch))
-        calls: tuple[tuple[str, dict[str, str]], ...] = (
+        said(folder, "list")  # as a night leaves it: with its summaries and the index of its pages
+        said(folder, "ask", question)
+        called = caller(folder, Path(scratch))
+        calls: tuple[tuple[str, dict[str, Any]], ...] = (
             ("search", {"query": question}),
             ("ask", {"question": question}),
             ("fetch", {"id": f"report/{name}"}),
             ("report", {"id": name}),
             ("whats_new", {"since": "2020-01-01"}),
-            ("verify", {"id": name}),
             ("status", {"id": name}),
         )
         for tool, arguments in calls:
-            print(f"{tool:<10} {_seconds(served, tool, arguments):6.3f} s, again {_seconds(served, tool, arguments):6.3f} s")
+            print(f"{tool:<10} {_seconds(called, tool, arguments):6.3f} s, again {_seconds(called, tool, arguments):6.3f} s")
 
 
-def _seconds(served: Tools, tool: str, arguments: dict[str, str]) -> float:
+def _seconds(called: Call, tool: str, arguments: dict[str, Any]) -> float:
     began = time.perf_counter()
-    called(served, tool, **arguments)
+    called(tool, **arguments)
     return time.perf_counter() - began
 
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -391,6 +391,12 @@ def is_damage(error: sqlite3.DatabaseError) -> bool:
     """Return whether the index file itself is damaged, in contrast to a fault of the disk or another process."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "no such table" in str(error) or "no such column" in str(error)
+
+
+def copy_index(path: Path, to: Path) -> None:
+    """Copy an index file to ``to`` without touching it or what is beside it; nothing if there is none that can be read."""
+    with suppress(sqlite3.Error), closing(connect_sqlite(path, "ro&immutable=1")) as known, closing(connect_sqlite(to)) as copy:
+        known.backup(copy)
 
 
 def remove_index(path: Path) -> None:

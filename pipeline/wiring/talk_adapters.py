@@ -54,13 +54,28 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
     return reasoner_for(workspace.queue.settings, keys, None).name
 
 
-def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]], TalkContext]:
-    """Return a function from sessions to the context of a talk about them, without a model; ``index`` is a file for its cache."""
-    from pipeline.reasoners.plain_answers import PassageReasoner
-    from pipeline.search.passage_search import PassageSearch
+def unrecorded_talks(
+    workspace: Workspace, keys: Keys, store: EventStore, index: Path
+) -> tuple[PassageSearch, Callable[[Sequence[str]], TalkContext]]:
+    """Return the search over stored pages, and a function from sessions to the context of a talk about them, without a model.
 
-    pages, plain = PassageSearch(index, store=store), PassageReasoner()
-    return lambda sessions: TalkContext(plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, "")
+    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
+    meaning if a model in this process does it.
+    """
+    from pipeline.reasoners.plain_answers import PassageReasoner
+    from pipeline.search.index import copy_index
+    from pipeline.search.passage_search import PassageSearch
+    from pipeline.wiring.embedding_adapters import local_model, meaning_of
+    from pipeline.wiring.workspace_adapters import http_of
+
+    settings = workspace.queue.settings
+    is_local = local_model(settings, keys, workspace.folder) is not None
+    meaning = meaning_of(settings, keys, lambda: http_of(settings, keys), workspace.folder, 0.0) if is_local else None
+    copy_index(index_file(workspace.folder), index)
+    pages, plain = PassageSearch(index, store=store, meaning=meaning), PassageReasoner()
+    return pages, lambda sessions: TalkContext(
+        plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, ""
+    )
 
 
 def _gone_from(workspace: Workspace) -> Callable[[str], bool]:

@@ -1,1 +1,0 @@
-"""A server of the Model Context Protocol: other programs ask this workspace for its checked answers. Reads take no lock."""
