@@ -626,17 +626,10 @@ def _span(cell: LexborNode, name: str) -> int:
 def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Block], Counter[str]]:
     """Return the blocks that are content, and the words of the others by reason."""
     told = {block.region for block in blocks if block.is_sentence or (block.level == 1 and not block.is_links)}
-    has_main = any(block.main and block.kind != "heading" for block in blocks)
-    reasons: list[str] = []
-    for block in blocks:
-        kind, reason = regions[block.region], ""
-        if not block.is_sentence:
-            if block.region and (block.region not in told or (kind != "banner" and block.is_links)):
-                stays = kind == "aside" and not block.is_links and (block.main or not has_main)
-                reason = "" if stays else kind
-            elif has_main and not block.main and block.kind != "heading" and block.region not in told - {0}:
-                reason = "outside the content"
-        reasons.append(reason)
+    reasons = [
+        "" if block.is_sentence or not block.region or (block.region in told and not block.is_links) else regions[block.region]
+        for block in blocks
+    ]
     if all(reason for reason, block in zip(reasons, blocks, strict=True) if block.kind != "heading"):
         reasons = ["menu" if regions[block.region] == "menu" else "" for block in blocks]
     content = [
@@ -653,12 +646,9 @@ def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Blo
     dropped: Counter[str] = Counter()
     kept: list[_Block] = []
     for at, block in enumerate(blocks):
-        if block.kind == "heading" and not reasons[at]:  # goes if all that stands below it was left out, and there was something
-            below = at + 1
-            while below < len(blocks) and blocks[below].kind != "heading" and reasons[below]:
-                below += 1
-            ends = below == len(blocks) or blocks[below].kind == "heading" or at < first == below
-            reasons[at] = "links" if below > at + 1 and ends else ""
+        if block.kind == "heading" and not reasons[at] and reasons[at + 1 : at + 2] > [""]:  # what stands below it may have gone
+            below = next((one for one in range(at + 1, len(blocks)) if blocks[one].kind == "heading" or not reasons[one]), None)
+            reasons[at] = "links" if below is None or blocks[below].kind == "heading" or at < first == below else ""
         if reasons[at]:
             dropped[reasons[at]] += block.words
         else:
