@@ -248,11 +248,12 @@ class _Walker:
         self._ground: _Colour | None = _WHITE
         self._item = False  # the next text opens a list item
         self._target = ""  # the latest id since the latest text
-        self._section = 1  # level of the latest heading
-        self._terms: list[bool] = []  # whether the terms of each open list are headings
+        self._latest = 1, ""  # level and text of the latest heading
+        self._again = (
+            False  # a list of terms has ended: the heading before it is repeated, else the text would seem the last term's
+        )
+        self._terms: list[tuple[bool, tuple[int, str]]] = []  # of each open list: are its terms headings, the heading before it
         self._lead = ""  # terms whose definition follows
-        self._trail: list[tuple[int, str]] = []
-        self._after_terms = False
         self._tabs: deque[str] = deque()
         self._notes: list[tuple[str, LexborNode]] = []
         self._noted: set[int] = set()
@@ -260,7 +261,7 @@ class _Walker:
         if tree.body is not None:
             self._node(tree.body, 0)
             self._flush()
-            self._write_lead()
+            self._emit("item", "")
 
     def _node(self, node: LexborNode, depth: int) -> None:
         tag = (node.tag or "").rpartition(":")[2]  # a formula's may be m:math
@@ -345,12 +346,9 @@ class _Walker:
         if role == "tabpanel" and self._tabs and (label := self._tabs.popleft()):
             self._emit("paragraph", label)
         if tag in _HEADINGS:
-            self._write_lead()
             inside = node.css_first("a[name], a[id], span[id]")
             anchor = _id_of(node) or self._target or (_id_of(inside) if inside is not None else "")
-            if text := self._words_of(node, depth):
-                self._section = _HEADINGS[tag]
-                self._write_heading(self._section, text, anchor)
+            self._emit("heading", self._words_of(node, depth), _HEADINGS[tag], anchor)
         elif _is_gutter(node):
             self.dropped["line numbers"] += word_count(node.text(deep=True, separator=" "))
         elif tag == "pre" or _is_listing(node):
@@ -361,14 +359,14 @@ class _Walker:
             self._rows(node, depth)
         else:
             if tag == "dl":
-                self._terms.append(_deserves_headings(node))
+                self._terms.append((_deserves_headings(node), self._latest))
             self._item = tag == "li" or (self._item and tag not in ("ul", "ol", "dl", "table"))
             self._inside(node, depth)
             self._flush()
             if tag in ("dd", "dl"):
-                self._write_lead()
-            if tag == "dl":
-                self._after_terms = self._terms.pop() or self._after_terms
+                self._emit("item", "")
+            if tag == "dl" and (ended := self._terms.pop())[0]:
+                self._again, self._latest = bool(ended[1][1]), ended[1]
         self._flush()
         self._region, self._main, self._item = before
 
@@ -460,10 +458,9 @@ class _Walker:
             return
         text, self._parts = squash("".join(self._parts)) if self._parts else "", []
         if text:
-            self._repeat_heading()
-            text = f"{self._lead}: {text}" if self._lead else text
-            self._emit("item" if self._lead or self._item else "paragraph", text)
-            self._lead, self._item = "", False
+            lead, self._lead = self._lead, ""
+            self._emit("item" if lead or self._item else "paragraph", f"{lead}: {text}" if lead else text)
+            self._item = False
         while self._notes:
             mark, target = self._notes.pop(0)
             if target.mem_id not in self._noted:
@@ -472,45 +469,28 @@ class _Walker:
                 self._emit("paragraph", note if note.startswith(("[", mark)) else f"[{mark}] {note}")
 
     def _emit(self, kind: BlockKind, text: str, level: int = 0, anchor: str = "") -> None:
+        """Add a block if it has text; before it the terms that no definition followed, and the heading that is due."""
         linked, local, self._linked, self._local, self._target = self._linked, self._local, 0, 0, ""
+        if self._lead:
+            lead, self._lead = self._lead, ""
+            self._emit("item", lead)
         if text.strip(" |"):
+            if kind == "heading":
+                self._latest, self._again = (level, text), False
+            elif self._again:
+                self._emit("heading", self._latest[1], self._latest[0])
             at = self._region, self._main, self._hidden
             self.blocks.append(_Block(kind, text, level, anchor, linked, local, *at))
 
-    def _write_heading(self, level: int, text: str, anchor: str) -> None:
-        self._trail = [entry for entry in self._trail if entry[0] < level] + [(level, text)]
-        self._after_terms = False
-        self._emit("heading", text, level, anchor)
-
-    def _repeat_heading(self) -> None:
-        """After a list of terms, repeat the heading of the section around it, so that its text is not read as the last term's."""
-        if self._after_terms:
-            self._after_terms = False
-            level = self._section + len(self._terms)
-            if self._trail and self._trail[-1][0] > level:
-                self._trail = [entry for entry in self._trail if entry[0] <= level]
-                if self._trail:
-                    self._emit("heading", self._trail[-1][1], self._trail[-1][0])
-
     def _term(self, node: LexborNode, depth: int) -> None:
         text = self._words_of(node, depth)
-        if text and (_id_of(node) or (self._terms and self._terms[-1])):
-            self._write_lead()
-            self._write_heading(self._section + max(1, len(self._terms)), text, _id_of(node))
+        if self._terms and self._terms[-1][0]:
+            self._emit("heading", text, self._terms[-1][1][0] + 1, _id_of(node))
         elif text:
             self._lead = f"{self._lead}, {text.rstrip(': ')}" if self._lead else text.rstrip(": ")
 
-    def _write_lead(self) -> None:
-        """Write the terms that no definition followed."""
-        if self._lead:
-            lead, self._lead = self._lead, ""
-            self._repeat_heading()
-            self._emit("item", lead)
-
     def _code(self, node: LexborNode) -> None:
         """Write code without the numbers of its lines: numbers in elements of their own that count up."""
-        self._write_lead()
-        self._repeat_heading()
         self._linked = 0
         text = "".join(_code_parts(node, 0))
         if numbers := _line_numbers(text):
@@ -519,8 +499,6 @@ class _Walker:
         self._emit("code", text.replace(_NUMBER, ""))
 
     def _rows(self, table: LexborNode, depth: int) -> None:
-        self._write_lead()
-        self._repeat_heading()
         if (caption := table.css_first("caption")) is not None:
             self._emit("paragraph", self._words_of(caption, depth))
         rows = [row for row in table.css("tr") if row.parent is not None]
