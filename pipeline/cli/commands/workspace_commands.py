@@ -38,15 +38,21 @@ if TYPE_CHECKING:
 def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
     from pipeline.config import scaffold, template_update
+    from pipeline.ops.doctor.local_servers import local_findings
 
     folder = directory or console.folder
     refuse_unprintable(folder)
     result = scaffold.lay_out(folder)
     template_update.record_shipped(folder)
     kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
+    found = local_findings()
     console.data(
-        [f"{counted(len(result.created), 'file')} created in {folder}{kept}", f"next: research -C {folder} run"],
-        {"created": result.created, "kept": result.kept},
+        [
+            f"{counted(len(result.created), 'file')} created in {folder}{kept}",
+            *(f"{finding.text}{_todo(finding)}" for finding in found),
+            f"next: research -C {folder} run",
+        ],
+        {"created": result.created, "kept": result.kept, "model_servers": [finding.text for finding in found]},
     )
 
 
@@ -185,12 +191,15 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
 
     from pipeline.config.settings import keys_of, load_workspace
     from pipeline.ops import doctor
+    from pipeline.ops.doctor.local_servers import local_findings
+    from pipeline.ops.doctor.service_checks import answers_with_a_model
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     if schedule:
         _print_schedule(console, workspace, keys)
         return
     findings = doctor.examine(workspace, keys, datetime.now(UTC))
+    findings += [] if answers_with_a_model(workspace, keys) else local_findings()
     findings += asyncio.run(_probe_services(workspace, keys)) if online else []
     code = doctor.exit_code(findings)
     lines = [f"{finding.level:<7}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]

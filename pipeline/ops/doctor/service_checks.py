@@ -41,6 +41,14 @@ def service_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield from _query(query, workspace, keys)
 
 
+def answers_with_a_model(workspace: Workspace, keys: Keys) -> bool:
+    """Return whether a model is set up, or is meant to be; then no other one is looked for."""
+    try:
+        return reasoner_for(workspace.queue.settings, keys).server is not None
+    except UsageError:
+        return True
+
+
 def _keys(keys: Keys) -> Iterator[Finding]:
     for line in keys.faults:
         yield problem("keys", f"{ENV_FILE}:{line.line}: {line.message}", "write NAME=value, one on a line")
