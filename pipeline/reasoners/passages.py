@@ -17,7 +17,7 @@ from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import Passage, passages, without_open_end
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import BEST, FLOOR, StemmedText, best_coverage, is_broad, scores, statistics_of
+from pipeline.text.ranking.scoring import BEST, FLOOR, StemmedText, best_coverage, scores, statistics_of, without_twins
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
@@ -26,7 +26,7 @@ _SHARE = 0.8  # least share of the best score for a second and third passage
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
 _MORE = 7
-_SHINGLE, _TWIN = 4, 0.8  # words of a shingle, and the share of them from which a passage repeats another
+_RANKED = 150  # passages to choose from
 
 
 class ReadPage(NamedTuple):
@@ -62,7 +62,9 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
         known = statistics_of(texts, query.language)
     cosines = [page.cosines.get(normalised(passage.body)) for page, _, passage in found]
     strength = scores(query, texts, known, cosines)
-    ranking = _without_twins(_ranking(strength), texts)
+    ranking = _ranking(strength)[:_RANKED]
+    of_best = [texts[place] for place in ranking]
+    ranking = [ranking[place] for place in without_twins(of_best, [found[place][2].headings for place in ranking])]
     if not ranking or not _is_near(query, [texts[place] for place in ranking], known, cosines):
         return Choice()
 
@@ -71,8 +73,7 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
         return _fact(page, passage, _starts(page.text)[number], query.text, strength[place], cosines[place])
 
     lengths = [word_count(passage.body) for _, _, passage in found]
-    by_words = sorted(scores(query, texts, known), reverse=True)  # cosines lie close together, whatever is asked
-    if not is_broad(query, by_words):
+    if not query.is_broad:
         near = [place for place in ranking[:_NARROW] if strength[place] >= _SHARE * strength[ranking[0]]]
         chosen = _within(near, lengths, _NARROW_WORDS)
     else:
@@ -94,19 +95,6 @@ def _is_near(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermSta
 def _ranking(strength: Sequence[float]) -> list[int]:
     places = (place for place, score in enumerate(strength) if score > 0)
     return sorted(places, key=lambda place: (-round(strength[place], 9), place))
-
-
-def _without_twins(ranking: Sequence[int], texts: Sequence[StemmedText]) -> list[int]:
-    """Return the ranking without passages that repeat a better one, as the same page in two formats does; of the best alone."""
-    kept: list[int] = []
-    seen: list[frozenset[tuple[str, ...]]] = []
-    for place in ranking[: 10 * _BEST_PLACES]:
-        body = texts[place].body
-        shingles = frozenset(zip(*(body[start:] for start in range(_SHINGLE)), strict=False)) or frozenset({body})
-        if not any(len(shingles & other) >= _TWIN * min(len(shingles), len(other)) for other in seen):
-            kept.append(place)
-            seen.append(shingles)
-    return kept
 
 
 def _whole_section(ranking: Sequence[int], sections: Sequence[tuple[str, tuple[str, ...]]]) -> list[int]:

@@ -88,3 +88,16 @@ SENTENCE_STARTERS = _words(
     many most all both each every any one two new use using see return returns note changed deprecated
     """
 )
+
+# What a question begins with that takes more than one passage to answer, in six languages; of 27 such questions 23 begin so, or
+# consist of several, and of 154 others 13.
+BROAD_BEGINNINGS = (
+    "how do", "how does", "how did", "how can", "how could", "how should", "how would", "how to", "what are", "what can",
+    "what could", "what should", "what makes", "what ways", "what happens", "which ways", "explain", "describe", "compare",
+    "summarise", "summarize",
+    "wie funktioniert", "wie kann", "wie können", "wie soll", "wie sollte", "wie macht", "wie mache", "wie richte",
+    "was kann", "was soll", "was sollte", "was muss", "welche möglichkeiten", "erkläre", "beschreibe", "vergleiche",
+    "comment", "quels sont", "quelles sont", "que faire", "expliquez", "décrivez", "comparez",
+    "cómo", "cuáles son", "qué puedo", "qué debo", "explica", "describe", "compara",
+)  # fmt: skip
+BROAD_SIGNS = ("如何", "怎么", "怎样", "哪些", "比较", "解释", "どのように", "どうすれば", "方法", "比較", "説明")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.text.word_lists import LIGHT_WORDS, QUESTION_WORDS
+from pipeline.text.word_lists import BROAD_BEGINNINGS, BROAD_SIGNS, LIGHT_WORDS, QUESTION_WORDS
 from pipeline.text.words import DEFAULT_LANGUAGE, forms, language_of, stop_words, words
 
 LIGHT_WEIGHT = 0.5
@@ -20,6 +20,8 @@ _PART_BOUNDARY = re.compile(
     r"(?=(?:how|what|when|where|why|which|who|can|should|is|are|does|do|wie|was|wann|wo|warum|welche\w?|wer)\b)",
     re.IGNORECASE,
 )
+
+_CLAUSE_END = re.compile(r"[.?!;,:]\s+")  # "My server is overloaded. What can I do?": any clause may ask
 
 
 class Term(NamedTuple):
@@ -42,20 +44,23 @@ class Term(NamedTuple):
 class ParsedQuestion:
     """A question taken apart.
 
-    ``terms`` are its content words, each once. ``parts`` are the questions that it consists of, one at least.
+    ``terms`` are its content words, each once. ``parts`` are the questions that it consists of, one at least. ``is_broad``: it
+    takes several passages to answer it.
     """
 
     text: str
     language: str
     terms: tuple[Term, ...]
     parts: tuple[str, ...]
+    is_broad: bool = False
 
 
 @lru_cache(maxsize=512)
 def parse_question(text: str, language: str = "") -> ParsedQuestion:
     """Return the analysis of the question ``text``; ``language`` (Snowball's name) is detected if it is not given."""
     language = language or language_of(text) or DEFAULT_LANGUAGE
-    return ParsedQuestion(text, language, _terms(text, language), _parts(text, language))
+    parts = _parts(text, language)
+    return ParsedQuestion(text, language, _terms(text, language), parts, len(parts) > 1 or _begins_broadly(text))
 
 
 @lru_cache(maxsize=512)
@@ -74,6 +79,13 @@ def _terms(text: str, language: str) -> tuple[Term, ...]:
 def content_stems(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     """Return the stems of the content words of ``text``."""
     return frozenset(form for word in words(text) if not _is_question_word(word, language) for form in forms(word, language))
+
+
+def _begins_broadly(text: str) -> bool:
+    clauses = (clause.strip(" ¿").lower() for clause in _CLAUSE_END.split(text))
+    return any(f"{clause} ".startswith(f"{start} ") for clause in clauses for start in BROAD_BEGINNINGS) or any(
+        sign in text for sign in BROAD_SIGNS
+    )
 
 
 def _is_question_word(word: str, language: str) -> bool:

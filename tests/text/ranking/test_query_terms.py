@@ -98,3 +98,22 @@ def test_a_question_of_a_thousand_characters_is_taken_apart(unit: str) -> None:
 
 def test_content_stems_are_those_of_the_words_that_carry_meaning() -> None:
     assert content_stems("Which of the pumps is the loudest?") == content_stems("pump loudest")
+
+
+@pytest.mark.parametrize(
+    ("question", "broad"),
+    [
+        ("How do I restore a backup?", True),
+        ("My server is overloaded. What can I do?", True),
+        ("What is a torn write?", False),
+        ("How often are citations wrong?", False),
+        ("Where do messages go, and how can that be changed?", True),
+        ("Wie kann ich ein Backup zurückspielen?", True),
+        ("Wie groß ist der Puffer?", False),
+        ("Comment restaurer une sauvegarde ?", True),
+        ("如何恢复备份？", True),
+        ("", False),
+    ],
+)
+def test_a_question_is_broad_if_it_asks_for_a_way_or_for_several_things(question: str, broad: bool) -> None:
+    assert parse_question(question).is_broad == broad
