@@ -26,14 +26,20 @@ _SHARE = 0.8  # least share of the best score for a second and third passage
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
 _MORE = 7
+_KEY = 200  # characters
 _RANKED = 150  # passages to choose from
+
+
+def passage_key(text: str) -> str:
+    """Return what tells a passage from the others of its page: how it begins. A hit need hold no more of it."""
+    return normalised(text)[:_KEY]
 
 
 class ReadPage(NamedTuple):
     """A page to choose passages from.
 
     ``digest`` and ``text`` are those of the stored page; ``cosines`` hold how near its passages are to the question by meaning,
-    by their normalised text, as far as a search by meaning said so.
+    by their ``passage_key``, as far as a search by meaning said so.
     """
 
     url: str
@@ -60,7 +66,7 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
     texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
     if not known.passages:
         known = statistics_of(texts, query.language)
-    cosines = [page.cosines.get(normalised(passage.body)) for page, _, passage in found]
+    cosines = [page.cosines.get(passage_key(passage.body)) for page, _, passage in found]
     strength = scores(query, texts, known, cosines)
     ranking = _ranking(strength)[:_RANKED]
     of_best = [texts[place] for place in ranking]
@@ -80,8 +86,8 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
         sections = [(page.url, passage.path) for page, _, passage in found]
         together = dict.fromkeys([*_whole_section(ranking, sections), *_spread(query, texts, known, cosines, ranking)])
         chosen = _within(list(together), lengths, _BROAD_WORDS)
-    more = [place for place in ranking if place not in chosen][:_MORE]
-    return Choice(tuple(map(fact, chosen)), tuple(map(fact, more)))
+    more = [fact(place).model_copy(update={"claim": ""}) for place in ranking if place not in chosen][:_MORE]
+    return Choice(tuple(map(fact, chosen)), tuple(more))
 
 
 def _is_near(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics, cosines: Sequence[float | None]) -> bool:

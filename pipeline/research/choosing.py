@@ -7,10 +7,10 @@ from pipeline.domain.not_found_gate import query_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import ChoosePassages
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
-from pipeline.reasoners.passages import ReadPage, choose
+from pipeline.reasoners.passages import ReadPage, choose, passage_key
 from pipeline.research.reporting import limits, references
 from pipeline.research.step_context import Outcome, StepContext
-from pipeline.text.normalise import normalised, one_line
+from pipeline.text.normalise import one_line
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
@@ -21,7 +21,7 @@ async def choose_passages(_step: ChoosePassages, state: SessionState, context: S
     cosines: dict[str, dict[str, float]] = {}
     for hit in (hit for search in searches for hit in search.hits if hit.cosine is not None):
         near = cosines.setdefault(hit.url.partition("#")[0], {})
-        passage = normalised(hit.snippet)
+        passage = passage_key(hit.snippet)
         near[passage] = max(near.get(passage, -1.0), hit.cosine or 0.0)
     pages = [
         ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), cosines.get(page.url, {}))
