@@ -66,8 +66,6 @@ Gone | Entfallen | Disparu | Desaparecido | 已消失 | 消失
 Cited by | Zitiert von | Cité par | Citado por | 被引用于 | 引用元
 Cited in | Zitiert in | Cité dans | Citado en | 被引用于 | 引用元
 {report} as source {number}, with {quotes} ({day}) | {report} als Quelle {number}, mit {quotes} ({day}) | {report} comme source {number}, avec {quotes} ({day}) | {report} como fuente {number}, con {quotes} ({day}) | {report}，来源 {number}，{quotes}（{day}） | {report}、出典 {number}、{quotes}（{day}）
-Found again | Erneut gefunden | Retrouvé | Encontrado de nuevo | 再次找到 | 再び見つかったもの
-last on {day} | zuletzt am {day} | en dernier le {day} | por última vez el {day} | 最近一次：{day} | 最終 {day}
 Quotes | Zitate | Citations | Citas | 引文 | 引用
 Quote | Zitat | Citation | Cita | 引文 | 引用
 Under “{heading}” | Unter „{heading}“ | Sous « {heading} » | Bajo «{heading}» | 位于“{heading}” | 「{heading}」の項
@@ -80,16 +78,8 @@ Disputed | Bestritten | Contesté | En disputa | 有争议 | 異論あり
 Disputed by | Bestritten von | Contesté par | Disputado por | 提出异议者 | 異論の出典
 Read it {there} | Nachlesen {there} | À lire {there} | Léalo {there} | {there}阅读 | {there}で読む
 in the page | auf der Seite | dans la page | en la página | 在原网页 | 元のページ
-How its claims were checked | Wie die Aussagen geprüft wurden | Comment les affirmations ont été vérifiées | Cómo se comprobaron las afirmaciones | 说法如何核实 | 主張の確認方法
-Read for | Gelesen für | Lu pour | Leído para | 为何阅读 | 閲覧の目的
-Cited | Zitiert | Cité | Citado | 已引用 | 引用済み
-By | Von | Par | Por | 由 | 担当
 Versions read | Gelesene Fassungen | Versions lues | Versiones leídas | 已读版本 | 閲覧した版
-From version {before} to version {after}, read {day} | Von Fassung {before} zu Fassung {after}, gelesen am {day} | De la version {before} à la version {after}, lue le {day} | De la versión {before} a la versión {after}, leída el {day} | 版本 {before} 到版本 {after}，{day}阅读 | 版 {before} から版 {after}、{day}閲覧
 version {number} | Fassung {number} | version {number} | versión {number} | 版本 {number} | 版 {number}
-Read | Gelesen | Lu | Leído | 阅读 | 閲覧
-Text | Text | Texte | Texto | 文本 | テキスト
-For | Für | Pour | Para | 用于 | 対象
 by {author} | von {author} | par {author} | de {author} | 作者：{author} | 著者：{author}
 published {day} | veröffentlicht {day} | publié {day} | publicado {day} | 发表于 {day} | 公開 {day}
 first read {day} | zuerst gelesen am {day} | lu d’abord le {day} | leído por primera vez el {day} | 首次阅读于{day} | 初回閲覧 {day}
@@ -117,7 +107,11 @@ Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解�
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
 Cost and yield | Kosten und Ertrag | Coût et résultat | Coste y resultado | 费用与产出 | 費用と成果
 No paid service was used. | Es wurde kein kostenpflichtiger Dienst benutzt. | Aucun service payant n’a été utilisé. | No se usó ningún servicio de pago. | 未使用付费服务。 | 有料サービスは使っていません。
-What it found | Was gefunden wurde | Ce qui a été trouvé | Lo que se encontró | 找到的内容 | 見つかったこと
+What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと
+Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
+Passages | Textstellen | Passages | Pasajes | 段落 | 該当箇所
+Nothing new | Nichts Neues | Rien de nouveau | Nada nuevo | 无新内容 | 新しい内容なし
+More places | Weitere Stellen | Autres passages | Otros pasajes | 更多相关段落 | ほかの該当箇所
 Failed | Misslungen | Échoué | Fallido | 失败 | 失敗
 Left out | Ausgelassen | Laissé de côté | Omitido | 已跳过 | 対象外
 Runs | Läufe | Exécutions | Ejecuciones | 运行 | 実行

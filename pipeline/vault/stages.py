@@ -24,7 +24,7 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.state import workers_in_order
-from pipeline.errors import LogError, SystemRefused, TemplateInvalid
+from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.safe_tree import Tree
@@ -38,7 +38,8 @@ from pipeline.vault.notes.import_note import import_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
-from pipeline.vault.notes.source_note import around_of, changes_of, source_note
+from pipeline.vault.notes.source_note import around_of, source_note
+from pipeline.vault.notes.thirty_nights import picture
 from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
 from pipeline.vault.notes.worker_note import worker_note
 from pipeline.vault.output.escaping import host_of
@@ -48,7 +49,6 @@ from pipeline.vault.paths import Names, Workers, in_month, source_stem
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, note_id, of_note, of_plain
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Card, named
-from pipeline.vault.source_diff import texts_of
 from pipeline.vault.values import Values
 from pipeline.vault.vault_model import Asked, Source, SourceNotePlace, VaultModel, model_of
 
@@ -180,13 +180,17 @@ class Build:
             for page in card.read:
                 read.setdefault(page.url, []).append((card.id, f"{page.learnt}{pruned if page.digest in stones else ''}"))
                 shown |= {page.url} if page.shown else set()
-        texts = cache(texts_of(self._store))
+
+        @cache
+        def texts(digest: str) -> str | None:
+            with suppress(ObjectMissing):
+                return self._store.get(digest).decode("utf-8", "replace")
+            return None
 
         def note(url: str) -> Callable[[VaultModel, Collection[str]], Iterator[Note]]:
             def notes(model: VaultModel, _kinds: Collection[str]) -> Iterator[Note]:
                 source = Source(url, model.sources[url], self._values.readings(url))
-                changes = tuple(changes_of(source, texts)) if len(source.readings) > 1 else ()
-                yield source_note(model, source, changes, around_of(source, texts))
+                yield source_note(model, source, around_of(source, texts))
 
             return notes
 
@@ -204,6 +208,9 @@ class Build:
             former = tuple(note_id(f"topic:{name}", "topic") for name in former_topics(topic, found) if name not in topics)
             yield _of_value(f"topic:{topic}", replace(note, formerly=former))
         imports = sorted(self._values.imports.items(), key=lambda one: (one[1].at, one[0]), reverse=True)
+        if model.nights:
+            image = picture(model)
+            yield Owner("nights:", (COPY,), image.text, lambda _model, _kinds: [image])
         yield _of_value("home:", home_note(model, cards, tuple(one.note for _, one in imports)))
 
     def _import(self, name: str) -> Owner:

@@ -76,5 +76,5 @@ def test_a_worker_and_a_session_that_ended_well_have_one_word_for_it(tmp_path: P
     place = Workplace(tmp_path, a_store())
     place.build()
     notes = [path.read_text() for path in place.vault.rglob("*.md")]
-    assert any('  - "status/complete"' in note for note in notes)
-    assert not any("status/completed" in note for note in notes)
+    assert any('  - "status/answered"' in note for note in notes)
+    assert not any("status/complete" in note for note in notes)

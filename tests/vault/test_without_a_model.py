@@ -20,22 +20,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_notes_and_pages_say_ended_and_researched(folder: Path) -> None:
+def test_notes_and_pages_say_passages(folder: Path) -> None:
     notes = [path for path in (folder / "vault").rglob("*.md") if path.name != "AGENTS.md" and "my" not in path.parts]
     pages = (folder / "site").rglob("*.html")
     texts = {path: path.read_text() for path in notes}
     texts |= {path: LexborHTMLParser(path.read_text()).css("main")[0].text() for path in pages}
     texts[folder / "site" / "feed.xml"] = (folder / "site" / "feed.xml").read_text()
     assert {path.name: found[0] for path, text in texts.items() if (found := _SAYS_TOO_MUCH.search(text))} == {}
-    assert "1 researched" in (folder / "vault" / "Home.md").read_text()
-    assert 'status: "ended"' in next((folder / "vault" / "sessions").rglob("*.md")).read_text()
+    assert "1 passages" in (folder / "vault" / "Home.md").read_text()
+    assert 'status: "passages"' in next((folder / "vault" / "sessions").rglob("*.md")).read_text()
     assert "without a model" in next((folder / "vault" / "reports").rglob("*.md")).read_text()
 
 
 def test_list_show_and_digest_say_it_too_while_scripts_read_the_same_status_as_before(folder: Path) -> None:
     for command in (("list", "--why"), ("show", "depth"), ("digest",)):
         assert not _SAYS_TOO_MUCH.search(said(folder, *command).out), command
-    assert "status     ended" in said(folder, "show", "depth").out
+    assert "status     passages" in said(folder, "show", "depth").out
     assert '"complete"' in said(folder, "--json", "show", "depth").out
 
 

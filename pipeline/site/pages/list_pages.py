@@ -22,6 +22,7 @@ from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, r
 
 TAGS = f"{BROWSE}/tags.html"
 # Superseded reports are reached from those that supersede them.
+_NAMES = {"report": "Questions"}  # each question has one entry there, its newest report
 _ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
 
 
@@ -64,7 +65,8 @@ class NoteList:
 
 def navigation(of_kind: Mapping[str, Sequence[Face]]) -> tuple[Link, ...]:
     """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
-    listed = [Link(PLURALS[kind], list_page(PLURALS[kind].lower()), kind) for kind in _ORDER if of_kind.get(kind)]
+    kinds = ((kind, PLURALS[kind]) for kind in _ORDER if of_kind.get(kind))
+    listed = [Link(_NAMES.get(kind, plural), list_page(plural.lower()), kind) for kind, plural in kinds]
     return (Link("Home", "index.html", "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 

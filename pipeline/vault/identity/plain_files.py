@@ -1,4 +1,4 @@
-"""Bases and the style sheet carry the signature of what was generated in a comment in their last line (see ``signature``)."""
+"""Bases, pictures and the style sheet carry the signature of what was generated in their last line (see ``signature``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pipeline.vault.output.signature import each, letters_of
 
 # By suffix: what stands before and after the signature.
-_FORMS: Mapping[str, tuple[bytes, bytes]] = {"css": (b"/* generated: ", b" */\n"), "base": (b"# generated: ", b"\n")}
+_FORMS: Mapping[str, tuple[bytes, bytes]] = {
+    "css": (b"/* generated: ", b" */\n"),
+    "base": (b"# generated: ", b"\n"),
+    "svg": (b"<?generated ", b"?>\n"),
+}
 
 
 def signed(path: str, data: bytes) -> bytes:

@@ -9,12 +9,13 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault.mornings.entries import done_words, news_words, standing_words
+from pipeline.vault.mornings.entries import Group, ended_as, group_of, news_words, outcome_words, standing_words
 from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt
 from pipeline.vault.output import formatting
 from pipeline.vault.paths import Names
@@ -23,7 +24,6 @@ from pipeline.vault.values import batch_of, folded, summarised
 from pipeline.vault.vault_model import Night, nights_from
 
 WIDTH = 72  # characters of a line, as mail readers like it
-_ANSWERED, _NOT_FOUND = "complete", "not-found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,9 @@ class Digest:
     not_made: tuple[str, ...]
     unread: tuple[str, ...]
 
-    def of(self, *statuses: str) -> list[Told]:
-        """The questions that ended so."""
-        return [one for one in self.told if one.status in statuses]
-
-    @property
-    def open(self) -> list[Told]:
-        """The questions that failed, were cancelled or are unfinished."""
-        return [one for one in self.told if one.status not in {_ANSWERED, _NOT_FOUND}]
+    def of(self, group: Group) -> list[Told]:
+        """The questions of a group, such as those that changed."""
+        return [one for one in self.told if group_of(one.status, one.card) == group]
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -102,42 +97,77 @@ def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
 
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
-    ended = digest.of(_ANSWERED)
-    counts = [done_words(sum(one.card is None or one.card.by_model for one in ended), len(ended))]
-    counts += [f"{len(found)} not found" for found in [digest.of(_NOT_FOUND)] if found]
-    counts += [f"{len(found)} failed" for found in [digest.of("failed")] if found]
-    counts += [f"{count} unfinished" for count in [len(digest.open) - len(digest.of("failed"))] if count]
-    return f"Night of {labels.day(digest.date)}: {', '.join(counts)}"
+    words = outcome_words(ended_as(one.status, one.card) for one in digest.told)
+    return f"Night of {labels.day(digest.date)}: {words or 'nothing was due'}"
+
+
+def _summary(digest: Digest) -> str:
+    cost = f", {formatting.money(digest.usd)}" if digest.usd else ""
+    left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    return f"{heading_of(digest)} ({formatting.duration(digest.seconds)}{cost}{left_out})"
+
+
+_WITH_ANSWER: dict[Group, str] = {"changed": "What changed", "answered": "Answered", "passages": "Passages"}
+_WITHOUT: dict[Group, str] = {"not-found": "Not found", "failed": "Failed", "open": "Unfinished"}
 
 
 def _lines(digest: Digest, place_of: Callable[[Card], str]) -> Iterator[str]:
-    cost = f", {formatting.money(digest.usd)}" if digest.usd else ""
-    left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
-    yield from _wrapped(f"{heading_of(digest)} ({formatting.duration(digest.seconds)}{cost}{left_out})")
-    for one in digest.of(_ANSWERED):
-        yield from ("", *_wrapped(one.query), *_report(one, place_of))
-    for title, found in (("Not found", digest.of(_NOT_FOUND)), ("Failed or unfinished", digest.open)):
-        if found:
-            yield from ("", title, *(line for one in found for line in _without_answer(one)))
+    yield from _wrapped(_summary(digest))
+    for group, title in _WITH_ANSWER.items():
+        if found := digest.of(group):
+            yield from ("", title)
+        for one in found:
+            yield from ("", *_wrapped(one.query))
+            yield from (line for text in _report(one) for line in _inside(text))
+            if one.card:
+                yield f"  {clean(place_of(one.card))}"
+    for group, title in _WITHOUT.items():
+        if found := digest.of(group):
+            yield from ("", title, *(line for one in found for line in _item(_without_answer(one))))
+    if quiet := digest.of("quiet"):
+        yield from ("", *_wrapped(f"Nothing new: {'; '.join(one.query for one in quiet)}"))
     if digest.not_made or digest.unread:
         yield from ("", "Problems", *(line for text in (*digest.not_made, *digest.unread) for line in _item(text)))
 
 
-def _report(one: Told, place_of: Callable[[Card], str]) -> Iterator[str]:
+def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
+    """Return a digest as a page for mail: without styles, scripts and images; what changed comes first."""
+    parts = [f"<p>{escape(_summary(digest))}</p>"]
+    for group, title in _WITH_ANSWER.items():
+        found = digest.of(group)
+        parts += [f"<h2>{title}</h2>"] if found else []
+        for one in found:
+            place = escape(place_of(one.card)) if one.card else ""
+            query = (
+                f'<a href="{place}">{escape(one.query)}</a>' if place.startswith(("https://", "http://")) else escape(one.query)
+            )
+            parts.append(f"<h3>{query}</h3>" + "".join(f"<p>{escape(clean(text))}</p>" for text in _report(one)))
+    for group, title in _WITHOUT.items():
+        if found := digest.of(group):
+            parts.append(f"<h2>{title}</h2><ul>{''.join(f'<li>{escape(_without_answer(one))}</li>' for one in found)}</ul>")
+    if quiet := digest.of("quiet"):
+        parts.append(f"<p>Nothing new: {escape('; '.join(one.query for one in quiet))}</p>")
+    parts += [f"<p>Problem: {escape(text)}</p>" for text in (*digest.not_made, *digest.unread)]
+    title = escape(heading_of(digest))
+    head = f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>'
+    return "\n".join([head, f"<h1>{title}</h1>", *parts, "</body></html>"])
+
+
+def _report(one: Told) -> Iterator[str]:
+    """What a report says in short: what is new first, the answer, how sure it is, who disagrees, what is open."""
     learnt = one.card.learnt if one.card else None
     if one.card is None or learnt is None:
         return
-    if learnt.answer:
-        yield from _inside(learnt.answer.text)
-    if facts := _facts(one.card, learnt):
-        yield from _inside(facts)
     if learnt.news:
-        yield from (line for text in learnt.news.added[:2] for line in _item(f"new: {text.text}", "    "))
+        yield from (f"new: {text.text}" for text in learnt.news.added[:2])
+    if learnt.answer:
+        yield learnt.answer.text
+    if facts := _facts(one.card, learnt):
+        yield facts
     if learnt.dispute:
-        yield from _inside(_dispute(learnt.dispute, one.titles))
+        yield _dispute(learnt.dispute, one.titles)
     if one.card.open:
-        yield from _inside(f"Still open: {one.card.open[0]}")
-    yield f"  {clean(place_of(one.card))}"
+        yield f"Still open: {one.card.open[0]}"
 
 
 def _facts(card: Card, learnt: Learnt) -> str:
@@ -154,10 +184,9 @@ def _side(said: CitedText, titles: dict[str, str]) -> str:
     return f"“{said.text.rstrip('.')}”{f' ({title})' if title else ''}"
 
 
-def _without_answer(one: Told) -> Iterator[str]:
-    status = "" if one.status in {_NOT_FOUND, "failed"} else f" ({one.status if one.status == 'cancelled' else 'unfinished'})"
-    reason = f": {formatting.sentence(one.reason)}" if one.reason else ""
-    yield from _item(f"{one.query}{status}{reason}")
+def _without_answer(one: Told) -> str:
+    status = " (cancelled)" if one.status == "cancelled" else ""
+    return f"{one.query}{status}{f': {formatting.sentence(one.reason)}' if one.reason else ''}"
 
 
 def _inside(text: str) -> list[str]:

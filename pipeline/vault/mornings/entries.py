@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
+from pipeline.domain.outcome import OUTCOME_WORDS
 from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.vault.mornings.learnt import CitedText, Dispute, News
@@ -33,6 +37,38 @@ class ShortDispute:
     b: ShortSide
 
 
+Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
+
+
+def group_of(status: str, card: Card | None) -> Group:
+    """Return where a question stands in the morning, by how its session ended: what changed comes first.
+
+    ``quiet``: it was researched again, and nothing is new.
+    """
+    if status != "complete":
+        return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
+    news = card.learnt.news if card and card.learnt else None
+    if news is not None:
+        return "quiet" if news.quiet and not news.lost else "changed"
+    return "passages" if card and card.outcome == "passages" else "answered"
+
+
+def outcome_words(outcomes: Iterable[str]) -> str:
+    """Return how many questions ended how: ``3 answered, 1 answered in part, 2 passages, 1 not found``; "" for none."""
+    counts = Counter(outcomes)
+    return ", ".join(f"{counts[name]:,} {words}" for name, words in {**OUTCOME_WORDS, **_OTHERS}.items() if counts[name])
+
+
+_OTHERS = {"failed": "failed", "open": "unfinished"}
+
+
+def ended_as(status: str, card: Card | None) -> str:
+    """Return the outcome of a question in a night; ``failed`` or ``open`` without one."""
+    if status == "complete":
+        return card.outcome if card and card.outcome else "answered"
+    return group_of(status, card)
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The latest report on a question, in short. ``first`` is the answer, ``at`` when the report was finished.
@@ -42,11 +78,10 @@ class Entry:
     """
 
     report: Link
+    outcome: str
     at: str
     first: Cited | None
-    sources: int
     standing: str
-    disputed: bool
     news: str
     dispute: ShortDispute | None
     more_disputes: int
@@ -55,22 +90,22 @@ class Entry:
     earlier: int
 
 
-def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
-    """Return the entry of a report's card; ``earlier`` counts the reports on its question before it, if they are wanted."""
+def entry_of(model: VaultModel, card: Card) -> Entry:
+    """Return the entry of a report's card."""
     learnt = card.learnt
+    before = [one for one in model.of_query.get(card.query_id, ()) if one.has_report and one.started_at < card.started_at]
     return Entry(
         report=best_link(card),
+        outcome=OUTCOME_WORDS.get(card.outcome, ""),
         at=card.reported_at,
         first=cited(model, learnt.answer) if learnt and learnt.answer else None,
-        sources=len(card.drawn),
         standing=standing_words(card),
-        disputed=learnt is not None and learnt.disputed,
         news=news_words(learnt.news) if learnt and learnt.news else "",
         dispute=_dispute(model, learnt.dispute) if learnt and learnt.dispute else None,
         more_disputes=max(0, card.disagreements - 1),
         question=next(iter(card.open), ""),
         more_questions=max(0, len(card.open) - 1),
-        earlier=earlier,
+        earlier=len(before) if card.query_id else 0,
     )
 
 
@@ -86,12 +121,6 @@ def standing_words(card: Card) -> str:
     """Return how many sources the report cites, and whether one denies the answer: ``3 sources``, ``2 sources, disputed``."""
     words = labels.count(len(card.drawn), "source") if card.drawn else ""
     return f"{words}, disputed" if card.learnt and card.learnt.disputed else words
-
-
-def done_words(answered: int, ended: int) -> str:
-    """Return of how many questions there is a report: ``3 answered`` by a model, ``3 researched`` without one, or both."""
-    parts = [f"{answered:,} answered"] if answered or not ended else []
-    return ", ".join([*parts, *([f"{ended - answered:,} researched"] if ended > answered else [])])
 
 
 def news_words(news: News, *, dated: bool = True) -> str:

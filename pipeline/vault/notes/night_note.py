@@ -1,39 +1,27 @@
-"""The note of a night: questions answered, not found, failed, unfinished and skipped; its runs and its cost."""
+"""The note of a night: what changed, what was answered, passages, not found, failed, unfinished, left out; its runs and cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import batch_events as n
 from pipeline.text import labels
 from pipeline.text.words import language_code
-from pipeline.vault.mornings.entries import Entry, done_words, entry_of
-from pipeline.vault.notes.note_parts import best_link, night_link, night_path, properties_of, session_link
+from pipeline.vault.mornings.entries import Entry, Group, ended_as, entry_of, group_of, outcome_words
+from pipeline.vault.notes.note_parts import best_link, night_link, night_path, properties_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
+from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import Batch, Night, VaultModel
-
-_OUTCOMES = {"complete": "done", "not-found": "not found", "failed": "failed", "cancelled": "cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
-    """A query that the night worked on. ``link`` leads to the report, else the session, else it is the bare question.
-
-    ``entry`` is what its report says in short, None without one.
-    """
+class Ended:
+    """A question without a report to show: the link to its note, else the bare question, and why."""
 
     link: Link | str
-    session: Link | None
-    entry: Entry | None
     outcome: str
     reason: str
-    by_model: bool
-    sources: int
-    facts: int
-    seconds: float
-    usd: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +45,19 @@ class BatchRow:
 
 @dataclass(frozen=True, slots=True)
 class NightView:
-    """What ``night.md.j2`` is given."""
+    """What ``night.md.j2`` is given. ``words`` counts the outcomes; ``quiet`` are links to reports with nothing new."""
 
     title: str
     date: str
-    done: tuple[Worked, ...]
-    done_words: str
-    not_found: tuple[Worked, ...]
-    failed: tuple[Worked, ...]
-    open: tuple[Worked, ...]
+    words: str
+    changed: tuple[Entry, ...]
+    answered: tuple[Entry, ...]
+    passages: tuple[Entry, ...]
+    quiet: tuple[Link, ...]
+    not_found: tuple[Ended, ...]
+    failed: tuple[Ended, ...]
+    open: tuple[Ended, ...]
     skipped: tuple[Skipped, ...]
-    left_out: int
     not_made: tuple[str, ...]
     batches: tuple[BatchRow, ...]
     seconds: float
@@ -80,13 +70,14 @@ class NightView:
 
 def night_note(model: VaultModel, night: Night) -> Note:
     """Return the note of a night."""
-    language = night_language(night)
+    languages = {language_code(entry.query) for entry in night.ended}
+    language = languages.pop() if len(languages) == 1 else labels.ENGLISH
     view = night_view(model, night, language)
     own = {
-        "done": len(view.done),
+        "done": len(view.changed) + len(view.answered) + len(view.passages) + len(view.quiet),
         "not_found": len(view.not_found),
         "failed": len(view.failed),
-        "skipped": view.left_out,
+        "skipped": sum(len(group.queries) for group in view.skipped),
         "cost_usd": round(view.usd, 6),
         "duration_s": round(view.seconds, 3),
     }
@@ -94,30 +85,37 @@ def night_note(model: VaultModel, night: Night) -> Note:
     return Note(night_path(night.date), "night", properties, view)
 
 
-def night_language(night: Night) -> str:
-    """Return the code of the language that all its questions have, else that of English."""
-    languages = {language_code(entry.query) for entry in night.ended}
-    return languages.pop() if len(languages) == 1 else labels.ENGLISH
-
-
 def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> NightView:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
     last = {entry.query_id: entry for entry in night.ended}
-    worked = [_worked(model, entry, night.ended) for entry in last.values()]
-    done = tuple(entry for entry in worked if entry.outcome == "done")
-    skipped = _skipped(model, night, set(last))
+    cards = {name: model.by_id.get(entry.session) for name, entry in last.items()}
+    groups: dict[Group, list[tuple[n.QueryEnded, Card | None]]] = {}
+    for name, entry in last.items():
+        groups.setdefault(group_of(entry.status, cards[name]), []).append((entry, cards[name]))
+
+    def entries(group: Group) -> tuple[Entry, ...]:
+        return tuple(entry_of(model, card) for _, card in groups.get(group, ()) if card)
+
+    def ended(group: Group) -> tuple[Ended, ...]:
+        return tuple(
+            Ended(best_link(card) if card else entry.query, "cancelled" if entry.status == "cancelled" else "", entry.reason)
+            for entry, card in groups.get(group, ())
+        )
+
     batches = tuple(_batch(model, batch) for batch in night.batches)
     place = model.nights.index(night)
     return NightView(
         title=labels.label("Night of {day}", language, day=labels.day(night.date, language)),
         date=night.date,
-        done=done,
-        done_words=done_words(sum(one.by_model for one in done), len(done)),
-        not_found=tuple(entry for entry in worked if entry.outcome == "not found"),
-        failed=tuple(entry for entry in worked if entry.outcome == "failed"),
-        open=tuple(entry for entry in worked if entry.outcome not in {"done", "not found", "failed"}),
-        skipped=skipped,
-        left_out=sum(len(group.queries) for group in skipped),
+        words=outcome_words(ended_as(entry.status, cards[name]) for name, entry in last.items()) or "nothing was due",
+        changed=entries("changed"),
+        answered=entries("answered"),
+        passages=entries("passages"),
+        quiet=tuple(best_link(card) for _, card in groups.get("quiet", ()) if card),
+        not_found=ended("not-found"),
+        failed=ended("failed"),
+        open=ended("open"),
+        skipped=_skipped(model, night, set(last)),
         not_made=tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
         batches=batches,
         seconds=sum(batch.seconds for batch in batches),
@@ -129,29 +127,14 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
     )
 
 
-def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryEnded]) -> Worked:
-    mine = [model.spent[other.id] for other in all_ended if other.query_id == entry.query_id]
-    card = model.by_id.get(entry.session)
-    return Worked(
-        link=best_link(card) if card else entry.query,
-        session=session_link(card, "how") if card and card.report_path else None,
-        entry=entry_of(model, card) if card and card.answered else None,
-        outcome=_OUTCOMES.get(entry.status, "unfinished"),
-        reason=entry.reason,
-        by_model=card is None or card.by_model,
-        sources=len(card.drawn) if card else 0,
-        facts=card.facts if card else 0,
-        seconds=sum(seconds for _, seconds in mine),
-        usd=sum(usd for usd, _ in mine),
-    )
-
-
 def _skipped(model: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped, ...]:
-    """The queries that no run of the night worked on, by reason."""
+    """The queries that no run of the night worked on, by reason, with what was known of each by that night."""
     reasons: dict[str, dict[str, Link | str]] = {}
     for entry in (entry for batch in night.batches for entry in batch.skipped):
         if entry.query_id not in worked:
-            reasons.setdefault(_reason(entry.reason), {})[entry.query_id] = _latest(model, entry, night.date)
+            known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= night.date]
+            link = best_link(known[-1]) if known else entry.query
+            reasons.setdefault(_reason(entry.reason), {})[entry.query_id] = link
     return tuple(Skipped(reason, tuple(queries.values())) for reason, queries in reasons.items())
 
 
@@ -161,14 +144,7 @@ def _reason(text: str) -> str:
     return f"{outcome} earlier ({why})" if colon and outcome in {"not found", "failed", "cancelled"} else text
 
 
-def _latest(model: VaultModel, entry: n.QuerySkipped, date: str) -> Link | str:
-    """The link to what was known of a skipped query by that night, so that the note does not change later."""
-    known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= date]
-    return best_link(known[-1]) if known else entry.query
-
-
 def _batch(model: VaultModel, batch: Batch) -> BatchRow:
     spent = [model.spent[entry.id] for entry in batch.ended]
     seconds = batch.end.duration_s if batch.end else sum(seconds for _, seconds in spent)
-    ended_at = batch.end.at if batch.end else ""
-    return BatchRow(batch.started_at, ended_at, len(batch.due), seconds, sum(usd for usd, _ in spent))
+    return BatchRow(batch.started_at, batch.end.at if batch.end else "", len(batch.due), seconds, sum(usd for usd, _ in spent))

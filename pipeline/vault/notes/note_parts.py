@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.domain.findings import by_model, sheet_of
+from pipeline.domain.outcome import outcome_of
 from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import labels
@@ -33,27 +34,11 @@ _KINDS_OF_CONTRADICTION = {
 }
 _ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
-STATUS_WORDS = {
-    "pending": "not started",
-    "planning": "unfinished",
-    "searching": "unfinished",
-    "analyzing": "unfinished",
-    "synthesizing": "unfinished",
-    "complete": "done",
-    "not-found": "not found",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
 
 
-def shown_status(state: SessionState, status: str) -> str:
-    """Return a status as notes show it: what no model judged is not complete, it has ended."""
-    return "ended" if status in ("complete", "partial") and not by_model(state) else status
-
-
-def status_words(status: str, *, by_model: bool) -> str:
-    """Return a session's status in words."""
-    return "ended" if status == "complete" and not by_model else STATUS_WORDS.get(status, "unfinished")
+def shown_status(state: SessionState) -> str:
+    """Return a session's status as notes show it: its outcome, or how it ended without one, or ``unfinished``."""
+    return outcome_of(state) or (state.status if state.ended else "unfinished")
 
 
 def reasoner_words(state: SessionState, language: str = labels.ENGLISH) -> str:
@@ -156,7 +141,7 @@ def worker_link(session: Card, worker_id: str) -> Link:
     return Link(worker.path, worker.name, worker.block)
 
 
-def outcome_of(state: SessionState, worker: Worker) -> str:
+def worker_outcome(state: SessionState, worker: Worker) -> str:
     """Return in a few words how a worker ended."""
     if worker.status == "running":
         return "stopped with the session" if state.ended else "under way"
@@ -312,17 +297,29 @@ class Citer:
         also = tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine))
         mark = (self.citation(fact.id),) if mine else ()
         place = self._place(fact, titled=fact.url != before)
-        return Passage(sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts))
+        page = self._loaded.state.pages.get(fact.url)
+        date = one_line(page.published, 40) if page else ""
+        return Passage(sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts), date)
 
     def _place(self, fact: Fact, *, titled: bool) -> Link:
         """The link to a quote, shown as its page's title and the headings above it; ``titled`` False: without the title."""
-        source = self._model.sources[fact.url]
-        trail = tuple(dict.fromkeys(fact.path or filter(None, (source.title, fact.heading))))
+        return quote_link(self._model.sources[fact.url], fact.id, self._trail(fact, titled=titled))
+
+    def _trail(self, fact: Fact, *, titled: bool) -> str:
+        trail = tuple(dict.fromkeys(fact.path or filter(None, (self._model.sources[fact.url].title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
         sheet = sheet_of(self._loaded.state, fact)
         names = [one_line(name, 70) for name in shown[-_MOST_HEADINGS:]]
         names += [labels.label("page {number}", self._language, number=str(sheet))] if sheet else []
-        return quote_link(source, fact.id, " › ".join(names))
+        return " › ".join(names)
+
+    def places(self, facts: Iterable[Fact]) -> tuple[Link | Inert, ...]:
+        """Return where facts stand that a report does not show: page and headings, each place once."""
+        found = dict.fromkeys((fact.url, self._trail(fact, titled=True)) for fact in facts)
+        shown = self._loaded.shown_sources
+        return tuple(
+            source_link(self._model.sources[url], words) if url in shown else without_note(url, words) for url, words in found
+        )
 
     def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
         """Return the facts nearest to an answer as passages without a number."""

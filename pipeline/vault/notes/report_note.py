@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import by_model, nearest_facts
+from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
@@ -98,6 +99,8 @@ class ReportView:
     unknowns: tuple[Open, ...]
     to_ask: tuple[Inert, ...]
     limits: tuple[str, ...]
+    more_places: tuple[Link | Inert, ...]
+    outcome: str
     references: tuple[Referred, ...]
     own_sources: int
     web_sources: int
@@ -157,7 +160,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
         "report",
         loaded.card.report_title,
         own,
-        status=shown_status(state, state.status),
+        status=shown_status(state),
         topics=state.tags,
         created=loaded.card.reported_at or state.ended_at,
         language=language,
@@ -191,6 +194,8 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report, language: st
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
         limits=limits,
+        more_places=citer.places(fact for fact in state.more_places if fact.url in state.pages),
+        outcome=OUTCOME_WORDS.get(outcome_of(state), ""),
         references=_references(model, state, report, language),
         own_sources=origins.count("own"),
         web_sources=origins.count("web"),

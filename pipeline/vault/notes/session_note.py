@@ -9,6 +9,7 @@ from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.events.import_events import ImportedClaim, ImportedMessage
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.findings import by_model, contradictions, open_gaps
+from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import one_line
@@ -24,7 +25,6 @@ from pipeline.vault.notes.note_parts import (
     linked,
     night_links,
     open_questions,
-    outcome_of,
     perspective_name,
     present,
     properties_of,
@@ -32,9 +32,9 @@ from pipeline.vault.notes.note_parts import (
     report_link,
     session_language,
     shown_status,
-    status_words,
     topic_links,
     worker_link,
+    worker_outcome,
 )
 from pipeline.vault.notes.queue_snippet import queue_lines
 from pipeline.vault.notes.worker_note import WorkerView, worker_view
@@ -246,7 +246,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
         "session",
         f"Session: {state.query}",
         own,
-        status=shown_status(state, state.status),
+        status=shown_status(state),
         topics=state.tags,
         created=state.started_at,
         language=session_language(loaded),
@@ -262,7 +262,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     return SessionView(
         title=state.query,
         status=state.status,
-        outcome=status_words(state.status, by_model=by_model(state)),
+        outcome=OUTCOME_WORDS.get(outcome_of(state), shown_status(state)),
         unfinished=not state.ended,
         waiting=state.waiting,
         reason=state.end_reason,
@@ -342,7 +342,7 @@ def _row(loaded: LoadedSession, worker: Worker) -> WorkerRow:
         len(asked),
         len(pages),
         len(loaded.facts[worker.id]),
-        outcome_of(state, worker),
+        worker_outcome(state, worker),
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 
 from pipeline.text import labels
@@ -23,17 +22,13 @@ from pipeline.vault.notes.note_parts import (
     quote_link,
     session_link,
     without_note,
-    worker_link,
 )
 from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address, web_address
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.page_markdown import claim_beside, is_plain
 from pipeline.vault.session_card import Card, Quoted, QuoteRef
 from pipeline.vault.session_card import Reading as Learnt
-from pipeline.vault.source_diff import Texts, change
 from pipeline.vault.vault_model import Source, VaultModel
-
-MOST_CHANGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +44,6 @@ class CitedIn:
     quotes: int
     at: str
     earlier: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FoundAgain:
-    """A question for which quotes were found again: how many, and its latest session that did, which read the source ``at``."""
-
-    session: Link
-    quotes: int
-    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +75,6 @@ class QuoteView:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFor:
-    """A session that read the source ``at`` a time, its workers that took quotes from it, and the results of cross-checking them.
-
-    ``taken``, ``disputed`` and ``cited`` count quotes.
-    """
-
-    session: Link
-    at: str
-    workers: tuple[Link, ...]
-    taken: int
-    disputed: int
-    cited: int
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """One reading. ``version`` counts the differing texts from 1; ``digest`` is the stored text's SHA-256, shortened."""
 
@@ -112,19 +83,6 @@ class Reading:
     digest: str
     characters: int
     session: Link
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What changed from one version to the next that was read. ``compared`` False: one of the texts is no longer stored."""
-
-    at: str
-    before: int
-    after: int
-    compared: bool
-    gone: tuple[str, ...]
-    come: tuple[str, ...]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +100,22 @@ class SourceView:
     missing: str
     media_type: str
     cited_in: tuple[CitedIn, ...]
-    found_again: tuple[FoundAgain, ...]
-    read_for: tuple[ReadFor, ...]
     nights: tuple[Link, ...]
     quotes: tuple[QuoteView, ...]
     further_quotes: tuple[QuoteView, ...]
     readings: tuple[Reading, ...]
     versions: int
-    changes: tuple[Changed, ...]
     first_read_at: str
 
 
+Texts = Callable[[str], str | None]  # the stored text of a page by its digest, None if it is no longer stored
 Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and after its quote
 
 
-def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around = MappingProxyType({})) -> Note:
-    """Return the note of a source; ``changes`` are those that ``changes_of`` finds, ``around`` what ``around_of`` finds."""
+def source_note(model: VaultModel, source: Source, around: Around = MappingProxyType({})) -> Note:
+    """Return the note of a source; ``around`` is what ``around_of`` finds."""
     page, language = source.readings[-1].page, _language(model, source)
-    view = _view(model, source, changes, around, language)
+    view = _view(model, source, around, language)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -171,7 +127,7 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
             "cited_by": len(view.cited_in) + sum(entry.earlier for entry in view.cited_in),
             "disputed": sum(quote.standing == "disputed" for quote in (*view.quotes, *view.further_quotes)),
             "versions": view.versions,
-            "read_for": tuple(linked(entry.session) for entry in view.read_for),
+            "read_for": tuple(linked(session_link(model.by_id[reading.session])) for reading in source.readings),
         }
     )
     properties = properties_of("source", source.title, own, created=source.readings[0].page.at, language=language)
@@ -185,7 +141,7 @@ def _language(model: VaultModel, source: Source) -> str:
     return language_code(first.query, *(quote.text for reading in source.readings for quote in reading.quotes))
 
 
-def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around, language: str) -> SourceView:
+def _view(model: VaultModel, source: Source, around: Around, language: str) -> SourceView:
     page = source.readings[-1].page
     by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
     quotes = tuple(_quote(model, source, entries, around, language) for entries in _by_fact(by_start).values())
@@ -205,14 +161,11 @@ def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], aroun
         missing=page.missing,
         media_type=page.media_type,
         cited_in=_cited_in(model, by_start),
-        found_again=_found_again(model, by_start),
-        read_for=tuple(_read_for(model, reading) for reading in source.readings),
         nights=tuple(nights.values()),
         quotes=tuple(quote for quote in quotes if quote.cited_in),
         further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
         readings=_readings(model, source),
         versions=len({reading.page.digest for reading in source.readings}),
-        changes=changes,
         first_read_at=source.readings[0].page.at,
     )
 
@@ -238,25 +191,6 @@ def _cited(card: Card, reading: Learnt, earlier: int) -> CitedIn:
 def _question(model: VaultModel, reading: Learnt) -> str:
     card = model.by_id[reading.session]
     return card.query_id or card.id
-
-
-def _found_again(model: VaultModel, readings: list[Learnt]) -> tuple[FoundAgain, ...]:
-    """The questions whose sessions found quotes that another session had found before, the latest first."""
-    known: set[str] = set()
-    again: dict[str, set[str]] = {}
-    latest: dict[str, Learnt] = {}
-    for reading in readings:
-        facts = {quote.fact for quote in reading.quotes}
-        if facts & known:
-            question = _question(model, reading)
-            again.setdefault(question, set()).update(facts & known)
-            latest.pop(question, None)
-            latest[question] = reading
-        known |= facts
-    return tuple(
-        FoundAgain(session_link(model.by_id[reading.session]), len(again[question]), reading.page.at)
-        for question, reading in reversed(latest.items())
-    )
 
 
 def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
@@ -328,37 +262,10 @@ def _quote_links(model: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link 
     return tuple(quote_link(at, one.fact) if one.shown else without_note(one.url, at.title) for one, at in places)
 
 
-def _read_for(model: VaultModel, reading: Learnt) -> ReadFor:
-    card = model.by_id[reading.session]
-    standings = [quote.standing for quote in reading.quotes]
-    return ReadFor(
-        session_link(card),
-        reading.page.at,
-        tuple(worker_link(card, worker) for worker in reading.workers),
-        len(standings),
-        standings.count("disputed"),
-        reading.cited,
-    )
-
-
 def _versions(source: Source) -> dict[str, int]:
     """The number of each differing text by its digest, from 1."""
     digests = dict.fromkeys(reading.page.digest for reading in source.readings)
     return {digest: number for number, digest in enumerate(digests, start=1)}
-
-
-def changes_of(source: Source, texts: Texts) -> Iterator[Changed]:
-    """Yield the latest changes of a source, the latest first; a text that came back counts as a change too.
-
-    ``texts`` gives the stored texts of its versions.
-    """
-    versions = _versions(source)
-    pairs = [(one.page, other.page) for one, other in pairwise(source.readings) if one.page.digest != other.page.digest]
-    for before, after in reversed(pairs[-MOST_CHANGES:]):
-        old, new = texts(before.digest), texts(after.digest)
-        found = change(old, new) if old is not None and new is not None else None
-        what = (found.gone, found.come, found.more) if found else ((), (), 0)
-        yield Changed(after.at, versions[before.digest], versions[after.digest], found is not None, *what)
 
 
 def _readings(model: VaultModel, source: Source) -> tuple[Reading, ...]:

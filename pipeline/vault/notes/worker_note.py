@@ -10,7 +10,6 @@ from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
 from pipeline.vault.notes.note_parts import (
     address_words,
     linked,
-    outcome_of,
     page_place,
     perspective_name,
     present,
@@ -19,8 +18,8 @@ from pipeline.vault.notes.note_parts import (
     report_link,
     session_language,
     session_link,
-    shown_status,
     worker_link,
+    worker_outcome,
 )
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
@@ -136,7 +135,7 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
-    status = shown_status(loaded.state, "complete") if worker.status == "completed" else worker.status
+    status = "ended" if worker.status == "completed" else worker.status
     properties = properties_of(
         "worker", title, own, status=status, topics=state.tags, created=worker.started_at, language=session_language(loaded)
     )
@@ -155,7 +154,7 @@ def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Wor
         focus=view.focus,
         questions=view.questions,
         is_gap=worker.id.startswith("gap_"),
-        outcome=outcome_of(state, worker),
+        outcome=worker_outcome(state, worker),
         failed=worker.status == "failed",
         under_way=worker.status == "running",
         session=session_link(loaded.card),

@@ -26,7 +26,7 @@ class Passage:
     """A whole stretch of a source. ``lead`` is what it leans on ("" for nothing), ``citations`` its one numbered link or none.
 
     ``place`` leads to the quote in the source's note and names the headings above it; ``also`` are the numbers of other sources
-    that say the same; ``standing`` is ``disputed`` or "".
+    that say the same; ``standing`` is ``disputed`` or "", ``date`` as the page says it.
     """
 
     text: str
@@ -35,6 +35,7 @@ class Passage:
     place: Link
     also: tuple[Link, ...] = ()
     standing: str = ""
+    date: str = ""
 
     @property
     def is_passage(self) -> bool:

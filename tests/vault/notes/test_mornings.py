@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -35,19 +36,20 @@ def test_home_has_one_entry_for_a_question_with_two_reports(place: Workplace) ->
     assert "9c01|" in home
     assert "3f2a|" not in home
     assert " · 1 earlier report" in home
+    assert home.index("## What changed") < home.index("9c01|") < home.index("## Failed")
 
 
 def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_and_an_open_question(place: Workplace) -> None:
     home = _text(place, "Home")
     assert "An append is durable after fsync returned." in home
-    assert "3 sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report" in home
+    assert "answered · 3 sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report" in home
     assert re.search(r"Sources disagree: “One drive in nine loses flushed data”.* against “After fsync has returned", home)
     assert "Still open: How loud is it?" in home
 
 
 def test_failures_stand_apart_from_answers(place: Workplace) -> None:
     home = _text(place, "Home")
-    answers, _, failures = home.partition("Needs a look")
+    answers, _, failures = home.partition("## Failed")
     assert "[[reports/" in answers
     assert "tides" not in answers
     assert "Why are there tides?" in failures
@@ -168,7 +170,7 @@ def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -
     assert learnt.answer.text.startswith("An append is durable after fsync returned. It goes on and on.")
 
 
-def test_what_the_last_night_did_not_answer_stands_below_and_templates_find_both_together(tmp_path: Path) -> None:
+def test_what_the_last_night_did_not_work_on_is_a_list_of_links(tmp_path: Path) -> None:
     store = MemoryStore()
     night(store, Story(store).whole())
     other = Story(store, id="2026-11-28-ants-00ff", query="Do ants sleep?", query_id="ants", date="2026-11-28").whole()
@@ -177,8 +179,31 @@ def test_what_the_last_night_did_not_answer_stands_below_and_templates_find_both
     _, notes = place.build_and_note()
     home = next(note.view for note in notes if note.kind == "home")
     assert isinstance(home, HomeView)
-    titles = [[entry.report.label for entry in entries] for entries in (home.fresh, home.others, home.reports)]
+    assert home.night
     ants, logs = "Do ants sleep?", "How does an append-only log survive a power cut?"
-    assert titles == [[ants], [logs], [ants, logs]]
+    assert [entry.report.label for entry in home.night.answered] == [ants]
+    assert [link.label for link in home.older] == [logs]
     text = _text(place, "Home")
-    assert text.index("## Last night") < text.index(ants) < text.index("## Other questions") < text.index(logs)
+    assert text.index("## Answered") < text.index(ants) < text.index("## Older questions") < text.index(logs)
+
+
+def test_what_was_researched_again_without_news_is_one_line(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Story(store).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
+    nothing = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", kept=3)
+    again._changes = lambda: ChangesFound(changes=nothing)  # type: ignore[method-assign]
+    again.whole()
+    night(store, again, date="2026-11-28")
+    place = Workplace(tmp_path, store)
+    place.build()
+    home = _text(place, "Home")
+    assert f"\nNothing new: [[reports/2026/{STEM}-9c01|" in home
+    assert "durable after fsync" not in home
+
+
+def test_the_picture_of_the_nights_is_an_image_that_runs_nothing(place: Workplace) -> None:
+    image = (place.vault / "nights" / "thirty-nights.svg").read_text()
+    assert ElementTree.fromstring(image).tag.endswith("svg")  # noqa: S314 - our own file
+    assert "28 November 2026: 1 answered, 1 failed, 1 unfinished, $0.09" in image
+    assert "![[nights/thirty-nights.svg|" in _text(place, "Home")

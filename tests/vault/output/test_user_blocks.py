@@ -136,7 +136,7 @@ def test_properties_that_an_editor_wrote_in_another_style_are_no_edit(tmp_path: 
     place = Workplace(tmp_path, a_store())
     place.build()
     note = place.note("reports/")
-    text = note.read_text().replace('kind: "report"', "kind: report").replace('status: "complete"', "status: complete\nmine: yes")
+    text = note.read_text().replace('kind: "report"', "kind: report").replace('status: "answered"', "status: answered\nmine: yes")
     note.write_text(text)
     assert place.build().set_aside == ()
     assert "mine: yes" in note.read_text()

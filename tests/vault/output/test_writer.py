@@ -178,7 +178,7 @@ def test_a_lost_catalogue_sets_aside_a_note_of_ours_that_differs(place: Workplac
 def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workplace) -> None:
     del place.store.streams["batch-2026-11-21t020000-ab12"], place.store.streams["batch-2026-11-28t020000-ab12"]
     report = place.build()
-    assert report.removed == ("nights/2026-11-21.md", "nights/2026-11-28.md")
+    assert report.removed == ("nights/2026-11-21.md", "nights/2026-11-28.md", "nights/thirty-nights.svg")
     assert not (place.vault / "nights").exists()
     assert report.set_aside == ()
 

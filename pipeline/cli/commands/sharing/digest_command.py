@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 @click.option(
     "--night", "day", metavar="DATE", help="The night that began on this day (UTC), such as 2026-11-21.  [default: the last]"
 )
+@click.option("--html", is_flag=True, help="As a page for mail.")
 @click.pass_obj
-def digest(console: Console, day: str | None) -> None:
-    """Print what a night found: each answer in a sentence, how sure it is, what is new, what failed."""
-    from pipeline.vault.mornings.digest import digest_of, heading_of, nights_in, text_of
+def digest(console: Console, day: str | None, html: bool) -> None:
+    """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
+    from pipeline.vault.mornings.digest import digest_of, heading_of, html_of, nights_in, text_of
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
@@ -38,7 +39,8 @@ def digest(console: Console, day: str | None) -> None:
         return
     found = digest_of(store, night, unread)
     place_of = _place_of(console)
-    console.data(text_of(found, place_of), _value(found, heading_of(found), place_of))
+    lines = html_of(found, place_of).split("\n") if html else text_of(found, place_of)
+    console.data(lines, _value(found, heading_of(found), place_of))
 
 
 def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
