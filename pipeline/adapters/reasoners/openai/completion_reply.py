@@ -198,7 +198,8 @@ def _joined(lines: list[bytes], *, stopped: bool) -> dict[str, Any]:
     deltas = [delta for choice in said if isinstance(delta := choice.get("delta") or choice.get("message"), dict)]
     message: dict[str, Any] = {"content": "".join(_text_of(delta.get("content")) for delta in deltas)}
     for name in ("reasoning_content", "reasoning", "refusal"):
-        message[name] = "".join(delta[name] for delta in deltas if isinstance(delta.get(name), str))
+        if said_there := "".join(delta[name] for delta in deltas if isinstance(delta.get(name), str)):
+            message[name] = said_there
     called = "".join(_arguments_of(delta) for delta in deltas)
     message |= {"tool_calls": [{"function": {"arguments": called}}]} if called else {}
     last = {name: value for chunk in chunks for name, value in chunk.items() if value not in (None, "")}

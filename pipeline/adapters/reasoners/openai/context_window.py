@@ -26,7 +26,7 @@ async def window_of(http: HttpClient, name: str, base_url: str, key: Secret | No
     root = base.removesuffix("/v1")
     listed = await _asked(http, name, "GET", f"{base}/models", key)
     entry = _entry(listed, model)
-    if found := _named(entry):
+    if found := _named(entry) or _named(entry.get("meta")):
         return found
     if key is not None:
         return 0
