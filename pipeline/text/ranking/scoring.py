@@ -1,4 +1,4 @@
-"""Passage scores for a question: words / best words + 1.6 · coverage. With vectors: cosine / best + coverage² · words / best.
+"""Passage scores for a question: words / best words + 1.6 · coverage, squared and added to the cosine where vectors are known.
 
 Words are BM25 over text and headings (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75), as a share of the best passage's.
 Coverage is the share of the question's words, by rarity, that one passage contains with its headings. No passage below ``FLOOR``
@@ -19,7 +19,7 @@ from pipeline.text.words import stems
 COVERAGE = 1.6  # weight beside the words: of 102 narrow questions 52 are answered in the first 150 words, with ½ it is 46
 BROAD_COVERAGE = 0.8  # for a broad question, of which one passage need not hold all the words
 BEST = 1.0 + COVERAGE
-MEANING = 1.0  # weight of words beside the cosine: of 40 facts in the documents' words 35 come first, 34 by words alone
+BESIDE = 0.25  # weight of the words beside the cosine: see docs/models-and-web.md, "Search by meaning"
 FLOOR = 0.32  # least coverage of a passage that is near a question: refuses most of 24 questions on other subjects, none of 40
 ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index for the rarity of words
 _K1, _B = 1.2, 0.75
@@ -153,16 +153,15 @@ def scores(
     wanted, weights = importance(query, known), term_weights(query, known)
     plain = [_bm25(wanted, text.body, known.body_stems) + _bm25(wanted, text.heads, known.heading_stems) for text in texts]
     best = max(plain, default=0.0) or 1.0
-    nearest = max((cosine for cosine in cosines if cosine is not None), default=0.0)
-    if nearest > 0:
-        share = BEST / (1 + MEANING)
-        return [
-            share * (max(0.0, cosine or 0.0) / nearest + MEANING * coverage(weights, text.held) ** 2 * strength / best)
-            for strength, text, cosine in zip(plain, texts, cosines, strict=True)
-        ]
-    return [
+    by_words = [
         strength / best + weight * coverage(weights, text.held) if strength else 0.0
         for strength, text in zip(plain, texts, strict=True)
+    ]
+    if all(cosine is None for cosine in cosines):
+        return by_words
+    return [
+        BEST * (max(0.0, cosine or 0.0) + BESIDE * (score / (1 + weight)) ** 2) / (1 + BESIDE)
+        for score, cosine in zip(by_words, cosines, strict=True)
     ]
 
 
