@@ -62,28 +62,28 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
     A narrow question gets the best passage, and up to two that are nearly as good, in 300 words. A broad one gets 900 words: the
     section that holds half of the ten best passages, if one does, whole; then passages by what each adds.
     """
-    found = [(page, place, passage) for page in pages for place, passage in enumerate(passages(page.text))]
+    found = [(page, passage) for page in pages for passage in passages(page.text)]
     texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
     if not known.passages:
         known = statistics_of(texts, query.language)
-    cosines = [page.cosines.get(passage_key(passage.body)) for page, _, passage in found]
+    cosines = [page.cosines.get(passage_key(passage.body)) for page, passage in found]
     strength = scores(query, texts, known, cosines)
     ranking = _ranking(strength)[:_RANKED]
     of_best = [texts[place] for place in ranking]
-    ranking = [ranking[place] for place in without_twins(of_best, [found[place][2].headings for place in ranking])]
+    ranking = [ranking[place] for place in without_twins(of_best, ["".join(found[place][1].path[1:][-1:]) for place in ranking])]
     if not ranking or not _is_near(query, [texts[place] for place in ranking], known, cosines):
         return Choice()
 
     def fact(place: int) -> Fact:
-        page, number, passage = found[place]
-        return _fact(page, passage, _starts(page.text)[number], query.text, strength[place], cosines[place])
+        page, passage = found[place]
+        return _fact(page, passage, query.text, strength[place], cosines[place])
 
-    lengths = [word_count(passage.body) for _, _, passage in found]
+    lengths = [word_count(passage.body) for _, passage in found]
     if not query.is_broad:
         near = [place for place in ranking[:_NARROW] if strength[place] >= _SHARE * strength[ranking[0]]]
         chosen = _within(near, lengths, _NARROW_WORDS)
     else:
-        sections = [(page.url, passage.path) for page, _, passage in found]
+        sections = [(page.url, passage.path) for page, passage in found]
         together = dict.fromkeys([*_whole_section(ranking, sections), *_spread(query, texts, known, cosines, ranking)])
         chosen = _within(list(together), lengths, _BROAD_WORDS)
     more = [fact(place).model_copy(update={"claim": ""}) for place in ranking if place not in chosen][:_MORE]
@@ -141,7 +141,7 @@ def _within(places: Sequence[int], lengths: Sequence[int], words: int) -> list[i
     return taken
 
 
-def _fact(page: ReadPage, passage: Passage, start: int, asked: str, score: float, cosine: float | None) -> Fact:
+def _fact(page: ReadPage, passage: Passage, asked: str, score: float, cosine: float | None) -> Fact:
     quote = without_open_end(passage.text) or passage.text
     return Fact(
         id=digest_of(f"{normalised(quote)}\n{page.url}".encode())[:12],
@@ -155,7 +155,7 @@ def _fact(page: ReadPage, passage: Passage, start: int, asked: str, score: float
         relevance=round(min(1.0, max(0.0, score / BEST)), 4),
         path=tuple(map(one_line, passage.path)) or (page.title,),
         lead=one_line(passage.lead, 1_000),
-        start=start,
+        start=passage.start,
         opens=passage.opens,
         cosine=cosine,
     )
@@ -165,19 +165,3 @@ def _fact(page: ReadPage, passage: Passage, start: int, asked: str, score: float
 def _stemmed_passages(text: str, url: str, language: str) -> tuple[StemmedText, ...]:
     """Return a page's passages prepared for ranking; cached, as several sessions of a night read the same page."""
     return tuple(StemmedText.of(one.body, one.headings, language, page=url) for one in passages(text))
-
-
-@lru_cache(maxsize=48)
-def _starts(text: str) -> tuple[int, ...]:
-    """Return the offset of each passage in the normalised page, which may contain the same words twice."""
-    page = normalised(text)
-    starts: list[int] = []
-    at = 0
-    for passage in passages(text):
-        said = normalised(passage.text)
-        heading = passage.path[-1] if passage.opens and passage.path else ""
-        behind = page.find(normalised(heading), at) if heading else at
-        start = page.find(said, max(at, behind))
-        starts.append(start)
-        at = start + len(said) if start >= 0 else at
-    return tuple(starts)

@@ -75,13 +75,18 @@ def observe(question: q.ObservationQuestion) -> q.Observation:
     ranked = sorted(best, key=lambda place: (-best[place][0], place))[
         : _GAP_PASSAGES if question.part == "gap" else question.limit
     ]
-    starts = _starts(question.text)
-    return q.Observation(findings=tuple(_finding(cut[place], *best[place], starts[place], cosines[place]) for place in ranked))
+    return q.Observation(findings=tuple(_finding(cut[place], *best[place], cosines[place]) for place in ranked))
 
 
-def _finding(passage: Passage, score: float, asked: str, near: int, cosine: float | None) -> q.Finding:
+def _finding(passage: Passage, score: float, asked: str, cosine: float | None) -> q.Finding:
     return q.Finding(
-        claim=passage.text, quote=passage.text, question=asked, relevance=score, lead=passage.lead, near=near, cosine=cosine
+        claim=passage.text,
+        quote=passage.text,
+        question=asked,
+        relevance=score,
+        lead=passage.lead,
+        near=passage.start,
+        cosine=cosine,
     )
 
 
@@ -89,22 +94,6 @@ def _finding(passage: Passage, score: float, asked: str, near: int, cosine: floa
 def _stemmed_passages(text: str, language: str) -> tuple[StemmedText, ...]:
     """Return a page's passages prepared for ranking; cached, as several sessions of a night read the same page."""
     return tuple(StemmedText.of(one.body, one.headings, language) for one in passages(text))
-
-
-@lru_cache(maxsize=48)
-def _starts(text: str) -> tuple[int, ...]:
-    """Return the offset of each passage in the normalised page, which may contain the same words twice."""
-    page = normalised(text)
-    starts: list[int] = []
-    at = 0
-    for passage in passages(text):
-        said = normalised(passage.text)
-        heading = passage.path[-1] if passage.opens and passage.path else ""
-        behind = page.find(normalised(heading), at) if heading else at
-        start = page.find(said, max(at, behind))
-        starts.append(start)
-        at = start + len(said) if start >= 0 else at
-    return tuple(starts)
 
 
 def distinct_facts(facts: Sequence[Fact]) -> list[Fact]:

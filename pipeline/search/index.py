@@ -26,7 +26,7 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
 _EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite")  # of earlier versions
-VERSION = 20  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
+VERSION = 21  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -44,7 +44,8 @@ CREATE TABLE pages (
     passages INTEGER NOT NULL, body_stems INTEGER NOT NULL, heading_stems INTEGER NOT NULL
 );
 CREATE TABLE passages (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL, anchor TEXT NOT NULL, lead TEXT NOT NULL, text TEXT NOT NULL, key INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, anchor TEXT NOT NULL, lead TEXT NOT NULL, text TEXT NOT NULL,
+    opens INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, items TEXT NOT NULL, key INTEGER NOT NULL
 );
 CREATE TABLE vectors (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
@@ -222,7 +223,9 @@ class Index:
             sums = len(found), sum(map(len, bodies)), sum(len(headings[one.headings]) for one in found)
             self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?)", (page, digest, language, *sums))
             numbered = list(enumerate(zip(found, bodies, strict=True), page << _ORDINAL_BITS))
-            self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)", [_row(n, one) for n, (one, _) in numbered])
+            self._db.executemany(
+                "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [_row(n, one) for n, (one, _) in numbered]
+            )
             words = [(n, " ".join(headings[one.headings]), " ".join(body)) for n, (one, body) in numbered]
             self._db.executemany("INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)", words)
 
@@ -316,9 +319,12 @@ class Index:
         return [row[0] for row in rows]
 
     def _passage_or_none(self, number: int) -> Passage | None:
-        row = self._db.execute("SELECT text, lead, path, anchor FROM passages WHERE id = ?", (number,)).fetchone()
-        place = number & ((1 << _ORDINAL_BITS) - 1)
-        return Passage(row[0], row[1], tuple(json.loads(row[2])), row[3], opens=False, place=place) if row else None
+        columns = "text, lead, path, anchor, opens, start, stop, items"
+        row = self._db.execute(f"SELECT {columns} FROM passages WHERE id = ?", (number,)).fetchone()  # noqa: S608
+        if row is None:
+            return None
+        text, lead, path, anchor, opens, *rest = row
+        return Passage(text, lead, tuple(json.loads(path)), anchor, bool(opens), number & ((1 << _ORDINAL_BITS) - 1), *rest)
 
     def _passage(self, number: int) -> Passage:
         found = self._passage_or_none(number)
@@ -406,8 +412,9 @@ def remove_index(path: Path) -> None:
             path.with_name(f"{name}{suffix}").unlink(missing_ok=True)
 
 
-def _row(number: int, one: Passage) -> tuple[int, str, str, str, str, int]:
-    return number, _as_json(one.path), one.anchor, one.lead, one.text, key_of(_whole(one))
+def _row(number: int, one: Passage) -> tuple[int | str, ...]:
+    place = (one.opens, one.start, one.end, one.items)
+    return number, _as_json(one.path), one.anchor, one.lead, one.text, *place, key_of(_whole(one))
 
 
 @lru_cache(maxsize=256)  # the passages of a section follow each other

@@ -1,8 +1,10 @@
 """Splitting of a stored page into passages: the unit that is ranked, quoted and shown.
 
-A passage joins adjacent blocks of one section up to about 80 words. A longer block is split between sentences, code between
-lines. The text is a verbatim part of the stored page (apart from white space), with the marks of list items and table rows. A
-table's header, or the line that introduces a list, is kept with the passage as its ``lead``, also verbatim.
+A passage joins adjacent blocks of one section up to about 80 words, and goes to the end of its thought: what introduces a list, a
+table or code stays with it, and a list is whole up to 250 words, or the passage says which items it holds. A longer block is
+split between sentences, code between lines. The text is a verbatim part of the stored page (apart from white space), with the
+marks of list items and table rows. A table's header, or the line that introduces a list, is kept with the passage as its
+``lead``, also verbatim.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 
 from pipeline.text.model_orders import order_finder
+from pipeline.text.normalise import normalised
 from pipeline.text.page_format import Block, blocks
 from pipeline.text.sentences import points_back, split_sentences
 from pipeline.text.words import is_unspaced, word_count
@@ -23,7 +26,7 @@ LARGEST = 130  # words that a passage of several blocks never exceeds
 _LONGEST_LEAD = 60  # words
 _LONGEST_TERM = 12  # words
 _SHORT = 25  # words of a description that is shown after its term
-_LONGEST_LIST = 250  # words of a list that is one sentence, "…; and", and is kept whole
+LONGEST_LIST = 250  # words of a list that is kept whole, and of an introduction with what it introduces
 _ROOM_FOR_ITEMS = 40  # words that must be left in a passage in which an item introduces others
 # A term of a program: an option, a name in code, a setting, a file, or some words in lower case.
 _TERM = re.compile(r"--?\w|\S*\w[_=]|\S*\w\(|[~/]\S+(?: \(|,|\Z)|[a-z][\w.-]*(?:,? (?:[/|] )?[\w.\[\]-]+){0,3}\Z")
@@ -69,7 +72,9 @@ class Passage:
     """One passage of a page.
 
     ``path`` holds the page's title and the headings down to the nearest one; ``anchor`` is that of the nearest. ``opens``: the
-    passage directly follows that heading. ``place`` counts the page's passages from 0.
+    passage directly follows that heading. ``place`` counts the page's passages from 0. ``start`` and ``end`` are offsets in the
+    ``normalised`` page, -1 where the text does not occur there as it is. ``items`` says which items of a list these are, if not
+    all: "3 to 5 of 9".
     """
 
     text: str
@@ -78,6 +83,9 @@ class Passage:
     anchor: str
     opens: bool
     place: int
+    start: int = -1
+    end: int = -1
+    items: str = ""
 
     @property
     def body(self) -> str:
@@ -94,7 +102,8 @@ class Passage:
 class _Piece:
     """A block of the page, or a part of a long one, verbatim; ``lead`` is the table header or introduction that it needs.
 
-    ``part``: it is a part of a longer block. ``run`` counts the words of the rows or items that it starts, else 0.
+    ``part``: it is a part of a longer block. ``run`` counts the words of the rows or items that it starts, else 0. ``item``
+    is its number in its list, from 1, and ``items`` the list's length; 0: it is no item.
     """
 
     kind: str
@@ -104,6 +113,8 @@ class _Piece:
     points_back: bool
     part: bool = False
     run: int = 0
+    item: int = 0
+    items: int = 0
 
 
 def without_open_end(text: str) -> str:
@@ -136,17 +147,22 @@ def passages(text: str) -> tuple[Passage, ...]:
     """
     found: list[Passage] = []
     seen: set[str] = set()
+    page, at = normalised(text), 0
     for section in _sections(text):
         if section[0].kind == "heading" and _IGNORED_SECTIONS.fullmatch(section[0].text.strip()):
             continue
         opens = True
-        for body, lead in _joined_pieces(_pieces(section)):
+        for body, lead, items in _joined_pieces(_pieces(section)):
             key = text_key(body, section[0].heading)
             if key and key not in seen and not _is_scrap(body):
                 seen.add(key)
                 head = section[0]
                 named = _described_term(head, body) if opens and not lead else lead
-                found.append(Passage(body, named, head.path, head.anchor, opens, len(found)))
+                said = normalised(body)
+                behind = page.find(normalised(head.path[-1]), at) if opens and head.path else at
+                start = page.find(said, max(at, behind))
+                end = at = start + len(said) if start >= 0 else at
+                found.append(Passage(body, named, head.path, head.anchor, opens, len(found), start, end, items))
             opens = False
     if found and found[-1].text.endswith("\n```") and _ends_in_code(text):
         found[-1] = replace(found[-1], text=found[-1].text.removesuffix("\n```"))
@@ -205,6 +221,7 @@ def _sections(text: str) -> Iterator[list[Block]]:
 def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
     """Yield a section's blocks, long ones in parts, each with its lead."""
     header = introduction = opened = previous = ""
+    item = items = 0
     for place, block in enumerate(section):
         if block.kind == "heading":
             continue
@@ -222,8 +239,12 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
         lead = {"row": header if previous == "row" else "", "item": opened or introduction, "code": introduction}.get(
             block.kind, ""
         )
+        if block.kind == "item":
+            item, items = (item + 1, items) if previous == "item" else (1, _run_length(section, place))
         for piece in _block_parts(block, _end_of(lead) if lead and word_count(lead) > _LONGEST_LEAD else lead, run):
             piece.points_back |= _completes(before, previous, block.text)
+            if block.kind == "item":
+                piece.item, piece.items = item, items
             yield piece
         previous = block.kind
 
@@ -236,6 +257,10 @@ def _completes(before: str, kind: str, text: str) -> bool:
 def _opened_list(opened: str, before: str) -> str:
     """Return the item that introduces the items of a list in a list, "Conditions:"; "" behind the last of them."""
     return before if before.endswith(":") else opened if is_open_item(before) else ""
+
+
+def _run_length(section: Sequence[Block], start: int) -> int:
+    return sum(1 for _ in takewhile(lambda block: block.kind == section[start].kind, section[start:]))
 
 
 def _run_words(section: Sequence[Block], start: int) -> int:
@@ -301,28 +326,31 @@ def _line_parts(line: str) -> Iterator[str]:
         yield " ".join(parts[start : start + USUAL])
 
 
-def _joined_pieces(pieces: Iterator[_Piece]) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a section's passages, each with its lead."""
+def _joined_pieces(pieces: Iterator[_Piece]) -> Iterator[tuple[str, str, str]]:
+    """Yield the texts of a section's passages, each with its lead, and which items of a list it holds."""
     held: list[_Piece] = []
     size = 0
     for piece in pieces:
         if held and (piece.kind == "break" or not _fits(held, size, piece)):
             moved = [held.pop()] if len(held) > 1 and _opens_next(held[-1], piece) else []
-            yield _text_of(held), _lead_of(held)
+            yield _text_of(held), _lead_of(held), _items_of(held)
             held, size = moved, sum(one.words for one in moved)
         if piece.kind != "break":
             held.append(piece)
             size += piece.words
     if held:
-        yield _text_of(held), _lead_of(held)
+        yield _text_of(held), _lead_of(held), _items_of(held)
 
 
 def _introduces(last: _Piece, piece: _Piece) -> bool:
-    """Return whether ``last`` is read with what follows it: it ends with a colon, or its sentence ends in code."""
+    """Return whether ``last`` is read with what follows it: it ends with a colon, its sentence ends in code, or it is a few words
+    before a list, a table or code ("The major differences are twofold.").
+    """
     text = last.text.rstrip()
     if last.kind == "item":
         return piece.kind == "item" and text.endswith(":")
-    return last.kind == "paragraph" and (text.endswith(":") or (piece.kind == "code" and not _ENDED.search(text)))
+    announces = text.endswith(":") or (piece.kind == "code" and not _ENDED.search(text))
+    return last.kind == "paragraph" and (announces or (piece.kind in ("item", "row", "code") and last.words <= _SHORT))
 
 
 def _opens_next(last: _Piece, piece: _Piece) -> bool:
@@ -332,10 +360,12 @@ def _opens_next(last: _Piece, piece: _Piece) -> bool:
 
 def _fits(held: Sequence[_Piece], size: int, piece: _Piece) -> bool:
     # An introduction stays with what it introduces; later rows or items may go to the next passage.
-    if _introduces(held[-1], piece) or piece.points_back:
+    if _introduces(held[-1], piece):
+        return size + piece.words <= (LONGEST_LIST if len(held) == 1 else LARGEST)
+    if piece.points_back or (len(held) == 1 and held[0].kind == piece.kind == "paragraph" and size <= _SHORT):
         return size + piece.words <= LARGEST
-    if piece.kind == held[-1].kind == "item" and is_open_item(held[-1].text):
-        return size + piece.words <= _LONGEST_LIST
+    if piece.kind == held[-1].kind == "item" and (is_open_item(held[-1].text) or 0 < _run_of(held) <= LONGEST_LIST):
+        return size + piece.words <= LONGEST_LIST
     if held[-1].part and piece.part:
         return False
     if piece.kind == "item" and piece.text.rstrip().endswith(":") and size + piece.words > USUAL - _ROOM_FOR_ITEMS:
@@ -343,6 +373,20 @@ def _fits(held: Sequence[_Piece], size: int, piece: _Piece) -> bool:
     if piece.kind == held[-1].kind and piece.kind in ("item", "row"):
         return size + piece.words <= LARGEST  # a list is kept whole where possible
     return size + max(piece.words, min(piece.run, USUAL)) <= USUAL
+
+
+def _run_of(held: Sequence[_Piece]) -> int:
+    """Return the words of the list that begins in a passage; 0 if none does."""
+    return next((piece.run for piece in held if piece.item == 1), 0)
+
+
+def _items_of(held: Sequence[_Piece]) -> str:
+    """Return which items of their list these are: "3 to 5 of 9"; "" if they are all of them, or no items."""
+    items = [piece for piece in held if piece.item]
+    if not items or (items[0].item == 1 and items[-1].item == items[-1].items):
+        return ""
+    first, last = items[0].item, items[-1].item
+    return f"{first} of {items[-1].items}" if first == last else f"{first} to {last} of {items[-1].items}"
 
 
 def _lead_of(held: Sequence[_Piece]) -> str:

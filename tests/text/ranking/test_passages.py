@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.text.normalise import clean, holds_quote, normalised
 from pipeline.text.ranking import passages as module
-from pipeline.text.ranking.passages import LARGEST, Passage, passages, without_open_end
+from pipeline.text.ranking.passages import LARGEST, LONGEST_LIST, Passage, passages, without_open_end
 from pipeline.text.sentences import split_sentences
 from pipeline.text.words import word_count
 from tests.text.ranking.pages import Made, pages
@@ -69,10 +69,11 @@ def _with_bare_fences(text: str) -> str:
 
 @settings(deadline=None)
 @given(pages(longest_code=300))
-def test_only_a_row_that_is_longer_by_itself_makes_a_passage_of_more_than_the_largest_size(made: Made) -> None:
+def test_only_a_row_a_whole_list_and_what_is_introduced_make_a_passage_of_more_than_the_largest_size(made: Made) -> None:
     for one in passages(made.text):
         words = [word for word in one.text.split() if any(map(str.isalnum, word))]  # not the marks of items and fences
-        assert one.text.startswith("| ") or len(words) <= LARGEST
+        several = "\n" in one.text
+        assert one.text.startswith("| ") or len(words) <= (LONGEST_LIST if several else LARGEST)
 
 
 @given((st.text(max_size=600).map(clean) | st.text(alphabet="#- |`\nab.:", max_size=300)).map(_with_bare_fences))
@@ -299,7 +300,27 @@ def test_a_list_that_is_one_sentence_is_one_passage_with_the_item_that_introduce
     before = "- " + "A pump is a machine that moves water. " * 6
     items = [f"- You must {word} the pump, {'as told in the book, ' * 6}; and" for word in ("oil", "clean", "start")]
     found = texts("## Part", "\n".join([before, "- Use. You may use a pump, provided that:", *items, "- You must stop it."]))
-    assert found[1].split("\n") == ["- Use. You may use a pump, provided that:", *items, "- You must stop it."]
+    assert found[0].split("\n") == [before, "- Use. You may use a pump, provided that:", *items, "- You must stop it."]
+
+
+def test_a_longer_list_says_which_of_its_items_a_passage_holds() -> None:
+    items = [f"- Item {n} {'is as told in the book, ' * 10}." for n in range(1, 9)]
+    found = passages(page("## Part", "\n".join(items)))
+    assert [passage.items for passage in found] == ["1 to 2 of 8", "3 to 4 of 8", "5 to 6 of 8", "7 to 8 of 8"]
+    assert passages(page("## Part", "\n".join(items[:3])))[0].items == ""
+
+
+@pytest.mark.parametrize("what", ["- One is this. {}\n- The other is that. {}", "```\n{}\n{}\n```", "| a | {} |\n| b | {} |"])
+def test_a_few_words_stay_with_the_list_the_code_or_the_table_that_they_announce(what: str) -> None:
+    before = "There is much to say about pumps, and here is some of it. " * 6
+    found = texts("## Part", before, "The major differences are twofold.", what.format("word " * 40, "word " * 40))
+    assert found[1].startswith("The major differences are twofold.\n\n" + what[:3])
+
+
+def test_a_passage_says_where_it_stands_in_the_normalised_page() -> None:
+    text = page("## One", "A pump is loud.", "## Two", "A pump is loud, and it is old.\n\n- It leaks.\n- It rusts.")
+    found = passages(text)
+    assert [normalised(text)[one.start : one.end] for one in found] == [normalised(one.text) for one in found]
 
 
 def test_the_item_that_introduces_a_list_leads_the_rest_of_it_and_no_other_item() -> None:
