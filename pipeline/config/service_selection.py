@@ -34,6 +34,8 @@ USUAL_MODELS = {OPENROUTER.name: "openai/gpt-5-mini", OPENAI.name: "gpt-5-mini"}
 SEARXNG_URL = "SEARXNG_URL"
 LOCAL = "local"
 LOCAL_AT_ONCE = 2
+TIMEOUT_S = 240.0
+LOCAL_TIMEOUT_S = 900.0
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 # What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": not known.
 Documents = Literal["own", "samples", "none", ""]
@@ -76,8 +78,19 @@ class ModelServer:
 
         A server on this machine has few slots, and requests that wait for one run out of time.
         """
-        on_this_machine = (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
-        return self.choice.concurrency or (LOCAL_AT_ONCE if on_this_machine else None)
+        return self.choice.concurrency or (LOCAL_AT_ONCE if self.on_this_machine else None)
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether it runs here, where a connection that is refused tells a dead server from one that reads a long prompt."""
+        return (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
+
+    @property
+    def timeout_s(self) -> float:
+        """The longest wait for a reply to begin, in seconds."""
+        if self.choice.timeout:
+            return self.choice.timeout.total_seconds()
+        return LOCAL_TIMEOUT_S if self.on_this_machine else TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,7 @@ class AdapterFactory:
         return choice.server
 
     def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
-        from pipeline.adapters.reasoners.openai.model_call import MODEL_TIMEOUT_S, Server
+        from pipeline.adapters.reasoners.openai.model_call import Server
         from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
         from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
         from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
@@ -221,10 +221,9 @@ class AdapterFactory:
         role = Role(server.model, choice.fallback)
         if choice.max_tokens:
             role = replace(role, max_tokens=choice.max_tokens)
-        timeout_s = choice.timeout.total_seconds() if choice.timeout else MODEL_TIMEOUT_S
         return OpenAIReasoner(
             self._http,
-            Server(server.name, server.base_url, server.key, timeout_s, choice.effort, choice.context or 0),
+            Server(server.name, server.base_url, server.key, server.timeout_s, choice.effort, choice.context or 0),
             Roles.of(role, dict(choice.roles)),
             PromptTemplates(prompts_of(self.workspace.folder), supplied_prompts()),
             self._prices(server),

@@ -18,6 +18,7 @@ _LIMIT_NAME = re.compile(r"max_completion_tokens")
 _TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _EFFORT = re.compile(r"reasoning|effort|think", re.IGNORECASE)
 _MARKS_NAME = re.compile(r"cache_control|content\b.{0,60}\b(?:string|str_type|text)", re.IGNORECASE | re.DOTALL)
+_BOUNDS_NAME = re.compile(r"max_?(?:items|length)|repetition", re.IGNORECASE)
 _STREAM = re.compile(r"\bstream(?:ing)?\b", re.IGNORECASE)
 _MARKS = 3  # of a message; Anthropic takes four in a request
 _MOST_TOKENS = re.compile(
@@ -32,7 +33,7 @@ class Capabilities:
     """The request options that one model accepts. ``proven``: the model has answered such a request.
 
     ``most_tokens`` is the longest reply that may be asked for; ``effort``: it may be said how much it is to think; ``marks``: the
-    parts of a prompt are marked for the cache.
+    parts of a prompt are marked for the cache; ``bounds``: a schema says how long lists and texts may be.
     """
 
     format: Format = "json_schema"
@@ -42,6 +43,7 @@ class Capabilities:
     stream: bool = True
     usage: bool = True
     marks: bool = False
+    bounds: bool = True
     most_tokens: int = 1_000_000
     proven: bool = False
 
@@ -72,7 +74,7 @@ class Capabilities:
         if self.temperature:
             body["temperature"] = 0
         if schema and self.format == "json_schema":
-            wanted = {"name": name, "strict": True, "schema": schema}
+            wanted = {"name": name, "strict": True, "schema": schema if self.bounds else _without_bounds(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         elif schema and self.format == "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -105,11 +107,21 @@ class Capabilities:
             return replace(self, usage=False)
         if _STREAM.search(complaint) and self.stream:
             return replace(self, stream=False)
+        if _BOUNDS_NAME.search(complaint) and self.bounds:
+            return replace(self, bounds=False)
         if (named := _MOST_TOKENS.search(complaint)) and 0 < (most := int(named[1].replace(",", ""))) < self.most_tokens:
             return replace(self, most_tokens=most)
         if self.format in _LOWER and (about_format or not self.proven):
             return replace(self, format=_LOWER[self.format], proven=False)
         return None
+
+
+def _without_bounds(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_bounds(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _without_bounds(value) for name, value in part.items() if name not in ("maxItems", "maxLength")}
 
 
 def _with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:

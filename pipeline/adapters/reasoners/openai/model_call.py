@@ -35,7 +35,6 @@ from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
 from pipeline.text.normalise import tokens
 from pipeline.text.redaction import Redaction, Secret
 
-MODEL_TIMEOUT_S = 240.0
 _WAITS_S = 120.0  # what waits that the server asks for may add to the two tries of a call
 _TIMES = 4  # the deadline: the longest time for a reply that comes in pieces
 _EVENTS = (2, 500)  # times the tokens of a reply, and more: events after which a model talks without end
@@ -55,7 +54,7 @@ class Server:
     name: str
     base_url: str
     key: Secret | None = None
-    deadline_s: float = MODEL_TIMEOUT_S
+    deadline_s: float = 240.0
     effort: str = ""
     context: int = 0
 

@@ -169,6 +169,22 @@ def test_the_beginnings_of_prompts_are_marked_for_the_cache_of_claude_alone() ->
     assert refusing.bodies[1]["messages"][1]["content"] == "factstask"
 
 
+def test_a_server_that_takes_no_bounds_gets_the_schema_without_them() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"texts": {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 9}}},
+    }
+    words = "output_format.schema: For 'string' type, property 'maxLength' is not supported"
+    script = Script([reply(400, {"error": {"message": words}}), said({})])
+    asked = Asked(script)
+    asyncio.run(asked.client.ask(ModelRequest(MODEL, "reading", [SYSTEM], schema, 100), asked.calls))
+    first, second = (body["response_format"]["json_schema"]["schema"] for body in script.bodies)
+    assert (first, second) == (
+        schema,
+        {"type": "object", "properties": {"texts": {"type": "array", "items": {"type": "string"}}}},
+    )
+
+
 LIST = {"object": "list", "data": [{"id": "big", "context_length": 200_000}, {"id": "small", "max_model_len": 8_192}]}
 OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "llama.cpp": (
