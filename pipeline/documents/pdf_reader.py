@@ -115,6 +115,7 @@ def _lines(sheet: Any) -> list[_Line]:
     grids = _grids(sheet) if count and not turn else []
     outside: list[_Sign] = []
     inside: dict[tuple[int, int], dict[int, list[_Sign]]] = {}  # grid and row → column → signs
+    before, column = None, 0
     for at in range(count):
         code = sign_at(layer, at)
         if code in (0, 10, 13) or not box_at(layer, at, box):
@@ -124,26 +125,31 @@ def _lines(sheet: Any) -> list[_Line]:
         if turn:
             left, right, low, high, height = _turned(left, right, low, high, across.value, height, turn)
         sign = left, right, height, high - low, " " if chr(code).isspace() else chr(code)
-        for number, (edges, levels) in enumerate(grids):
-            if edges[0] < left < edges[-1] and levels[0] < (low + high) / 2 < levels[-1]:
-                row, column = bisect(levels, (low + high) / 2), bisect(edges, (left + right) / 2)
-                inside.setdefault((number, row), {}).setdefault(column, []).append(sign)
+        middle, center = (low + high) / 2, (left + right) / 2
+        for number, (levels, rows) in enumerate(grids):
+            row = bisect(levels, middle) - 1
+            if levels[0] < middle < levels[-1] and len(rows[row]) > 2 and rows[row][0] < center < rows[row][-1]:
+                columns = inside.setdefault((number, row), {})
+                if before is None or not -1 < left - before[1] < 0.16 * sign[3] or abs(height - before[2]) > 1 or code == 32:
+                    column = bisect(rows[row], center) - 1  # a word may reach into the next cell
+                columns.setdefault(column, []).append(sign)
                 break
         else:
             outside.append(sign)
+        before = sign
     lines = _pieces(outside)
-    for (number, _), cells in inside.items():
+    for (number, row), cells in inside.items():
         found = {column: sorted(_pieces(signs), key=lambda one: -one.height) for column, signs in cells.items()}
         first = next((piece for pieces in found.values() for piece in pieces), None)
         if first is not None:
-            texts = (" ".join(one.text for one in found.get(column, ())) for column in range(1, len(grids[number][0])))
-            edges = grids[number][0]
-            lines.append(replace(first, text=first.text, left=edges[0], right=edges[-1], cells=tuple(texts)))
+            edges = grids[number][1][row]
+            texts = (" ".join(one.text for one in found.get(column, ())) for column in range(len(edges) - 1))
+            lines.append(replace(first, left=edges[0], right=edges[-1], cells=tuple(texts)))
     return lines
 
 
-def _grids(sheet: Any) -> list[tuple[list[float], list[float]]]:
-    """Return the ruled tables of a page: where their columns and their rows part, each in rising order.
+def _grids(sheet: Any) -> list[tuple[list[float], list[list[float]]]]:
+    """Return the ruled tables of a page: where their rows part, and where each row's cells do, from below and from the left.
 
     Rules are thin paths, or the edges of boxes; those that touch belong together. A drawing of very many paths is no table.
     """
@@ -163,10 +169,12 @@ def _grids(sheet: Any) -> list[tuple[list[float], list[float]]]:
         groups = [group for group in groups if group not in touched] + [[rule, *(one for group in touched for one in group)]]
     grids = []
     for group in groups:
-        edges = _parted([(one[0] + one[2]) / 2 for one in group if one[3] - one[1] > 2 * _THIN and one[2] - one[0] < _THIN])
-        levels = _parted([(one[1] + one[3]) / 2 for one in group if one[2] - one[0] > 2 * _THIN and one[3] - one[1] < _THIN])
-        if len(edges) > 2 and len(levels) > 2:
-            grids.append((edges, levels))
+        upright = [one for one in group if one[3] - one[1] > 2 * _THIN and one[2] - one[0] < _THIN]
+        levels = _parted((one[1] + one[3]) / 2 for one in group if one[2] - one[0] > 2 * _THIN and one[3] - one[1] < _THIN)
+        middles = [(low + high) / 2 for low, high in pairwise(levels)]
+        rows = [_parted((one[0] + one[2]) / 2 for one in upright if one[1] < at < one[3]) for at in middles]
+        if sum(len(row) > 2 for row in rows) > 1:
+            grids.append((levels, rows))
     return grids
 
 
@@ -217,7 +225,8 @@ def _text_of(run: list[_Sign], size: float) -> str:
     if to_left:  # pdfium's own blanks have no width, and stand where they would in a line from left to right
         in_order = sorted((sign for sign in run if sign[1] > sign[0]), key=lambda sign: -sign[1])
     else:
-        in_order = sorted(run, key=lambda sign: sign[0])
+        reach = 0.12 * size  # some letters reach to the left of where they are drawn, beyond the blank before them
+        in_order = sorted(run, key=lambda sign: sign[0] - reach * (sign[0] == sign[1]))
     signs: list[str] = []
     before: _Sign | None = None
     for sign in in_order:
@@ -309,7 +318,8 @@ def _rows(lines: Sequence[_Line]) -> list[_Line]:
     """Return lines from top to bottom; pieces at one height are cells of a row if those of a neighbour stand below them."""
     rows: list[list[_Line]] = []
     for line in sorted(lines, key=lambda one: (-one.height, one.left)):
-        if rows and abs(rows[-1][0].height - line.height) < 0.35 * line.size and not (line.cells or rows[-1][0].cells):
+        raised = 0.45 * max(line.size, rows[-1][0].size) if rows else 0.0  # the mark of a note stands so high above its line
+        if rows and abs(rows[-1][0].height - line.height) < raised and not (line.cells or rows[-1][0].cells):
             rows[-1].append(line)
         else:
             rows.append([line])
@@ -406,7 +416,7 @@ def _title_by_size(lines: Sequence[_Line]) -> str:
 def _write_blocks(page: PageText, lines: Sequence[_Line]) -> None:
     """Add ``lines`` to ``page`` as headings, items, rows and paragraphs."""
     shape = _Typography.of(lines)
-    words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split() if "-" in word}
+    words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split()[1:-1]}  # none that a line's end cuts
     for group in _paragraphs(lines, shape):
         if group[0].cells:
             page.add(*row_text(group[0].cells))
@@ -488,16 +498,14 @@ def _paragraphs(lines: Sequence[_Line], shape: _Typography) -> Iterator[list[_Li
 
 
 def _joined_lines(lines: Sequence[str], words: set[str]) -> str:
-    """Join lines. A word split at a line end keeps its hyphen only if ``words`` holds the hyphenated form."""
+    """Join lines. A word split at a line end keeps its hyphen if ``words`` holds it so, or its parts and not the whole."""
     text = ""
     for line in lines:
-        if (
-            text[-1:] in _HYPHENS
-            and text[-2:-1].isalpha()
-            and (line[:1].islower() or (line[:1].isalpha() and not line[:1].isupper()))
-        ):
-            head, tail = text[:-1].rsplit(None, 1)[-1], line.split(None, 1)[0].rstrip(".,;:()")
-            text = (f"{text[:-1]}-" if f"{head}-{tail}".casefold() in words else text[:-1]) + line
+        goes_on = line[:1].isalpha() and (not line[:1].isupper() or (line[:2].isupper() and text[-3:-1].isupper()))
+        if text[-1:] in _HYPHENS and text[-2:-1].isalpha() and goes_on:
+            head, tail = text[:-1].rsplit(None, 1)[-1].casefold(), line.split(None, 1)[0].rstrip(".,;:()").casefold()
+            is_whole = f"{head}{tail}" in words or not {head.strip("("), tail} <= words
+            text = (text[:-1] if f"{head}-{tail}" not in words and is_whole else f"{text[:-1]}-") + line
         else:
             text = f"{text}\n{line}" if text else line
     return squash("".join("-" if sign in "\ufffe\x02" else sign for sign in text))

@@ -34,6 +34,14 @@ def test_a_word_that_is_written_with_a_hyphen_elsewhere_keeps_it() -> None:
     assert "is append-only too" in text_of(sheet(LONG + " and a store is append-", "only too, as said."))
 
 
+def test_a_compound_that_a_line_ends_in_keeps_its_hyphen_if_its_parts_are_words_elsewhere() -> None:
+    lines = sheet(
+        "Ask the debian list or the user list first of all, then write to the debian-", "user list.", "", "IF ELE-", "MENT so"
+    )
+    assert "debian-user list" in text_of(lines)
+    assert "IF ELEMENT so" in text_of(lines)
+
+
 def test_larger_letters_are_headings() -> None:
     text = text_of([(20, 760, "The Title"), *sheet(LONG, "here."), (15, 600, "A Part"), *sheet(LONG, "there.", top=570)])
     assert text.startswith("# The Title\n")
