@@ -1,16 +1,20 @@
-"""``Server``: serves the site on this machine only, and reloads open pages after each build.
+"""``Server``: serves the site, reloads open pages after each build, and takes what a person calls useful or wrong.
 
-Only the loopback address is bound, and only a request that names it is answered: a page elsewhere cannot read the site by giving
-its own name this address. Nothing but plain files below the site's folder is served.
+Usually only the loopback address is bound, and only a request that names it is answered: a page elsewhere cannot read the site by
+giving its own name this address. On another address each request needs a token, which the address that is printed holds. Nothing
+but plain files below the site's folder is served.
 """
 
 from __future__ import annotations
 
+import json
 import mimetypes
 import os
 import re
+import secrets
 import stat
 import threading
+from collections.abc import Callable
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,14 +22,32 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pipeline.errors import UsageError
+from pipeline.errors import ResearchError, UsageError
 from pipeline.system.files import read_bytes
 
 HOST = "127.0.0.1"
-_EVENTS, _SCRIPT = "/-/events", "/-/reload.js"
-# A page says which state of the site it shows, so that it is told of one that was made while it was loading.
+_EVENTS, _SCRIPT, _RATE = "/-/events", "/-/reload.js", "/-/rate"
+_MOST_BYTES = 4_000  # of what a page sends
+# A page says which state of the site it shows, so that it is told of one that was made while it was loading. Its boxes below
+# passages can be ticked: a tick is recorded as what a person said, and the page comes again.
 _RELOAD = b"""const state = new URL(document.currentScript.src).search;
 new EventSource(`/-/events${state}`).addEventListener("made", () => location.reload());
+addEventListener("DOMContentLoaded", () => {
+  let block = "";
+  for (const one of document.querySelectorAll("article[data-note] a, article[data-note] li.task > input")) {
+    const quote = /(?:%5E|quote-|\\^)(q-[\\w-]+)/.exec(one.getAttribute("href") ?? "");
+    const words = /^\\s*(useful|wrong)/.exec(one.parentElement.textContent);
+    if (quote) block = quote[1];
+    if (one.tagName !== "INPUT" || !words || !block) continue;
+    const about = { note: one.closest("article").dataset.note, block };
+    one.disabled = false;
+    one.addEventListener("change", () => fetch("/-/rate", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...about, rating: one.checked ? words[1] : "" }),
+    }));
+  }
+});
 """
 _LINK = '<script src="/-/reload.js?{}" defer></script>\n</head>'
 _STYLE = "/-/problem.css"
@@ -66,18 +88,24 @@ class BuildNotice:
 class Server:
     """Serves the folder ``site`` from a thread. ``port`` 0 takes a free one; ``address`` contains it.
 
-    ``base`` is the path of the site's published address: what a page asks for below it is served too.
+    ``base`` is the path of the site's published address: what a page asks for below it is served too. ``host`` is the address to
+    bind. ``rate`` is called with a note's path, the id of a quote's block, and ``useful``, ``wrong`` or "".
     """
 
-    def __init__(self, site: Path, port: int, base: str = "/") -> None:
+    def __init__(
+        self, site: Path, port: int, base: str = "/", host: str = HOST, rate: Callable[[str, str, str], None] | None = None
+    ) -> None:
         self.news = BuildNotice()
         try:
-            self._http = _Http((HOST, port), _Handler)
+            self._http = _Http((host, port), _Handler)
         except OSError as error:
             hint = "name another: research serve --port 0 takes any that is free"
             raise UsageError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
         self._http.site, self._http.news, self._http.base = site, self.news, f"/{base.strip('/')}/"
-        self.address = f"http://{HOST}:{self._http.server_address[1]}/"
+        self._http.rate = rate
+        self._http.token = "" if host == HOST else secrets.token_urlsafe(18)
+        query = f"?token={self._http.token}" if self._http.token else ""
+        self.address = f"http://{host}:{self._http.server_address[1]}/{query}"
 
     def start(self) -> None:
         """Start to answer requests."""
@@ -101,6 +129,8 @@ class _Http(ThreadingHTTPServer):
     news: BuildNotice
     base: str = "/"
     problem: str = ""
+    token: str = ""
+    rate: Callable[[str, str, str], None] | None = None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -110,9 +140,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with a file, the script that reloads pages, or its stream of events."""
         path, shown = unquote(urlsplit(self.path).path), urlsplit(self.path).query
-        if not self._is_for_us():
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to 127.0.0.1 and localhost only\n")
-        elif path == _EVENTS:
+        if not self._may_pass(shown):
+            return
+        if path == _EVENTS:
             self._tell_news(int(shown) if shown.isdecimal() and len(shown) < 10 else self.server.news.count)
         elif path == _SCRIPT:
             self._send(HTTPStatus.OK, _TYPES[".js"], _RELOAD)
@@ -121,12 +151,50 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send_file(path)
 
+    def do_POST(self) -> None:
+        """Take a rating. Only a page of this site can send one: another cannot send JSON here without being asked first."""
+        size = self.headers.get("content-length", "")
+        kind, rate = self.headers.get("content-type", ""), self.server.rate
+        if not self._may_pass(""):
+            return
+        if self.path != _RATE or rate is None or kind != "application/json" or not size.isdecimal() or int(size) > _MOST_BYTES:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"nothing takes this\n")
+            return
+        try:
+            given = json.loads(self.rfile.read(int(size)))
+            note, block, rating = (str(given[name]) for name in ("note", "block", "rating"))
+            if rating not in {"useful", "wrong", ""}:
+                raise ValueError(rating)
+            rate(note, block, rating)
+        except (ValueError, KeyError, TypeError, ResearchError) as error:
+            self._send(HTTPStatus.BAD_REQUEST, "text/plain", f"not recorded: {error}\n".encode())
+            return
+        self._send(HTTPStatus.OK, "text/plain", b"recorded\n")
+
     def do_HEAD(self) -> None:
         """Answer without the file."""
         self.do_GET()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Do not log requests; they come from this machine only."""
+
+    def _may_pass(self, query: str) -> bool:
+        """Tell whether a request is answered; if not, it has been told why. The token comes once, then a cookie has it."""
+        token = self.server.token
+        if not token and not self._is_for_us():
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to 127.0.0.1 and localhost only\n")
+            return False
+        if not token or f"research={token}" in self.headers.get("cookie", ""):
+            return True
+        if query == f"token={token}":
+            self.send_response(HTTPStatus.SEE_OTHER)
+            self.send_header("Set-Cookie", f"research={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000")
+            self.send_header("Location", urlsplit(self.path).path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return False
+        self._send(HTTPStatus.FORBIDDEN, "text/plain", b"open the address that research serve printed, with its token\n")
+        return False
 
     def _is_for_us(self) -> bool:
         host = self.headers.get("host", "").rpartition(":")[0] or self.headers.get("host", "")

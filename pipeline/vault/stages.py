@@ -23,13 +23,16 @@ from pydantic import ValidationError
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.vault_events import NoteRated
 from pipeline.domain.state import workers_in_order
 from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
-from pipeline.system.safe_tree import Tree
+from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of, one_line
+from pipeline.vault.identity.decisions import read_decisions
 from pipeline.vault.identity.identity import Identity
+from pipeline.vault.identity.marked import marked
 from pipeline.vault.identity.takeover import is_retired, relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, Made
 from pipeline.vault.notes.asked_since import asked_by_owner, asked_rows
@@ -45,7 +48,7 @@ from pipeline.vault.notes.worker_note import worker_note
 from pipeline.vault.output.escaping import host_of
 from pipeline.vault.output.note import KINDS, Note, Plain
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
-from pipeline.vault.paths import Names, Workers, in_month, source_stem
+from pipeline.vault.paths import Names, Workers, block_id, in_month, source_stem
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, note_id, of_note, of_plain
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Card, named
@@ -112,13 +115,19 @@ class Build:
             if self._mode != "new" or not self._kept.is_current:
                 self._kept.forget_derived()
             self._values.read()
+            self._drift = self._kept.files.drift(self._tree)
+            self._ratings = read_decisions(self._store).ratings
+            self._rating_drafts = list(self._new_ratings())
+            for draft in self._rating_drafts:
+                self._ratings.apply(draft)
             self._model, self._owners = self._place()
             placed = self._identified()
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
             self._check_in_place()
-            if self._record_decisions and self._identity.drafts and self._mode != "check":
-                self._record_decisions(self._identity.drafts)
+            drafts = [*self._identity.drafts, *self._rating_drafts]
+            if self._record_decisions and drafts and self._mode != "check":
+                self._record_decisions(drafts)
             own = list(relink(self._tree, self._kept.files, links if self._mode != "check" else {}))
             result = self._write(placed, stale - {path for one in placed for path in one.former})
             result.written += own
@@ -139,6 +148,19 @@ class Build:
         if not self._tree.is_in_place():
             raise SystemRefused(f"the vault {self._vault} went away while its notes were built", hint=_AWAY)
 
+    def _new_ratings(self) -> Iterator[NoteRated]:
+        """What a person said with the boxes of reports that changed since the last build."""
+        for file in filter(None, map(self._kept.files.find, self._drift.files)):
+            card = self._values.cards.get(file.owner.removeprefix("session:"))
+            if card is None or file.kind != "report":
+                continue
+            with suppress(Obstacle, LogError):  # another stage says what is wrong with it
+                found = dict(marked((self._tree.read(file.path) or b"").decode("utf-8", "replace")))
+                facts = self._values.state_of(card).facts.values() if found else ()
+                for fact in (fact for fact in facts if block_id(fact.id) in found):
+                    rating = found[block_id(fact.id)]
+                    yield NoteRated(note=f"report:{card.id}", rating=rating, query_id=card.query_id, fact=fact.id, url=fact.url)
+
     def _place(self) -> tuple[VaultModel, dict[str, Owner]]:
         """The whole vault with the path of every note, and the owner of every file."""
         taken = Names()
@@ -155,8 +177,11 @@ class Build:
         return model, {owner.name: owner for owner in owners}
 
     def _session(self, card: Card, asked: tuple[Asked, ...]) -> Owner:
+        mine = (event for (query, _), event in self._ratings.latest.items() if query == card.query_id)
+        rated = {event.fact: event.rating for event in mine if event.rating}
+
         def notes(model: VaultModel, kinds: Collection[str]) -> Iterator[Note]:
-            loaded = replace(self._values.loaded(card), asked=asked)
+            loaded = replace(self._values.loaded(card), asked=asked, rated=rated)
             if "session" in kinds:
                 yield session_note(model, loaded)
             if "report" in kinds and card.has_note:
@@ -167,7 +192,7 @@ class Build:
 
         # Its own paths are its value too: another note may have taken its name.
         paths = card.session_path, card.report_path, tuple(worker.path for worker in card.workers)
-        own = repr((self._values.marks[card.id], paths, asked))
+        own = repr((self._values.marks[card.id], paths, asked, rated))
         return Owner(f"session:{card.id}", ("session", "report", "worker"), own, notes)
 
     def _source_owners(self, cards: Iterable[Card]) -> Iterator[Owner]:
@@ -222,7 +247,6 @@ class Build:
 
     def _identified(self) -> list[PlacedFile]:
         """Render all files that are due; return them at the places where a person has them."""
-        self._drift = self._kept.files.drift(self._tree)
         known = self._kept.made()
         self._made: dict[str, Made | None] = dict.fromkeys(known.keys() - self._owners.keys())
         self._rendered: dict[str, frozenset[str]] = {}

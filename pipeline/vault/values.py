@@ -126,6 +126,14 @@ class Values:
         state, events = self._held.pop(card.id) if card.id in self._held else self._folded(card.id)
         return LoadedSession(card, state, events)
 
+    def state_of(self, card: Card) -> SessionState:
+        """Return the state of a session.
+
+        Raises:
+            LogError: it cannot be read any more.
+        """
+        return self._folded(card.id)[0]
+
     def readings(self, url: str) -> tuple[Reading, ...]:
         """Return the readings of a source, in order of time."""
         found = map(_adapter(Reading).validate_json, self.kept.readings(url))

@@ -6,7 +6,7 @@ Everything is in an order that depends only on the events: sessions by their sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -36,12 +36,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session with its card, state and events, and what was ``asked`` about it since."""
+    """One session with its card, state and events, what was ``asked`` about it since, and how its passages are ``rated``."""
 
     card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
     asked: tuple[Asked, ...] = ()
+    rated: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def worker_paths(self) -> dict[str, str]:

@@ -407,8 +407,29 @@ def _hidden_notes(folder: Path) -> set[str]:
     return hidden
 
 
-def server_of(folder: Path, port: int) -> Server:
-    """Return the server of the workspace's site, on this machine's own address alone.
+def rate(folder: Path, note: str, block: str, rating: str) -> None:
+    """Record what a person called useful or wrong: a quote of a report, given by the report's path and the quote's block id.
+
+    Raises:
+        UsageError: there is no such report or quote.
+    """
+    from pipeline.domain.events.vault_events import NoteRated
+    from pipeline.errors import UsageError
+    from pipeline.vault.paths import block_id
+    from pipeline.vault.values import folded
+
+    found = next((one.id for one in notes_of(folder) if one.path == note and one.kind == "report"), "")
+    session = found.removeprefix("report:")
+    state = folded(session, (record.data for record in store_of(folder).load(session)))[0] if found else None
+    fact = next((one for one in state.facts.values() if block_id(one.id) == block), None) if state else None
+    if state is None or fact is None:
+        raise UsageError(f"{note} has no quote {block}")
+    about = {"query_id": state.query_id, "fact": fact.id, "url": fact.url}
+    record_decisions(folder, [NoteRated.model_validate({"note": found, "rating": rating, **about})])
+
+
+def server_of(folder: Path, port: int, host: str = "127.0.0.1") -> Server:
+    """Return the server of the workspace's site; on another address than this machine's own it asks for a token.
 
     Raises:
         UsageError: the port cannot be used.
@@ -419,4 +440,5 @@ def server_of(folder: Path, port: int) -> Server:
     from pipeline.config.settings import load_workspace
     from pipeline.site.serve import Server
 
-    return Server(folder / "site", port, urlsplit(load_workspace(folder).queue.settings.site_url).path)
+    base = urlsplit(load_workspace(folder).queue.settings.site_url).path
+    return Server(folder / "site", port, base, host, partial(rate, folder))

@@ -116,3 +116,44 @@ def test_why_a_build_failed_is_shown_in_the_page_until_it_succeeds(server: Serve
     assert server.news.count == before + 2
     server.show("")
     assert server.news.count == before + 2
+
+
+def _post(server: Server, body: str, kind: str = "application/json") -> int:
+    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
+    connection.request("POST", "/-/rate", body, {"Content-Type": kind})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_page_says_what_is_useful_and_no_other_form_of_it_is_taken(tmp_path: Path) -> None:
+    given: list[tuple[str, str, str]] = []
+    server = Server(tmp_path, 0, rate=lambda *about: given.append(about))
+    server.start()
+    sound = '{"note": "reports/a.md", "block": "q-1", "rating": "wrong"}'
+    try:
+        assert _post(server, sound) == 200
+        assert _post(server, sound, "text/plain") == 404
+        assert _post(server, sound.replace("wrong", "splendid")) == _post(server, "[]") == 400
+    finally:
+        server.stop()
+    assert given == [("reports/a.md", "q-1", "wrong")]
+
+
+def test_on_another_address_only_who_has_the_token_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("secret")
+    server = Server(tmp_path, 0, host="127.0.0.2")
+    server.start()
+    try:
+        assert ask(server, "/")[0] == ask(server, "/?token=guess")[0] == 403
+        connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
+        connection.request("GET", server.address.partition("/127")[2].partition("/")[2].join(["/", ""]))
+        answer = connection.getresponse()
+        assert (answer.status, answer.headers["location"]) == (303, "/")
+        cookie = str(answer.headers["set-cookie"]).partition(";")[0]
+        answer.read()
+        connection.request("GET", "/", headers={"Cookie": cookie})
+        assert connection.getresponse().read() == b"secret"
+        connection.close()
+    finally:
+        server.stop()

@@ -75,14 +75,19 @@ def watch(console: Console, poll: bool) -> None:
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 picks a free port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another address of this machine, for your own network.")
 @click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
 @click.pass_obj
-def serve(console: Console, port: int, poll: bool) -> None:
-    """Serve the site on this machine only; pages reload when templates or events change. Ctrl-C ends it."""
+def serve(console: Console, port: int, host: str, poll: bool) -> None:
+    """Serve the site; pages reload when templates or events change, and passages can be called useful or wrong. Ctrl-C ends it.
+
+    Usually only this machine can read it. With --host whoever has the printed address, which holds a token, can too: it is not
+    encrypted, so use it in a network that you trust.
+    """
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
-    server = workspace_adapters.server_of(console.folder, port)
+    server = workspace_adapters.server_of(console.folder, port, host)
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
     try:

@@ -98,6 +98,7 @@ SessionEvent = Annotated[
     | p.RecordForgotten
     | v.NoteMoved
     | v.NoteHidden
+    | v.NoteRated
     | v.NoteShown
     | i.ResearchImported
     | i.FactsImported

@@ -1,4 +1,4 @@
-"""What a person decided about the notes of the vault, as frozen models with the envelope of ``session_events``.
+"""What a person decided about the notes of the vault, and called useful or wrong, with the envelope of ``session_events``.
 
 ``note`` is the id that the note carries as a property. Of several decisions about one note the latest counts.
 """
@@ -30,3 +30,17 @@ class NoteShown(EventBase):
 
     type: Literal["note.shown"] = "note.shown"
     note: str
+
+
+class NoteRated(EventBase):
+    """A person called a passage ``useful`` or ``wrong`` for a question, or took that back (""). ``fact`` is the passage's id.
+
+    Without a ``fact`` the whole source at ``url`` is meant, for every question if there is no ``query_id``.
+    """
+
+    type: Literal["note.rated"] = "note.rated"
+    note: str
+    rating: Literal["useful", "wrong", ""]
+    query_id: str = ""
+    fact: str = ""
+    url: str = ""

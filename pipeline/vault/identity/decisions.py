@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.domain.ratings import Ratings
 from pipeline.ports import EventStore
 from pipeline.vault.paths import ATTIC
 
@@ -24,6 +25,7 @@ class Decisions:
 
     paths: dict[str, str] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
+    ratings: Ratings = field(default_factory=Ratings)
 
     def apply(self, event: EventBase) -> None:
         """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
@@ -35,6 +37,8 @@ class Decisions:
             self.hidden.discard(event.note)
         elif isinstance(event, NoteHidden):
             self.hidden.add(event.note)
+        else:
+            self.ratings.apply(event)
 
 
 def is_fit(path: str) -> bool:

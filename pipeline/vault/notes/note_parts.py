@@ -299,7 +299,9 @@ class Citer:
         place = self._place(fact, titled=fact.url != before)
         page = self._loaded.state.pages.get(fact.url)
         date = one_line(page.published, 40) if page else ""
-        return Passage(sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts), date)
+        return Passage(
+            sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts), date, self._loaded.rated.get(fact.id, "")
+        )
 
     def _place(self, fact: Fact, *, titled: bool) -> Link:
         """The link to a quote, shown as its page's title and the headings above it; ``titled`` False: without the title."""

@@ -26,7 +26,8 @@ class Passage:
     """A whole stretch of a source. ``lead`` is what it leans on ("" for nothing), ``citations`` its one numbered link or none.
 
     ``place`` leads to the quote in the source's note and names the headings above it; ``also`` are the numbers of other sources
-    that say the same; ``standing`` is ``disputed`` or "", ``date`` as the page says it.
+    that say the same; ``standing`` is ``disputed`` or "", ``date`` as the page says it, ``rating`` useful,
+    wrong or "".
     """
 
     text: str
@@ -36,6 +37,7 @@ class Passage:
     also: tuple[Link, ...] = ()
     standing: str = ""
     date: str = ""
+    rating: str = ""
 
     @property
     def is_passage(self) -> bool:

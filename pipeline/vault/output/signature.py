@@ -115,7 +115,7 @@ def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
         for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
             shown = repr(entry) if type(entry) is float else _as_json(entry)
             lines.append(_without_targets(f"{name}: {shown}").encode("utf-8", "surrogateescape"))
-    text = _without_targets(body).encode("utf-8", "surrogateescape")
+    text = _without_targets(body).replace("- [x] ", "- [ ] ").encode("utf-8", "surrogateescape")  # a tick is no edit
     lines.extend(filter(None, map(bytes.rstrip, text.split(b"\n"))))
     return lines
 

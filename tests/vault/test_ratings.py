@@ -1,0 +1,73 @@
+"""A person calls a passage useful or wrong: in its note, or on its page; it is recorded once and can be taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.ratings import Rated
+from pipeline.errors import UsageError
+from pipeline.vault.identity.decisions import read_decisions
+from pipeline.vault.identity.marked import marked
+from pipeline.wiring.workspace_adapters import rate, store_of
+from tests.commanding import said, workspace_in
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour?, id: depth}\n")
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def _report(folder: Path) -> Path:
+    return next((folder / "vault" / "reports").rglob("*.md"))
+
+
+def _change(folder: Path, old: str, new: str) -> None:
+    note = _report(folder)
+    text = note.read_text()
+    assert old in text
+    note.write_text(text.replace(old, new, 1))
+    assert said(folder, "-q", "build").code == 0
+
+
+def _rated(folder: Path) -> Rated:
+    return read_decisions(store_of(folder)).ratings.about("depth")
+
+
+def test_a_ticked_box_is_recorded_for_the_question_and_the_note_says_so(folder: Path) -> None:
+    _change(folder, "- [ ] wrong", "- [x] wrong")
+    assert len(_rated(folder).wrong) == len(_rated(folder).wrong_urls) == 1
+    assert "- [x] wrong, noted" in _report(folder).read_text()
+    assert not (folder / "vault" / "attic").exists()
+    assert said(folder, "-q", "build").code == 0
+    assert len(store_of(folder).marks(["vault"])) == 1
+
+
+def test_a_tick_that_is_taken_away_takes_the_rating_back(folder: Path) -> None:
+    _change(folder, "- [ ] useful", "- [x] useful")
+    assert len(_rated(folder).useful) == 1
+    _change(folder, "- [x] useful, noted", "- [ ] useful, noted")
+    assert _rated(folder) == Rated()
+    assert "noted" not in _report(folder).read_text()
+
+
+def test_a_page_can_rate_what_its_report_quotes_and_nothing_else(folder: Path) -> None:
+    note = _report(folder).relative_to(folder / "vault").as_posix()
+    block = _report(folder).read_text().partition("#^")[2].partition("|")[0]
+    rate(folder, note, block, "useful")
+    assert len(_rated(folder).useful) == 1
+    assert said(folder, "-q", "build").code == 0
+    assert "- [x] useful, noted" in _report(folder).read_text()
+    for other in ((note, "q-nothing"), ("Home.md", block)):
+        with pytest.raises(UsageError):
+            rate(folder, *other, "wrong")
+
+
+def test_only_ticks_that_are_not_recorded_count_and_each_belongs_to_the_quote_above_it() -> None:
+    text = (
+        "> — [[a#^q-1|x]]\n>\n> - [ ] useful\n> - [X] wrong\n\n> — [[a#^q-2|x]]\n>\n> - [x] useful, noted\n> - [ ] wrong, noted\n"
+    )
+    assert list(marked(text)) == [("q-1", "wrong"), ("q-2", "")]
