@@ -113,7 +113,7 @@ def decide(
     """
     wanted = selection or Selection()
     latest = _latest(queue, known)
-    rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions})
+    rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions}, queue.settings.timezone)
     decisions = [
         _repeated(query, queue)
         or _damaged(query, latest.get(query.id), known)
@@ -247,6 +247,7 @@ class _Rhythm:
 
     now: datetime
     sessions: Mapping[str, Summary]
+    zone: str = ""
 
     def by_night(self, nights: int, last: Summary) -> tuple[bool, str]:
         """Return whether a question is due after ``last``, and since or in which night.
@@ -254,10 +255,10 @@ class _Rhythm:
         The nights are counted from the first session on the question, so that one which was late changes no weekday. After one
         that was late by more than half of the interval, the question waits for the turn after the next.
         """
-        first, latest = (night_of(moment_of(one.started_at)) for one in (self._first(last), last))
+        first, latest = (night_of(moment_of(one.started_at), self.zone) for one in (self._first(last), last))
         turn = first + timedelta(((latest - first).days // nights + 1) * nights)
         turn += timedelta(nights if 2 * (turn - latest).days < nights else 0)
-        due = turn <= night_of(self.now)
+        due = turn <= night_of(self.now, self.zone)
         return due, f"since the night to {turn}" if due else f"in the night to {turn}"
 
     def by_clock(self, every: timedelta, last: Summary) -> tuple[bool, str]:

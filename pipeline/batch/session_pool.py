@@ -93,6 +93,7 @@ class Batch:
     With ``remote`` the sessions are started here and researched elsewhere; as nobody knows which of those under way will fail,
     more than ``max_failures`` may then be.
 
+    ``spent`` is what earlier runs of the night cost, ``granted_usd`` what this one may spend beside the night's cap.
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
     the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time. ``embed`` asks for
     the vectors that the search by meaning needs, before the first query starts.
@@ -109,6 +110,8 @@ class Batch:
     recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
     remote: RemoteRunner | None = None
     embed: Callable[[], AsyncGenerator[n.PassagesEmbedded]] | None = None
+    spent: Cost = field(default_factory=Cost)
+    granted_usd: float = 0.0
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _session_costs: list[SessionCost] = field(default_factory=list)
@@ -137,7 +140,9 @@ class Batch:
         log = BatchLog(self.store, self.context, new_batch_id(started_at))
         try:
             ids = tuple(decision.query.id for decision in due)
-            log.record(n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived))
+            start = n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived)
+            zone = self.queue.settings.timezone
+            log.record(start.model_copy(update={"granted_usd": self.granted_usd, "timezone": zone}))
             self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
             await self._embed(log)
             await self._research_all(due, log)
@@ -313,19 +318,19 @@ class Batch:
 
     def _stop_reason(self) -> tuple[str, str] | None:
         """Return why no further query may start, as a cause and in words, or None."""
-        limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
-        calls = self._calls + sum(bill.calls for bill in self._session_costs)
+        limits, stop, spent = self.queue.settings.limits, self.context.stop, total((self.spent, self._spent()))
+        calls = self.spent.calls + self._calls + sum(bill.calls for bill in self._session_costs)
         reasons = (
             ("refused", one_line(str(self._refused)), self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
             ("failures", f"{counted(limits.max_failures, 'failure')} in this run", self._failed >= limits.max_failures),
-            ("cap", f"the run's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),
+            ("cap", f"the night's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),
             (
                 "cap",
-                f"the run's limit of {counted(limits.tokens or 0, 'token')} is reached",
+                f"the night's limit of {counted(limits.tokens or 0, 'token')} is reached",
                 _reached(limits.tokens, spent.total_tokens),
             ),
-            ("cap", f"the run's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
+            ("cap", f"the night's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
             ("cap", self.spent_out(), bool(self.spent_out())),
             ("cap", PASSED, self.context.gathering_left_s() <= 0),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.service_selection import LOCAL
+from pipeline.domain.values import Cost
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 
 if TYPE_CHECKING:
@@ -57,13 +58,18 @@ class Decisions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunEnvironment:
-    """What a run works with: the workspace with the run's limits, its keys, its event store, and the kind of its documents."""
+    """What a run works with: the workspace with the run's limits, its keys, its event store, and the kind of its documents.
+
+    ``spent`` is what earlier runs of the night cost, ``granted_usd`` what this one may spend beside the night's cap.
+    """
 
     console: Console
     workspace: Workspace
     keys: Keys
     store: EventStore
     documents: Callable[[], Documents] = lambda: ""
+    spent: Cost = field(default_factory=Cost)
+    granted_usd: float = 0.0
 
     @property
     def machine(self) -> str:
@@ -87,6 +93,19 @@ class RunEnvironment:
         from pipeline.config.settings import config_for
 
         return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
+
+    def in_its_night(self, request: Request) -> RunEnvironment:
+        """Return the environment with what the night has cost so far; ``--max-cost`` grants a run that amount beside it."""
+        from pipeline.batch.night_spending import spent_tonight
+
+        settings, granted = self.workspace.queue.settings, request.bounds.cost_usd
+        if (settings.limits.cost_usd, settings.limits.tokens, settings.limits.calls) == (None, None, None):
+            return self
+        known = read_sessions(self.console, self.store, again=True).sessions
+        spent = spent_tonight(self.store, known, datetime.now(UTC), settings.timezone)
+        if granted is None:
+            return replace(self, spent=spent)
+        return replace(self, spent=spent.model_copy(update={"usd": 0.0}), granted_usd=granted)
 
     def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
         """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""

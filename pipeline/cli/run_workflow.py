@@ -121,7 +121,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
-        end = _end_of(env, request)
+        end, env = _end_of(env, request), env.in_its_night(request)
         run_batch = _run_batch if request.distribute is None else run_distributed_batch
         result = run.run_async(run_batch(run, env, decided, request))
         if not result.batch:
@@ -129,7 +129,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
         answer_note_questions(env, open_note_questions(env))
         from pipeline.batch.totals import total
 
-        spent = total(one.cost for one in result.ended)  # whoever stops a run does not wait for a model
+        spent = total((env.spent, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
         consolidate_after_run(env, spent, end, asks_model=not result.stopped)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
@@ -189,13 +189,14 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     console, workspace = env.console, env.workspace
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     searches = {env.config_of(decision.query).search for decision in due}
-    factory = AdapterFactory(workspace, env.store, env.keys)
+    factory = AdapterFactory(workspace, env.store, env.keys, spent=env.spent)
     try:
         prepare(console, workspace, factory, searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:
             context = context_of(env, progress.listen, run, request.bounds.until)
             at_once, gone = sessions_at_once(workspace), decided.archived
             batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
+            batch.spent, batch.granted_usd = env.spent, env.granted_usd
             if any(LOCAL in names for names in searches):
                 batch.embed = lambda: report_embedding(console, factory.embed_documents())
             if workspace.queue.settings.memory != "off":

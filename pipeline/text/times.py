@@ -89,13 +89,24 @@ def _clock_fields(clock: time) -> time:
     return clock.replace(tzinfo=None, fold=0)
 
 
-def night_of(moment: datetime) -> date:
-    """Return the night that a moment belongs to, by the local clock: the day on which its morning comes.
+def night_of(moment: datetime, zone: str = "") -> date:
+    """Return the night that a moment belongs to, by the clock of ``zone`` ("": the local one): the day of its morning.
 
     A night lasts from noon to noon. Noon is as far from the start of any run at night as can be, so one that starts some minutes
     early or late stays in its night, midnight included. Summer time makes one night shorter and one longer, and nothing else.
     """
-    return (moment.astimezone().replace(tzinfo=None) + timedelta(hours=12)).date()
+    return (moment.astimezone(_zone(zone)).replace(tzinfo=None) + timedelta(hours=12)).date()
+
+
+def night_start(moment: datetime, zone: str = "") -> datetime:
+    """Return the noon at which the night of a moment began. Values as in ``night_of``."""
+    noon = datetime.combine(night_of(moment, zone) - timedelta(days=1), time(12), tzinfo=_zone(zone))
+    return noon.astimezone(UTC)
+
+
+def is_zone(name: str) -> bool:
+    """Return whether the clock of that name is known: ``Europe/Berlin``, ``UTC``, ``+02:00``."""
+    return clock_of(f"12:00 {name}") is not None
 
 
 def timestamp(moment: datetime) -> str:

@@ -60,13 +60,15 @@ class Fetches:
 class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
-    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed.
+    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``spent`` is
+    what earlier runs of the night cost.
     """
 
     workspace: Workspace
     store: EventStore
     keys: Keys
     extractor: Extractor | None = None
+    spent: Cost = field(default_factory=Cost)
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -81,7 +83,7 @@ class AdapterFactory:
         self._documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents)
-        self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
+        self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=self.spent)
         self._models: dict[str, OpenAIReasoner] = {}
         self._web: WebFetch | None = None
 

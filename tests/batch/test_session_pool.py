@@ -77,7 +77,9 @@ def test_a_spent_budget_stops_the_night_with_exit_code_3() -> None:
     night = bench(queue(query("pumps"), query("valves"), cost_usd=0.001))
     result = night.work()
     assert endings(result) == {"pumps": "complete"}
-    assert [(event.query_id, event.reason) for event in result.skipped] == [("valves", "the run's limit of 0.00 USD is reached")]
+    assert [(event.query_id, event.reason) for event in result.skipped] == [
+        ("valves", "the night's limit of 0.00 USD is reached")
+    ]
     assert result.exit_code == 3
     assert isinstance(end := events_of(night.store, result)[-1], n.BatchEnded)
     assert end.exit_code == 3

@@ -19,7 +19,7 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
+from pipeline.domain.events.session_events import Answered, CallSent, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
@@ -114,11 +114,11 @@ def plain(prompt: str) -> str:
 
 
 @contextmanager
-def night_of(folder: Path, seed: str) -> Iterator[Night]:
+def night_of(folder: Path, seed: str, limits: str = "concurrency: 16") -> Iterator[Night]:
     """Give a workspace of three questions, and a stand-in of its own."""
     folder.mkdir(exist_ok=True)
     with hosted(Options(latency_s=0.03)) as standin:
-        (folder / "queries.yaml").write_text(queue_text(standin, queries=QUERIES, limits="concurrency: 16"))
+        (folder / "queries.yaml").write_text(queue_text(standin, queries=QUERIES, limits=limits))
         yield Night(folder, standin, random.Random(f"deaths {seed}"))
 
 
@@ -172,3 +172,20 @@ def assert_paid(night: Night, states: Sequence[SessionState]) -> None:
     assert sum(one.certain for one in accounts) <= charged + slack
     assert lost > 0 or night.kills == 0 or usd == pytest.approx(charged, abs=slack)
     assert all(state.open_calls == {} for state in states)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_night_s_cap_counts_what_its_killed_runs_have_spent(seed: int, tmp_path: Path) -> None:
+    cap = 0.25
+    with night_of(tmp_path, f"cap {seed}", f"cost_usd: {cap}, concurrency: 4") as night:
+        for _ in range(2):
+            night.run(kill=True)
+        night.run(kill=False)
+        before = night.charged_usd()
+        assert night.run(kill=False) or night.charged_usd() == before
+        calls = [event.worst.usd for event in night.events() if isinstance(event, CallSent)]
+        assert night.charged_usd() <= cap + max(calls)
+        assert night.charged_usd() == before  # the cap is the night's, however often it is started
+        granted = [sys.executable, "-m", "pipeline", "-C", str(tmp_path), "-q", "run", "--max-cost", "0.30"]
+        subprocess.run(granted, cwd=ROOT, env={**os.environ, **KEYS}, check=False, capture_output=True, timeout=120)
+        assert before < night.charged_usd() <= before + 0.30 + max(calls)

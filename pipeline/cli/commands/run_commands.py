@@ -21,7 +21,7 @@ _OPTIONS = (
     ),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
     click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
-    click.option("--max-cost", type=Amount(), metavar="USD", help="Spend at most this much in this run."),
+    click.option("--max-cost", type=Amount(), metavar="USD", help="This run may spend so much, whatever the night has spent."),
     click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Start no further query after N failures."),
     click.option(
         "--distribute", is_flag=True, help="Let workers research the queries (research work, on any machine); needs PostgreSQL."

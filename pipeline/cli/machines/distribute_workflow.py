@@ -54,6 +54,7 @@ async def run_distributed_batch(run: UnattendedRun, env: RunEnvironment, decided
         runner = _runner(env, request, context, documents, progress)
         try:
             batch = Batch(env.store, queue, _no_desk, env.config_of, context, spent_out=lambda: runner.spent_out)
+            batch.spent, batch.granted_usd = env.spent, env.granted_usd
             batch.archived, batch.remote = decided.archived, runner
             if queue.settings.memory != "off":
                 batch.recall = Recaller(env.store)
@@ -93,8 +94,11 @@ def _night(env: RunEnvironment, context: RunContext) -> Night:
 
     limits = env.workspace.queue.settings.limits
     left_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
-    caps = (limits.cost_usd, limits.tokens, limits.calls)
-    return Night(f"night-{context.run_id}", left_s, context.writing.total_seconds(), *caps)
+    spent = env.spent
+    usd = None if limits.cost_usd is None else max(0.0, limits.cost_usd - spent.usd)
+    tokens = None if limits.tokens is None else max(0, limits.tokens - spent.total_tokens)
+    calls = None if limits.calls is None else max(0, limits.calls - spent.calls)
+    return Night(f"night-{context.run_id}", left_s, context.writing.total_seconds(), usd, tokens, calls)
 
 
 def _documents_of(env: RunEnvironment, searches: set[tuple[str, ...]]) -> Callable[[ResearchConfig], str]:

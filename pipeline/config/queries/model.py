@@ -140,7 +140,8 @@ class Settings:
     authorities that vouch for servers beside the usual ones.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
     settings too. ``keep``: how long ``research prune``
-    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``timezone``
+    is that of the night's noon, "" for this computer's. ``store`` is
     the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
     ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone. ``workers`` have ``notes`` in
     the vault, or are ``folded`` into their session's.
@@ -168,6 +169,7 @@ class Settings:
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
     machine: str = ""
+    timezone: str = ""
     store: str = ""
     mcp: Enqueueing = Enqueueing()
 

@@ -37,6 +37,7 @@ from pipeline.config.queries.model import (
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 from pipeline.config.store_address import FILES, fault_of
+from pipeline.text.times import is_zone
 
 PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
@@ -177,6 +178,14 @@ def _address(node: Node, faults: Problems) -> object:
     return None
 
 
+def _timezone(node: Node, faults: Problems) -> object:
+    name = text(node, faults, "write a time zone: Europe/Berlin")
+    if name is None or is_zone(name):
+        return name
+    faults.add(node, f"{shown(name)} is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
+    return None
+
+
 def _proxy(node: Node, faults: Problems) -> object:
     """Read the address of a proxy. A password in it is refused, and its text is not shown."""
     found = text(node, faults, "write the address of a proxy: http://proxy.example.org:3128")
@@ -301,6 +310,7 @@ _SETTINGS: dict[str, Reader] = {
     "memory": choice("on", "off", "model"),
     "keep": _keep,
     "machine": machine,
+    "timezone": _timezone,
     "store": _store,
     "workers": choice("notes", "folded"),
     "vault_queue": choice("read", "ignore"),

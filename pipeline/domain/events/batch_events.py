@@ -9,12 +9,18 @@ from pipeline.domain.values import Cost, Outcome
 
 
 class BatchStarted(EventBase):
-    """A batch begins. ``due`` holds the query ids in order of work, ``archived`` the ids that were removed from the file."""
+    """A batch begins. ``due`` holds the query ids in order of work, ``archived`` the ids that were removed from the file.
+
+    ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, ""
+    for the machine's.
+    """
 
     type: Literal["batch.started"] = "batch.started"
     due: tuple[str, ...]
     queue_digest: str = ""
     archived: tuple[str, ...] = ()
+    granted_usd: float = 0.0
+    timezone: str = ""
 
 
 class QuerySkipped(EventBase):
