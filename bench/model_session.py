@@ -27,7 +27,7 @@ from bench.chat_server import MODEL, Body, Prefixes, prompt_of, schema_of, servi
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import state_of
-from pipeline.domain.state import SUMMARY, SessionState
+from pipeline.domain.state import SessionState
 from pipeline.text.normalise import tokens
 from tests.standin.prompt import read_prompt
 
@@ -68,7 +68,7 @@ class Meter:
     kinds: dict[str, Kind] = field(default_factory=lambda: defaultdict(Kind))
     prefixes: Prefixes = field(default_factory=Prefixes)
     with_schema: Prefixes = field(default_factory=Prefixes)
-    outlined: int = 0
+    shown: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: Body) -> str:
@@ -80,7 +80,7 @@ class Meter:
             kind.with_schema = max(0, self.with_schema.tokens_shared(schema + prompt) - tokens(schema))
             asked = read_prompt(body)
             self.kinds[asked.name].add(kind)
-            self.outlined = max(self.outlined, len(asked.facts)) if asked.name == "outline" else self.outlined
+            self.shown |= {fact.key for fact in asked.facts} if asked.name == "report" else set()
         time.sleep(_LATENCY_S)
         return text
 
@@ -127,9 +127,8 @@ def _figures(meter: Meter, state: SessionState, given: argparse.Namespace) -> It
     usd = (fresh * given.price + whole.cacheable * given.cached + whole.received * given.output) / 1e6
     without = (whole.sent * given.price + whole.received * given.output) / 1e6
     yield f"status {state.status}, {len(state.facts)} distinct facts from {len(state.pages)} pages"
-    planned = sum(len(part.plan.facts) for name, part in state.sections.items() if name != SUMMARY)
     cited = sum(len(reference.facts) for reference in state.report.references) if state.report else 0
-    counts = {"shown to the outline": meter.outlined, "named by its sections": planned, "cited": cited}
+    counts = {"shown to the writer": len(meter.shown), "cited": cited}
     yield ", ".join(f"{name} {count} ({count / max(1, len(state.facts)):.0%})" for name, count in counts.items())
     shares = (f"{part / max(1, whole.sent):.0%}" for part in (whole.cacheable, whole.with_schema))
     yield "cacheable: {} of the input, {} with schema".format(*shares)

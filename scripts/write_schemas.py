@@ -1,19 +1,21 @@
-"""Write the schemas of a model's replies beside the prompts' templates. Run it after a change of the wire models."""
+"""Write the schemas of a model's replies beside the prompts' templates. Run it after a change of the answers' types."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
+from pipeline.adapters.reasoners.openai.schemas import QUESTIONS, schema_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "templates" / "prompts"
 
 
 def main() -> None:
     """Write one file a question."""
-    for name, wire in WIRES.items():
-        text = json.dumps(schema_of(wire), indent=2, ensure_ascii=False) + "\n"
+    for name, question in QUESTIONS.items():
+        if question.is_text:
+            continue
+        text = json.dumps(schema_of(question.answer_type), indent=2, ensure_ascii=False) + "\n"
         (FOLDER / f"{name}.schema.json").write_text(text, "utf-8")
 
 

@@ -16,33 +16,18 @@ from typing import Any, TypeVar, cast
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.reasoner_questions.memory_questions import (
-    EpisodeQuestion,
-    EpisodeSentences,
-)
+from pipeline.domain.reasoner_questions import Reply
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeText
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import (
-    Contradiction,
-    Cost,
-    Gap,
-    Hit,
-    Paragraph,
-    Perspective,
-    ResearchConfig,
-    SectionPlan,
-    Sentence,
-    ValidatedFact,
-    Value,
-    Verdict,
-)
+from pipeline.domain.values import Cost, Hit, ResearchConfig
 from pipeline.engine.run_context import RunContext
 from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext
 from pipeline.text.normalise import digest_of
 from tests.memory_store import MemoryStore as MemoryStore
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 Latency = Callable[[str], float]
 START = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
 
@@ -74,33 +59,15 @@ class Journal:
 
 
 def question_name(question: q.Question[Any]) -> str:
-    """The name of a question in the journal; see ``event_name`` for its counterpart."""
+    """The name of a question in the journal; see ``event_names`` for its counterpart."""
     match question:
-        case q.ThoughtQuestion():
-            return f"thought:{question.perspective.id}:{question.iteration}"
-        case q.ObservationQuestion():
-            view = question.perspectives[0]
-            own = view.id if question.part == "page" and len(question.perspectives) == 1 else question.part
-            return f"observation:{view.questions[0] if question.part == 'gap' else own}:{question.url}"
-        case q.EvaluationQuestion():
-            return f"evaluation:{question.perspective.id}:{question.iteration}"
-        case q.FoldQuestion():
-            return f"fold:{question.perspective.id}:{len(question.facts)}"
-        case q.SectionQuestion():
-            return f"section:{question.section.id}:0"
-        case q.RevisionQuestion():
-            return f"revision:{question.section.id}"
-        case q.ClaimCheckQuestion():
-            return f"check:{digest_of(repr(question.sentences).encode())[:8]}"
-        case q.GapsQuestion() | q.CrossCheckQuestion():
-            return f"{question.name}:{len(_ids(question))}"
+        case q.ReadingQuestion():
+            return f"reading:{question.perspective.id}:{question.iteration}"
+        case q.ReportQuestion():
+            return f"report:{question.part}"
+        case q.CheckQuestion() | q.MendingQuestion():
+            return f"{question.name}:{digest_of(repr(question).encode())[:8]}"
     return question.name
-
-
-def _ids(question: q.GapsQuestion | q.CrossCheckQuestion) -> set[str]:
-    if isinstance(question, q.GapsQuestion):
-        return {fact.id for fact in question.facts}
-    return {fact.id for group in question.groups for fact in group}
 
 
 def event_names(events: Sequence[e.EventBase], views: dict[str, str]) -> set[str]:
@@ -113,22 +80,15 @@ def event_names(events: Sequence[e.EventBase], views: dict[str, str]) -> set[str
             case e.TopicSurveyed():
                 names.add("survey")
             case e.PlanCreated():
-                names.add("perspectives")
-            case e.WorkerThought():
-                names.add(f"thought:{views[event.worker_id]}:{event.iteration}")
+                names.add("plan")
             case e.SearchCompleted():
                 names.add(f"search:{event.query}")
             case e.PageRead():
                 names.add(f"read:{event.url}")
-            case e.FactsObserved():
-                who = ("page" if event.part == 1 else "rest") if event.shared else views[event.worker_id]
-                names.add(f"observation:{who}:{event.url}")
-            case e.WorkerEvaluated():
-                names.add(f"evaluation:{views[event.worker_id]}:{event.iteration}")
-            case e.OutlineCreated():
-                names.add("outline")
-            case e.SectionWritten():
-                names.add(f"section:{event.section_id}:0")
+            case e.FactsObserved() if event.last:
+                names.add(f"reading:{views[event.worker_id]}:{event.iteration}")
+            case e.ReportWritten():
+                names.add(f"report:{event.part}")
     return names
 
 
@@ -175,86 +135,68 @@ class FakeReasoner:
         cost = Cost(input_tokens=10, output_tokens=5, total_tokens=15, usd=0.001, calls=1, model_requested="fake", model="fake")
         return Answer(rule(question), cost, question_name(question).encode())
 
-    def _perspectives(self, question: q.PerspectivesQuestion) -> q.Perspectives:
+    def _plan(self, question: q.PlanQuestion) -> q.ResearchPlan:
         views = (
-            Perspective(id=f"view-{n}", name=f"View {n}", focus="pumps", questions=(f"What of pump {n}?", f"And valve {n}?"))
+            q.PlannedView(
+                name=f"View {n}",
+                focus="pumps",
+                questions=(f"What of pump {n}?", f"And valve {n}?"),
+                queries=(f"view {n}, first", f"view {n}, second", "common 1"),
+            )
             for n in range(question.count)
         )
-        return q.Perspectives(perspectives=tuple(views))
+        return q.ResearchPlan(kind="explanation", perspectives=tuple(views))
 
-    def _thought(self, question: q.ThoughtQuestion) -> q.Thought:
-        stem = f"{question.perspective.id} after {len(question.facts)} facts"
-        shared = f"common {question.iteration}"
-        return q.Thought(reasoning="Go on.", queries=(f"{stem}, first", f"{stem}, second", shared))
-
-    def _observation(self, question: q.ObservationQuestion) -> q.Observation:
-        if question.part != "page":
-            return q.Observation(findings=())
-        body = question.text.split("\n\n")[-1].strip()
-        quotes = [f"{part.strip()}." for part in body.split(".") if part.strip()]
-        asked = [text for view in question.perspectives for text in view.questions]
-        findings = [q.Finding(claim=quote, quote=quote, question=asked[n % len(asked)]) for n, quote in enumerate(quotes)]
-        return q.Observation(findings=(*findings, q.Finding(claim="Made up.", quote="This stands in no page at all.")))
-
-    def _evaluation(self, question: q.EvaluationQuestion) -> q.Evaluation:
-        open_count = 3 - question.iteration
-        return q.Evaluation(gaps=tuple(f"open {n} of {question.perspective.id}" for n in range(max(0, open_count))))
-
-    def _cross_check(self, question: q.CrossCheckQuestion) -> q.CrossCheck:
-        entries = []
-        for group in question.groups:
-            for fact in group:
-                same = tuple(o.id for o in group if o.quote == fact.quote and question.origins[o.id] != question.origins[fact.id])
-                entries.append(ValidatedFact(fact_id=fact.id, standing="single", support=same, confidence=0.9))
-        pairs = [
-            Contradiction(id="", subject="pumps", kind="number", a=group[0].id, b=group[-1].id, explanation="They differ.")
-            for group in question.groups[:1]
-        ]
-        return q.CrossCheck(facts=tuple(entries), contradictions=tuple(pairs))
-
-    def _gaps(self, question: q.GapsQuestion) -> q.Gaps:
-        if any(view.id.startswith("gap-") for view in question.perspectives):
-            return q.Gaps(gaps=(Gap(question="Why at all?", importance=0.3, reason="no fact"),))
-        return q.Gaps(gaps=(Gap(question="How loud is it?", importance=0.9, reason="no fact"),))
-
-    def _outline(self, question: q.OutlineQuestion) -> q.Outline:
-        ids = [fact.id for fact in question.facts]
-        size = max(1, len(ids) // 4)
-        plans = [SectionPlan(id=f"s{n}", title=f"Section {n}", facts=tuple(ids[n * size : (n + 1) * size][:8])) for n in range(4)]
-        return q.Outline(title=f"On {question.query}", sections=tuple(plan for plan in plans if plan.facts))
-
-    def _section(self, question: q.SectionQuestion) -> q.SectionText:
-        facts = [fact for fact in question.facts if fact.id in question.section.facts]
-        facts = facts[: 5 if question.section.id == "summary" else 8]
-        sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
-        return q.SectionText(paragraphs=(Paragraph(sentences=sentences),))
-
-    def _claim_check(self, question: q.ClaimCheckQuestion) -> q.ClaimCheck:
-        return q.ClaimCheck(
-            verdicts=tuple(
-                Verdict(sentence=n, supported=not (self.doubtful and self.doubtful in sentence.text), reason="looked")
-                for n, sentence in enumerate((*question.sentences, *(Sentence(text=text) for text in question.headings)))
-            )
+    def _reading(self, question: q.ReadingQuestion) -> q.Reading:
+        findings = []
+        for key, page in question.pages.items():
+            body = page.text.split("\n\n")[-1].strip()
+            quotes = [f"{part.strip()}." for part in body.split(".") if part.strip()]
+            asked = list(question.questions)
+            findings += [
+                q.Finding(source=key, quote=quote, question=asked[n % len(asked)], claim="") for n, quote in enumerate(quotes)
+            ]
+            findings.append(q.Finding(source=key, quote="This stands in no page at all."))
+        number = len(question.asked)
+        is_gap = question.perspective.id.startswith("gap-")
+        return q.Reading(
+            findings=tuple(findings),
+            open_questions=("Why at all is it so?",) if is_gap else ("Q1", "How loud is it then?"),
+            queries=(f"{question.perspective.id} after {number} searches",),
         )
 
-    def _revision(self, question: q.RevisionQuestion) -> q.Revision:
-        return q.Revision(edits=tuple(q.Edit(place=n, drop=True) for n in range(len(question.sentences))))
+    def _report(self, question: q.ReportQuestion) -> q.ReportText:
+        lines = [f"{fact.quote.removesuffix('.')} [{key}]." for key, fact in question.facts.items()]
+        if question.part == 0:
+            return q.ReportText(text=f"# On {question.query}\n\n{' '.join(lines[:3])}\n\nanswered")
+        body = "\n\n".join(f"## Section {n}\n\n{' '.join(lines[n::4])}" for n in range(4) if lines[n::4])
+        if question.parts > 1:
+            return q.ReportText(text=f"- One\n\n{body}")
+        return q.ReportText(text=f"- One\n- Two\n\n# On {question.query}\n\n{' '.join(lines[:5])}\n\n{body}\n\nanswered")
 
-    def _editing(self, _question: q.EditingQuestion) -> q.Editing:
-        return q.Editing()
+    def _check(self, question: q.CheckQuestion) -> q.Check:
+        wrong = [
+            q.Fault(sentence=key, reason="looked")
+            for key, one in question.sentences.items()
+            if self.doubtful and self.doubtful in one.text
+        ]
+        keys = list(question.facts)
+        pairs = [q.Clash(first=keys[0], second=keys[-1], subject="pumps", kind="number", explanation="They differ.")]
+        return q.Check(faults=tuple(wrong), contradictions=tuple(pairs if question.whole else ()))
 
-    def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
-        return q.FoldedContext(summary=f"{len(question.facts)} facts so far")
+    def _mending(self, question: q.MendingQuestion) -> q.Mending:
+        return q.Mending(edits=tuple(q.Edit(sentence=key, text="") for key in question.faults))
 
     def _stand_alone(self, question: StandAloneQuestion) -> StandAlone:
         return StandAlone(question=f"{question.query} (of {question.history[-1].question if question.history else 'nothing'})")
 
     def _talk(self, question: TalkQuestion) -> TalkReply:
-        sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2])
-        return TalkReply(sentences=sentences, follow_ups=("And then?",))
+        lines = [f"{fact.quote.removesuffix('.')} [{key}]." for key, fact in list(question.facts.items())[:2]]
+        return TalkReply(answer=" ".join(lines), follow_ups=("And then?",))
 
-    def _episode(self, question: EpisodeQuestion) -> EpisodeSentences:
-        return EpisodeSentences(sentences=tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2]))
+    def _episode(self, question: EpisodeQuestion) -> EpisodeText:
+        lines = [f"{fact.quote.removesuffix('.')} [{key}]." for key, fact in list(question.facts.items())[:2]]
+        return EpisodeText(episode=" ".join(lines))
 
 
 def batches(store: EventStore) -> list[str]:

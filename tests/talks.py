@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.talk_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
@@ -15,7 +14,6 @@ from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.research.talking.talk_steps import TalkContext
 from pipeline.search.passage_search import PassageSearch
-from pipeline.text.sentences import split_sentences
 from tests.fakes import FakeReasoner, MemoryStore, context_for
 
 HARBOUR = """# The harbour of Brindle
@@ -39,14 +37,7 @@ SESSION = "2026-11-21-harbour-0001"
 
 
 class TalkReasoner(FakeReasoner):
-    """Quotes every sentence of a page that shares a long word with the question."""
-
-    def _observation(self, question: q.ObservationQuestion) -> q.Observation:
-        paragraphs = [part for part in question.text.split("\n\n") if not part.startswith("#")]
-        sentences = [one for part in paragraphs for one in split_sentences(part)]
-        wanted = {word for word in question.query.lower().split() if len(word) > 3}
-        near = [one for one in sentences if wanted & set(one.lower().split())]
-        return q.Observation(findings=tuple(q.Finding(claim=one, quote=one) for one in near))
+    """Quotes the passages that it is shown."""
 
 
 def read_pages(

@@ -8,17 +8,17 @@ from typing import TypeVar
 from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.reasoner_questions import Question
+from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
-from pipeline.domain.values import Cost, Value
+from pipeline.domain.values import Cost
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
 from pipeline.research import Outcome, StepContext
 from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for, started
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 WORST = Cost(input_tokens=100, output_tokens=50, total_tokens=150, usd=0.002)
 
 
@@ -61,7 +61,8 @@ def test_every_paid_call_is_announced_before_its_answer_and_settled_by_it() -> N
 def test_a_run_that_dies_between_call_and_answer_leaves_the_call_on_the_bill_at_its_worst_case() -> None:
     store = whole_session()
     events = stored(store)
-    cut = next(n for n, event in enumerate(events, start=1) if isinstance(event, e.CallSent) and event.step == "Think:search_0:1")
+    sent = (n for n, event in enumerate(events, 1) if isinstance(event, e.CallSent) and event.step == "ReadPages:search_0:1")
+    cut = next(sent)
     store.streams["s1"], store.snapshots = store.streams["s1"][:cut], {}
     dead = ResearchSession.open(store, "s1").state
     lost = sum(len(calls) for calls in dead.open_calls.values())

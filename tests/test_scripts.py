@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.reasoner_questions import Finding, ObservationQuestion
-from pipeline.research.gathering.quoted_facts import facts_and_rejected
+from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
 from tests.commanding import said
 
 # language: the sentence that answers, two others of its document, the question
@@ -93,12 +92,11 @@ LANGUAGES = pytest.mark.parametrize("language", TEXTS)
 def test_the_sentence_is_evidence_when_a_model_quotes_it_however_it_is_composed(language: str) -> None:
     answer, *others, asked = TEXTS[language]
     text = f"# {language}\n\n{others[0]} {answer} {others[1]}\n"
-    question = ObservationQuestion(query=asked, perspectives=(), url="corpus:a.md", title=language, text=text, limit=9)
-    facts, rejected = facts_and_rejected((Finding(claim="42", quote=answer, question=asked),), question, "0" * 64)
+    page = SourceText("corpus:a.md", language, "0" * 64, text)
+    facts, rejected = facts_and_rejected([Found(answer, "42", asked)], page)
     assert rejected == ()
     assert facts[0].quote.rstrip(".。।") in answer
-    decomposed = Finding(claim="42", quote=unicodedata.normalize("NFD", answer))
-    assert facts_and_rejected((decomposed,), question, "0" * 64)[1] == ()
+    assert facts_and_rejected([Found(unicodedata.normalize("NFD", answer), "42")], page)[1] == ()
 
 
 @pytest.fixture(scope="module")

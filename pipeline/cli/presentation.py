@@ -104,7 +104,7 @@ def _happened_later(event: e.EventBase) -> str:
             return f"{counted(len(event.facts), 'fact')} compared"
         case e.ContradictionsFound():
             return counted(len(event.contradictions), "disagreement")
-        case e.AnalysisCompleted():
+        case e.AnalysisCompleted() | e.GapsFound():
             return counted(len(event.gaps), "gap")
         case e.GapLookedUp():
             where = f"in {event.url}" if event.url else "in the pages read"
@@ -113,6 +113,12 @@ def _happened_later(event: e.EventBase) -> str:
             return f"{counted(len(event.passages), 'passage')}, {counted(len(event.more), 'further place')}"
         case e.OutlineCreated():
             return " | ".join(section.title for section in event.sections)
+        case e.ReportWritten():
+            return f"{counted(len(event.sections), 'section')}: {event.outcome}"
+        case e.ClaimsChecked() if not event.section_id:
+            return f"{counted(len(event.verdicts), 'sentence')} not supported, {counted(len(event.missing), 'fact')} missing"
+        case e.ReportRevised() if not event.section_id:
+            return f"{len(event.new)} new or changed, {len(event.lost)} left out"
         case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
             return event.section_id
         case e.ReportEdited():

@@ -12,7 +12,6 @@ from pipeline.domain.agenda.progress import progress as steps_of
 from pipeline.domain.events.session_events import (
     NO_EVIDENCE,
     Answered,
-    ContradictionsFound,
     EventBase,
     ResearchFailed,
     RunStarted,
@@ -39,12 +38,15 @@ class Tally:
     steps: int = 0
     sessions: dict[str, SessionState] = field(default_factory=dict)
     _before: dict[str, tuple[float, int]] = field(default_factory=dict)
+    _last: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: EventBase, state: SessionState) -> None:
         """Count an event and remember its session."""
         self._before.setdefault(state.id, (state.spent.usd, state.spent.total_tokens))
         self.sessions[state.id] = state
-        same_step = isinstance(event, ContradictionsFound) and event.step.startswith("Validate:")  # its second event
+        step = event.step if isinstance(event, Answered) else ""
+        same_step = bool(step) and self._last.get(state.id) == step and event.type not in STEPS  # a step may have several events
+        self._last[state.id] = step
         self.steps += (isinstance(event, Answered) and not same_step) or event.type in STEPS
 
     @property

@@ -63,8 +63,7 @@ _EXTRACTIVE = {
     "reads_survey": True,
     **_FAST,
 }
-# A page is sent to a model once for all perspectives, so it may give many facts.
-_MODEL = {"facts_per_page": 40, "reads_first_hits": True, "shares_pages": True}
+_MODEL = {"pages_per_iteration": 6, "context_tokens": 0}  # the window of a model that nobody sets is what its server says
 _NAMES_A_STORE = re.compile(rb"""\bstore["']?[ \t]*:""")
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 

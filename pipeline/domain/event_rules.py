@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pipeline.domain import plan
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import SUMMARY, SessionState, Worker
+from pipeline.domain.values import ReportSection
 
 MAX_QUERY = 1_000
 
@@ -133,31 +133,8 @@ def _facts_observed(state: SessionState, event: e.FactsObserved) -> str:
     page = state.pages.get(event.url)
     if page is None or page.digest != event.digest:
         return f"{event.url} was not read as {event.digest[:12]}"
-    if event.url in worker.iterations[event.iteration - 1].observed or _is_observed(state, event):
-        return f"worker {worker.id} has already observed {event.url}"
-    chosen = event.url in chosen_pages(state, worker, event.iteration)
-    return "" if chosen else f"worker {worker.id} did not choose {event.url}"
-
-
-def _is_observed(state: SessionState, event: e.FactsObserved) -> bool:
-    seen = state.observed.get(event.url)
-    return event.shared and (seen.part if seen else 0) != event.part - 1
-
-
-def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> str:
-    worker, why = _running_worker(state, event.worker_id)
-    if worker is None or why:
-        return why
-    if event.iteration != len(worker.iterations):
-        return f"worker {worker.id} is at iteration {len(worker.iterations)}, not {event.iteration}"
-    return f"iteration {event.iteration} has already been evaluated" if worker.iterations[-1].evaluated else ""
-
-
-def _context_folded(state: SessionState, event: e.ContextFolded) -> str:
-    worker, why = _running_worker(state, event.worker_id)
-    if worker is None or why:
-        return why
-    return "" if event.fold == worker.folds + 1 else f"fold {event.fold} cannot follow fold {worker.folds}"
+    seen = event.url in worker.iterations[event.iteration - 1].observed and event.part == 1
+    return f"worker {worker.id} has already observed {event.url}" if seen else ""
 
 
 def _worker_ends(state: SessionState, event: e.WorkerCompleted | e.WorkerFailed) -> str:
@@ -178,14 +155,8 @@ def _round_part(state: SessionState, event: Any, part: str) -> str:
     return f"the {part} of analysis {event.round} are already recorded" if done else ""
 
 
-def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> str:
-    if not 0 <= event.round < len(state.analyses) or event.gap not in range(len(state.analyses[event.round].gaps or ())):
-        return f"analysis {event.round} has no gap {event.gap}"
-    if any(search.gap == event.gap and search.url == event.url for search in state.analyses[event.round].looked_up):
-        return f"{event.url or 'the pages read'} was already searched for gap {event.gap}"
-    page = state.pages.get(event.url)
-    known = not event.url or (page is not None and page.digest == event.digest)
-    return "" if known else f"{event.url} was not read as {event.digest[:12]}"
+def _contradictions_found(state: SessionState, event: e.ContradictionsFound) -> str:
+    return "" if 0 <= event.round < len(state.analyses) else f"analysis {event.round} was not started"
 
 
 def _synthesis_started(state: SessionState, _event: e.SynthesisStarted) -> str:
@@ -205,7 +176,7 @@ def _passages_chosen(state: SessionState, event: e.PassagesChosen) -> str:
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> str:
     if not state.synthesis:
         return "the synthesis has not been started"
-    if state.sections:
+    if state.parts and state.sections and event.sections == tuple(section.plan for section in state.sections.values()):
         return "there is an outline already"
     if why := _section_problems([section.id for section in event.sections]):
         return why
@@ -222,35 +193,36 @@ def _section_problems(ids: list[str]) -> str:
     return f"in the outline twice: {', '.join(twice)}" if twice else ""
 
 
-def _section_written(state: SessionState, event: e.SectionWritten) -> str:
-    if event.section_id != SUMMARY and event.section_id not in state.sections:
-        return f"the outline has no section {event.section_id!r}"
-    section = state.sections.get(event.section_id)
-    return f"section {event.section_id} is already written" if section and section.paragraphs is not None else ""
+def _report_written(state: SessionState, event: e.ReportWritten) -> str:
+    if not state.synthesis:
+        return "the synthesis has not been started"
+    if event.part in state.parts:
+        return f"part {event.part} of the report is already written"
+    return _unknown_facts(state, event.sections)
+
+
+def _unknown_facts(state: SessionState, sections: Iterable[ReportSection]) -> str:
+    cited = {fact for s in sections for p in s.paragraphs for sentence in p.sentences for fact in sentence.facts}
+    unknown = sorted(cited - state.facts.keys())
+    return f"the report cites unknown facts: {', '.join(unknown)}" if unknown else ""
 
 
 def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> str:
-    section = state.sections.get(event.section_id)
-    if section is None or section.paragraphs is None or section.revision != event.revision:
-        return f"section {event.section_id!r} has no text of revision {event.revision}"
-    return f"section {event.section_id} is already checked" if section.verdicts is not None else ""
+    if event.section_id:  # of an earlier version
+        return ""
+    part = state.parts.get(event.part)
+    if part is None or part.revision != event.revision:
+        return f"part {event.part} of the report has no text of revision {event.revision}"
+    return f"part {event.part} of the report is already checked" if part.checked else ""
 
 
 def _report_revised(state: SessionState, event: e.ReportRevised) -> str:
-    section = state.sections.get(event.section_id)
-    if section is None or section.verdicts is None:
-        return f"section {event.section_id!r} was not checked"
-    return "" if event.revision == section.revision + 1 else f"revision {event.revision} cannot follow {section.revision}"
-
-
-def _report_edited(state: SessionState, event: e.ReportEdited) -> str:
-    if state.edited:
-        return "the report is already edited"
-    if any(section.verdicts is None for section in state.sections.values() if section.paragraphs):
-        return "the report is not checked yet"
-    cited = {f for part in event.sections for p in part.paragraphs for sentence in p.sentences for f in sentence.facts}
-    unknown = sorted(cited - state.facts.keys())
-    return f"the edited report cites unknown facts: {', '.join(unknown)}" if unknown else ""
+    if event.section_id:  # of an earlier version
+        return ""
+    part = state.parts.get(event.part)
+    if part is None or not part.checked or event.revision != part.revision + 1:
+        return f"part {event.part} of the report cannot be revised to revision {event.revision}"
+    return _unknown_facts(state, event.sections)
 
 
 def _changes_found(state: SessionState, event: e.ChangesFound) -> str:
@@ -268,7 +240,7 @@ def _report_generated(state: SessionState, event: e.ReportGenerated) -> str:
         return "there is a report already"
     cited = {fact for sentence in event.summary for fact in sentence.facts}
     cited |= {f for s in event.sections for p in s.paragraphs for sentence in p.sentences for f in sentence.facts}
-    if not cited:
+    if not cited and event.outcome != "not-found":
         return "the report cites no fact"
     unknown = sorted(cited - state.facts.keys())
     return f"the report cites unknown facts: {', '.join(unknown)}" if unknown else ""
@@ -296,22 +268,17 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.SearchCompleted: _search_completed,
     e.PageRead: _page_read,
     e.FactsObserved: _facts_observed,
-    e.WorkerEvaluated: _worker_evaluated,
-    e.ContextFolded: _context_folded,
     e.WorkerCompleted: _worker_ends,
     e.WorkerFailed: _worker_ends,
     e.AnalysisStarted: _analysis_started,
-    e.FactsValidated: lambda state, event: _round_part(state, event, "validated"),
-    e.ContradictionsFound: lambda state, event: _round_part(state, event, "contradictions"),
-    e.AnalysisCompleted: lambda state, event: _round_part(state, event, "gaps"),
-    e.GapLookedUp: _gap_looked_up,
+    e.ContradictionsFound: _contradictions_found,
+    e.GapsFound: lambda state, event: _round_part(state, event, "gaps"),
     e.SynthesisStarted: _synthesis_started,
     e.PassagesChosen: _passages_chosen,
     e.OutlineCreated: _outline_created,
-    e.SectionWritten: _section_written,
+    e.ReportWritten: _report_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
-    e.ReportEdited: _report_edited,
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,

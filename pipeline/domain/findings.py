@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
-from itertools import chain, islice
+from collections.abc import Iterable, Set
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shar
 
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
 _FOUND_SHARE, _NEW_SHARE = 3, 6
+_FIRST, _OF_ONE_SITE = 5, 2
 
 
 def origin_of(url: str) -> str:
@@ -31,52 +32,72 @@ def page_of(url: str) -> str:
     return url.partition("#")[0]
 
 
+def wave_of(state: SessionState, worker_id: str) -> tuple[str, ...]:
+    """Return the ids of the workers that gather together with a worker, in plan order: at most ``max_workers`` of its round."""
+    gap = state.nodes[worker_id].depends_on if worker_id in state.nodes else None
+    beside = [node.id for node in search_nodes(state) if node.depends_on == gap] or [worker_id]
+    most = max(1, state.config.max_workers)
+    first = beside.index(worker_id) // most * most
+    return tuple(beside[first : first + most])
+
+
 def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
     """Return the pages that a worker reads in an iteration (1-based), best first.
 
-    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
-    ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
-    are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the best
-    page of each query is read: fusing prefers pages that all queries touch a little. Recalled pages are one more ranking, and
-    pages of a host that keeps failing come last; where recalled pages stand for a search, they come first; and fewer others are
-    read beside them. A document that recent sessions on a subject like this one read and did not cite is left out if there is
-    any other. A page that the worker observed in the iteration stays chosen, also if a search that had failed is answered later.
-    The result depends only on the worker's own history, on the survey and on what was recalled.
+    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
+    every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
+    the survey's hits. If own documents and the web were both searched, each gets its share; of the first five web pages at most
+    two are of one site. Recalled pages are one more ranking, and pages of a host that keeps failing come last; where recalled
+    pages stand for a search, they come first; and fewer others are read beside them. A document that recent sessions on a subject
+    like this one read and did not cite is left out if there is any other. A page that the worker observed in the iteration stays
+    chosen, also if a search that had failed is answered later.
+    No page is chosen by two workers of a wave, nor twice by one: the first in plan order has it. One that was shown whole in an
+    earlier round is not chosen again. So the result depends on the plan, the searches of the wave, the survey and memory alone.
     """
-    return next(reversed([*islice(_chosen_by_iteration(state, worker), iteration)]), ())
+    wave = [state.workers[name] for name in wave_of(state, worker.id) if name in state.workers] or [worker]
+    taken: set[str] = set()
+    if worker.round:
+        before = [other for other in state.workers.values() if other.round < worker.round]
+        observed = {url: seen for other in before for step in other.iterations for url, seen in step.observed.items()}
+        taken = {url for url, seen in observed.items() if seen.whole}
+    for number in range(1, iteration + 1):
+        for other in wave:
+            if number <= len(other.iterations):
+                chosen = _chosen(state, other, number, taken)
+                if other.id == worker.id and number == iteration:
+                    return chosen
+                taken.update(chosen)
+    return ()
 
 
-def _chosen_by_iteration(state: SessionState, worker: Worker) -> Iterator[tuple[str, ...]]:
-    """Yield the pages that a worker reads in each of its iterations, from the first; see ``chosen_pages``."""
-    earlier: set[str] = set()
-    for number, step in enumerate(worker.iterations):
-        surveyed = _survey_hits(state, worker) if number == 0 else ()
-        ranked = [url for url in _fused_pages(state, step, surveyed) if url not in earlier]
-        most = _most_pages(state, step)
-        chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
-        if state.config.reads_first_hits:
-            chosen = _with_pages(_best_pages(state, step.queries), chosen, ranked, most)
-        if not step.observed.keys() <= set(chosen):
-            chosen = _with_pages(step.observed.keys(), chosen, ranked, most)
-        yield chosen
-        earlier.update(chosen)
+def _chosen(state: SessionState, worker: Worker, number: int, taken: Set[str]) -> tuple[str, ...]:
+    """Return the pages of one iteration, without those that are ``taken``."""
+    step = worker.iterations[number - 1]
+    surveyed = _survey_hits(state, worker) if number == 1 else ()
+    ranked = [url for url in _fused_pages(state, step, surveyed) if url not in taken]
+    most = _most_pages(state, step)
+    spread = _spread_over_sites(ranked)
+    chosen = with_shares(spread, most, page_origin) if _searched_both(state, step.queries) else tuple(spread[:most])
+    if step.observed.keys() <= set(chosen):
+        return chosen
+    known = [url for url in (*ranked, *step.observed) if url in step.observed]
+    others = [url for url in chosen if url not in step.observed][: max(0, most - len(set(known)))]
+    return tuple(url for url in dict.fromkeys((*ranked, *known)) if url in {*known, *others})
 
 
-def _best_pages(state: SessionState, queries: tuple[str, ...]) -> set[str]:
-    """Return of each query the page with at least half of its hits, of which a folder may give several, or that of the first."""
-    best = set()
-    for hits in (state.searches[query].hits for query in queries if query in state.searches):
-        pages = [page_of(hit.url) for hit in hits]
-        for page, count in Counter(pages).most_common(1):
-            best.add(page if count > 1 and 2 * count >= len(pages) else pages[0])
-    return best
-
-
-def _with_pages(wanted: Set[str], chosen: tuple[str, ...], ranked: list[str], most: int) -> tuple[str, ...]:
-    """Return the wanted pages and the chosen ones, best first; of the others only as many as there is room for."""
-    known = [url for url in ranked if url in wanted]
-    others = [url for url in chosen if url not in wanted][: max(0, most - len(known))]
-    return tuple(url for url in ranked if url in {*known, *others})
+def _spread_over_sites(ranked: list[str]) -> list[str]:
+    """Return pages in an order in which at most two of the first five web pages are of one site; documents are not moved."""
+    first: list[str] = []
+    later: list[str] = []
+    sites: Counter[str] = Counter()
+    for url in ranked:
+        site = origin_of(url)
+        if page_origin(url) == "web" and len(first) < _FIRST and sites[site] >= _OF_ONE_SITE:
+            later.append(url)
+        else:
+            sites[site] += 1
+            first.append(url)
+    return first[:_FIRST] + sorted((*first[_FIRST:], *later), key=ranked.index)
 
 
 def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
@@ -100,8 +121,9 @@ def _most_pages(state: SessionState, step: Iteration) -> int:
 def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]) -> list[str]:
     scores: dict[str, float] = {}
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
-    for ranked in (*([page_of(hit.url) for hit in hits] for hits in (*searched, surveyed)), step.pages):
-        for rank, url in enumerate(dict.fromkeys(ranked), start=1):
+    every_hit = by_model(state)  # a passage found is a reason to read its page; without a model passages are ranked themselves
+    for hits in (*([page_of(hit.url) for hit in hits] for hits in (*searched, surveyed)), step.pages):
+        for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + rank_score(rank)
     failing = {record.origin for record in state.recalled.origins if record.failing} if state.recalled else set()
     known = () if step.queries else step.pages  # what is read because it answered before comes before what is new
@@ -112,35 +134,27 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     return [url for url in ordered if url in step.pages or origin_of(url) not in unhelpful] or ordered
 
 
-def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:
-    """Return what was observed in the pages that a worker chose in an iteration (1-based), by address, best first.
-
-    An observation counts for every worker that chose the page; in older logs each worker has its own.
-    """
-    return _observed(state, worker.iterations[iteration - 1], chosen_pages(state, worker, iteration))
-
-
 class IterationPages(NamedTuple):
-    """The pages of one iteration of a worker: as ``chosen_pages`` and ``observed_pages`` return them."""
+    """The pages of one iteration of a worker: those that it chose, and what it found by address."""
 
     chosen: tuple[str, ...]
     observed: dict[str, PageObserved]
 
 
 def pages_by_iteration(state: SessionState, worker: Worker) -> tuple[IterationPages, ...]:
-    """Return the pages of each of a worker's iterations."""
-    steps = zip(worker.iterations, _chosen_by_iteration(state, worker), strict=True)
-    return tuple(IterationPages(chosen, _observed(state, step, chosen)) for step, chosen in steps)
+    """Return the pages of each of a worker's iterations. In older logs a page counted for several workers; the first has it."""
+    found = []
+    for number, step in enumerate(worker.iterations, start=1):
+        chosen = chosen_pages(state, worker, number)
+        if by_model(state):
+            chosen = tuple(url for url in chosen if url in step.observed or url not in state.pages)
+        found.append(IterationPages(chosen, step.observed))
+    return tuple(found)
 
 
-def _observed(state: SessionState, step: Iteration, chosen: Iterable[str]) -> dict[str, PageObserved]:
-    pages = ((url, step.observed.get(url) or state.observed.get(url)) for url in chosen)
-    return {url: seen for url, seen in pages if seen}
-
-
-def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
-    """Return the facts of a worker's pages, each once, by iteration and then in the order of its chosen pages."""
-    return facts_on(pages_by_iteration(state, worker))
+def facts_of(_state: SessionState, worker: Worker) -> tuple[Fact, ...]:
+    """Return the facts that a worker found, each once, by iteration and then in the order of its pages."""
+    return _each_once(fact for step in worker.iterations for seen in step.observed.values() for fact in seen.facts)
 
 
 def facts_on(iterations: Iterable[IterationPages]) -> tuple[Fact, ...]:
@@ -154,16 +168,14 @@ def all_pages(state: SessionState) -> dict[str, tuple[IterationPages, ...]]:
     return {worker.id: pages_by_iteration(state, worker) for worker in workers_in_order(state)}
 
 
-def all_facts(state: SessionState, pages: Mapping[str, tuple[IterationPages, ...]] | None = None) -> tuple[Fact, ...]:
+def all_facts(state: SessionState) -> tuple[Fact, ...]:
     """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps.
 
-    Chosen passages come before them. Of a pruned session the facts that are kept are in this order already. ``pages`` are those
-    of ``all_pages``, if known.
+    Chosen passages come before them. Of a pruned session the facts that are kept are in this order already.
     """
     if state.pruned:
         return tuple(state.facts.values())
-    workers = (all_pages(state) if pages is None else pages).values()
-    found = (fact for iterations in workers for fact in facts_on(iterations))
+    found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
     searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
     chosen = (state.facts[name] for name in state.passages or ())
     return _each_once(chain(chosen, found, (fact for search in searches for fact in search.facts)))

@@ -21,6 +21,7 @@ from pipeline.domain.state import (
     PageDone,
     PageObserved,
     Report,
+    ReportPart,
     RunSpan,
     SearchDone,
     Section,
@@ -28,7 +29,7 @@ from pipeline.domain.state import (
     Spent,
     Worker,
 )
-from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
+from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
 from pipeline.domain.values import SectionPlan, Value
 from pipeline.text.page_format import what_is_missing
 
@@ -100,7 +101,7 @@ def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
 def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
     state.perspectives = {view.id: view for view in event.perspectives}
     state.nodes = {node.id: node for node in event.nodes}
-    state.status = "searching"
+    state.kind, state.window, state.status = event.kind, event.window, "searching"
     _note_substitute(state, event, PlainPlan(), Plan())
 
 
@@ -158,23 +159,28 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
 
 
 def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
-    found = PageObserved(event.facts, event.rejected, event.part, event.more)
-    if event.shared:
-        before = state.observed.get(event.url)
-        state.observed[event.url] = _both_parts(before, found) if before else found
-    else:
-        state.workers[event.worker_id].iterations[event.iteration - 1].observed[event.url] = found
+    found = PageObserved(event.facts, event.rejected, event.whole)
+    of_worker = state.workers[event.worker_id].iterations[event.iteration - 1].observed
+    for observed in (state.observed, of_worker):
+        before = observed.get(event.url)
+        observed[event.url] = _both_readings(before, found) if before else found
     for fact in event.facts:
         state.facts.setdefault(fact.id, fact)
+    if event.last:
+        iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
+        iteration.evaluated, iteration.sufficient = True, not (event.gaps and event.queries)
+        iteration.gaps, iteration.next_queries = event.gaps, event.queries
+    step = ReadPages(event.worker_id, event.iteration)
+    _note_substitute(state, event, PlainReading(event.worker_id, event.iteration), step)
 
 
-def _both_parts(first: PageObserved, second: PageObserved) -> PageObserved:
-    """Return the observation of a page after its second part, whose facts correct rejected ones with the same claim."""
+def _both_readings(first: PageObserved, second: PageObserved) -> PageObserved:
+    """Return what two readings of a page found together; a fact takes the place of a rejected one with the same claim."""
     corrected = {fact.claim for fact in second.facts} | {entry.claim for entry in second.rejected}
     rejected = (*(entry for entry in first.rejected if entry.claim not in corrected), *second.rejected)
     known = {fact.id for fact in first.facts}
     facts = (*first.facts, *(fact for fact in second.facts if fact.id not in known))
-    return PageObserved(facts, rejected, second.part, first.more)
+    return PageObserved(facts, rejected, first.whole or second.whole)
 
 
 def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> None:
@@ -187,12 +193,6 @@ def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> None:
     iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
     iteration.evaluated, iteration.sufficient, iteration.gaps = True, event.sufficient, event.gaps
     iteration.reason, iteration.next_queries = event.reason, event.queries
-
-
-def _context_folded(state: SessionState, event: e.ContextFolded) -> None:
-    worker = state.workers[event.worker_id]
-    worker.folds, worker.folded, worker.summary = event.fold, len(worker.iterations), event.summary
-    worker.levels = event.levels or (event.summary,)
 
 
 def _worker_completed(state: SessionState, event: e.WorkerCompleted) -> None:
@@ -215,10 +215,12 @@ def _facts_validated(state: SessionState, event: e.FactsValidated) -> None:
 
 
 def _contradictions_found(state: SessionState, event: e.ContradictionsFound) -> None:
-    state.analyses[event.round].contradictions = event.contradictions
+    """Add what a check found: each part of a report has its own."""
+    known = {pair.id: pair for pair in (*(state.analyses[event.round].contradictions or ()), *event.contradictions)}
+    state.analyses[event.round].contradictions = tuple(known.values())
 
 
-def _analysis_completed(state: SessionState, event: e.AnalysisCompleted) -> None:
+def _gaps_found(state: SessionState, event: e.AnalysisCompleted | e.GapsFound) -> None:
     state.analyses[event.round].gaps = event.gaps
 
 
@@ -235,7 +237,11 @@ def _passages_chosen(state: SessionState, event: e.PassagesChosen) -> None:
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
     state.title = event.title
     state.sections = {plan.id: Section(plan) for plan in event.sections}
-    _note_substitute(state, event, PlainOutline(), MakeOutline())
+
+
+def _report_written(state: SessionState, event: e.ReportWritten) -> None:
+    state.parts[event.part] = ReportPart(event.sections, event.outcome, event.lacks)
+    state.title = next((section.title for section in event.sections if section.id == SUMMARY), state.title)
 
 
 def _section_written(state: SessionState, event: e.SectionWritten) -> None:
@@ -246,15 +252,34 @@ def _section_written(state: SessionState, event: e.SectionWritten) -> None:
 
 
 def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
+    for name in event.claims:
+        state.claims[name] = state.claims.get(name, True) and name not in event.overstated
+    if event.section_id:
+        _section_checked(state, event)
+        return
+    part = state.parts[event.part]
+    part.checked, part.faults = True, {verdict.sentence: verdict.reason for verdict in event.verdicts}
+    if event.revision == 0:
+        part.missing, part.outcome = event.missing, event.outcome or part.outcome
+
+
+def _section_checked(state: SessionState, event: e.ClaimsChecked) -> None:
     section = state.sections[event.section_id]
     verdicts = {verdict.sentence: verdict for verdict in (*section.carried, *event.verdicts)}
     section.verdicts = tuple(verdicts[place] for place in sorted(verdicts))
     section.heading = event.heading or section.heading
-    for name in event.claims:
-        state.claims[name] = state.claims.get(name, True) and name not in event.overstated
 
 
 def _report_revised(state: SessionState, event: e.ReportRevised) -> None:
+    if event.section_id:
+        _section_revised(state, event)
+        return
+    part = state.parts[event.part]
+    part.sections, part.revision, part.checked, part.faults = event.sections, event.revision, False, {}
+    part.new, part.lost = event.new, event.lost
+
+
+def _section_revised(state: SessionState, event: e.ReportRevised) -> None:
     section = state.sections[event.section_id]
     section.paragraphs, section.revision, section.verdicts = event.paragraphs, event.revision, None
     section.carried = event.carried
@@ -294,6 +319,7 @@ def _report_generated(state: SessionState, event: e.ReportGenerated) -> None:
         event.words,
         event.cut,
         event.outcome,
+        event.cut_sentences,
     )
 
 
@@ -369,17 +395,18 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.PageRead: _page_read,
     e.FactsObserved: _facts_observed,
     e.WorkerEvaluated: _worker_evaluated,
-    e.ContextFolded: _context_folded,
     e.WorkerCompleted: _worker_completed,
     e.WorkerFailed: _worker_failed,
     e.AnalysisStarted: _analysis_started,
     e.FactsValidated: _facts_validated,
     e.ContradictionsFound: _contradictions_found,
-    e.AnalysisCompleted: _analysis_completed,
+    e.AnalysisCompleted: _gaps_found,
+    e.GapsFound: _gaps_found,
     e.GapLookedUp: _gap_looked_up,
     e.SynthesisStarted: _synthesis_started,
     e.PassagesChosen: _passages_chosen,
     e.OutlineCreated: _outline_created,
+    e.ReportWritten: _report_written,
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,

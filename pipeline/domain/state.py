@@ -14,9 +14,11 @@ from pipeline.domain import ENDED
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.values import (
+    AnswerKind,
     Changes,
     Contradiction,
     Cost,
+    CutSentence,
     EarlierSession,
     Fact,
     FailedSide,
@@ -127,22 +129,16 @@ class PageDone:
 
 @dataclass(slots=True)
 class PageObserved:
-    """The findings in a page: accepted facts and rejected ones. ``part`` and ``more`` as in ``FactsObserved``."""
+    """The findings in a page: accepted facts and rejected ones. ``whole``: nothing of the page was left out."""
 
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...]
-    part: int = 1
-    more: tuple[str, ...] = ()
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing of the page is to be asked for again: no section, no quote."""
-        return self.part > 1 or not (self.more or any(entry.may_be_corrected for entry in self.rejected))
+    whole: bool = True
 
 
 @dataclass(slots=True)
 class Iteration:
-    """One iteration of a worker: thought, searches, recalled pages, evaluation; ``observed`` by address only in older logs.
+    """One iteration of a worker: thought, searches, recalled pages, what it found by address, evaluation.
 
     ``reason`` and ``next_queries`` are the evaluation's; None: it does not say what to search for next.
     """
@@ -160,10 +156,7 @@ class Iteration:
 
 @dataclass(slots=True)
 class Worker:
-    """The ReAct loop of one perspective or gap. ``folded`` counts the iterations that ``summary`` replaces.
-
-    ``levels`` are the parts of ``summary``, from level 0, the most recent and detailed one.
-    """
+    """The ReAct loop of one perspective, or of the gaps."""
 
     id: str
     perspective_id: str
@@ -172,10 +165,6 @@ class Worker:
     status: Literal["running", "completed", "failed"] = "running"
     reason: str = ""
     iterations: list[Iteration] = field(default_factory=list)
-    folds: int = 0
-    folded: int = 0
-    summary: str = ""
-    levels: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -204,8 +193,27 @@ class Analysis:
 
 
 @dataclass(slots=True)
+class ReportPart:
+    """A part of the report in progress: its text of ``revision``, and what the check of that says.
+
+    ``faults`` are the reasons why sentences are unsupported, by place; ``new`` the places that the revision changed, None: all.
+    ``missing`` are the reasons why facts should be in it, by id. ``lost`` is what the revision left out.
+    """
+
+    sections: tuple[ReportSection, ...]
+    outcome: Outcome | Literal[""] = ""
+    lacks: str = ""
+    revision: int = 0
+    checked: bool = False
+    faults: dict[int, str] = field(default_factory=dict)
+    new: tuple[int, ...] | None = None
+    missing: dict[str, str] = field(default_factory=dict)
+    lost: tuple[CutSentence, ...] = ()
+
+
+@dataclass(slots=True)
 class Section:
-    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked.
+    """A section in progress, in logs of earlier versions. ``verdicts`` is None until the text of this ``revision`` is checked.
 
     ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
     editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked. ``unasked`` counts the steps of
@@ -240,6 +248,7 @@ class Report:
     words: int
     cut: int
     outcome: Outcome | Literal[""] = ""
+    cut_sentences: tuple[CutSentence, ...] = ()
 
 
 @dataclass(slots=True)
@@ -260,7 +269,8 @@ class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
     ``passages`` are the ids of the chosen passages, None before they were chosen; ``more_places`` are those after them.
-    ``without_model`` says why a step was done without the model (``Plan``, ``MakeOutline``).
+    ``without_model`` says why a step was done without the model (``Plan``, ``ReadPages:search_0:1``).
+    ``kind`` and ``window`` as in ``PlanCreated``. ``parts`` are those of the report by number.
     ``missing``, in older logs, are words of the query that the sources lack. If there is no answer, ``nearest`` holds the ids of
     the best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
     ``pruned`` counts what there was before the session was pruned, ``pruned_models`` are the models that had answered.
@@ -291,6 +301,8 @@ class SessionState:
     nodes: dict[str, PlanNode] = field(default_factory=dict)
     approval: Literal["", "requested", "given"] = ""
     gap_rounds: int = 0
+    kind: AnswerKind = "overview"
+    window: int = 0
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)
     pages: dict[str, PageDone] = field(default_factory=dict)
@@ -304,6 +316,7 @@ class SessionState:
     more_places: tuple[Fact, ...] = ()
     synthesis: bool = False
     title: str = ""
+    parts: dict[int, ReportPart] = field(default_factory=dict)
     sections: dict[str, Section] = field(default_factory=dict)
     edited: bool = False
     claims: dict[str, bool] = field(default_factory=dict)

@@ -49,9 +49,10 @@ class StartWorker(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Think(Step):
-    """Decide what to search for in iteration ``iteration`` (1-based)."""
+class NextRound(Step):
+    """Go on with the searches that the reading of the round before names; ``iteration`` counts from 1."""
 
+    pure = True
     worker_id: str
     iteration: int
 
@@ -71,36 +72,19 @@ class Read(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Observe(Step):
-    """Extract facts from one page for one worker, in sessions that do not share pages: without a model, and in older logs."""
-
-    worker_id: str
-    iteration: int
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class ObservePage(Step):
-    """Extract facts from one page, once a session for all workers; ``part`` 2 asks for quotes and sections again."""
-
-    part: int
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluate(Step):
-    """Decide whether a worker's facts suffice."""
+class ReadPages(Step):
+    """Find facts in the pages of a worker's iteration, what is still open, and what to search for next: one answer."""
 
     worker_id: str
     iteration: int
 
 
 @dataclass(frozen=True, slots=True)
-class Fold(Step):
-    """Condense a worker's context; ``fold`` counts from 1."""
+class PlainReading(Step):
+    """Take the passages of these pages that are nearest to the questions, because the model could not read them."""
 
     worker_id: str
-    fold: int
+    iteration: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,45 +107,23 @@ class FailWorker(Step):
 
 @dataclass(frozen=True, slots=True)
 class StartAnalysis(Step):
-    """Open a round (0-based) of cross-checking."""
+    """Close a round (0-based) of gathering."""
 
     pure = True
     round: int
 
 
 @dataclass(frozen=True, slots=True)
-class Validate(Step):
-    """Find the facts that several sources confirm, and contradictions between sources."""
-
-    round: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast(Step):
-    """Find contradictions between sources, where a log of an earlier version contains the confirmations only."""
-
-    round: int
-
-
-@dataclass(frozen=True, slots=True)
 class FindGaps(Step):
-    """Find the questions that are still open."""
+    """Collect the questions that are still open after ``round`` (0-based)."""
 
+    pure = True
     round: int
-
-
-@dataclass(frozen=True, slots=True)
-class LookUp(Step):
-    """Search the pages read for an answer to a gap (from 0) of ``round``; ``attempt`` counts from 1."""
-
-    round: int
-    gap: int
-    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
 class ExtendPlan(Step):
-    """Add workers for the gaps of ``round`` (0-based)."""
+    """Add a worker that searches once more for the gaps of ``round`` (0-based)."""
 
     pure = True
     round: int
@@ -180,48 +142,25 @@ class ChoosePassages(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class MakeOutline(Step):
-    """Choose the report's title and sections."""
+class WriteReport(Step):
+    """Write a part of the report from its facts; a report that fits the window has the part 1 alone."""
+
+    part: int
 
 
 @dataclass(frozen=True, slots=True)
-class PlainOutline(Step):
-    """Choose title and sections without the model, which failed to."""
+class CheckReport(Step):
+    """Check the text of ``revision`` of a part: 0 is the first text, 1 the mended one, of which only what is new is checked."""
 
-
-@dataclass(frozen=True, slots=True)
-class WriteSection(Step):
-    """Write one section's first text."""
-
-    section_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSection(Step):
-    """Check each sentence of a section's text of ``revision`` (0: first text) against its facts."""
-
-    section_id: str
+    part: int
     revision: int
 
 
 @dataclass(frozen=True, slots=True)
-class CheckChanges(Step):
-    """Check the changed sentences of all sections at once: those of the revisions, or those of the editing pass (``edited``)."""
+class MendReport(Step):
+    """Correct the faulty sentences of a part, and bring in the facts that it lacks."""
 
-    edited: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ReviseSection(Step):
-    """Rewrite or drop the unsupported sentences of a section; ``revision`` counts from 1."""
-
-    section_id: str
-    revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class EditReport(Step):
-    """Edit the whole report once: order, repetition, what to do, how sure it is."""
+    part: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +170,7 @@ class Compare(Step):
 
 @dataclass(frozen=True, slots=True)
 class MakeReport(Step):
-    """Assemble the report: number the citations, remove sentences that are still unsupported."""
+    """Assemble the report: number the citations, leave out sentences that are still unsupported, and list them."""
 
     pure = True
 

@@ -12,11 +12,12 @@ NodeTask = Literal["search", "validate", "analyze", "synthesize"]
 Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
 EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
+AnswerKind = Literal["how-to", "comparison", "decision", "what-changed", "explanation", "overview"]
 Standing = Literal["corroborated", "single", "disputed"]
 Outcome = Literal["answered", "in-part", "passages", "not-found"]  # how a session ended; only a model can say *answered*
 NOT_IN_PAGE = "its quote is not in the page"
 BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
-Basis = Literal["quoted", "derived", "bridge"]
+Basis = Literal["quoted", "derived", "bridge", "beyond"]
 
 
 class Value(BaseModel):
@@ -69,6 +70,7 @@ class ResearchConfig(Value):
     pages_per_iteration: int = 4
     facts_per_page: int = 8
     reads_first_hits: bool = False
+    beyond: bool = False
     shares_pages: bool = False
     sufficient_facts: int = 5
     max_open_gaps: int = 2
@@ -115,13 +117,14 @@ class FailedSide(Value):
 
 
 class Perspective(Value):
-    """A point of view from which the topic is researched. ``id`` is made of ``[a-z0-9-]``."""
+    """A point of view from which the topic is researched. ``id`` is made of ``[a-z0-9-]``; ``queries`` are its first searches."""
 
     id: str
     name: str
     focus: str
     questions: tuple[str, ...]
     keywords: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
 
 
 class PlanNode(Value):
@@ -222,8 +225,9 @@ class Sentence(Value):
     """One sentence of the report and the ids of the facts that it cites; also one step, item, table row or piece of code.
 
     ``quoted``: its quotes say it. ``derived``: it follows from them and none says it. ``bridge``: it cites nothing, as it
-    only links others or says what the sources leave open. A table's row has ``cells``; its ``text`` names each cell's column.
-    ``unknown`` are keys that it cites and that were not given out: such a sentence is unsupported.
+    only links others or says what the sources leave open; ``beyond``: it is the model's own knowledge. A table's row has
+    ``cells``; its ``text`` names each cell's column. ``unknown`` are keys that it cites and that were not given out: such a
+    sentence is unsupported.
     """
 
     text: str
@@ -276,6 +280,16 @@ class ReportSection(Value):
     id: str
     title: str
     paragraphs: tuple[Paragraph, ...]
+
+
+class CutSentence(Value):
+    """A sentence that was written and is not in the report, with its section's title and the reason."""
+
+    section: str
+    title: str
+    text: str
+    facts: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class Reference(Value):

@@ -10,11 +10,11 @@ from pipeline.domain.events.records import Kind, Record, Snapshot
 from pipeline.domain.events.tombstones import Tombstones
 
 if TYPE_CHECKING:  # a store has no need of pydantic
-    from pipeline.domain.reasoner_questions import Question
-    from pipeline.domain.values import Cost, FailedSide, Hit, Value
+    from pipeline.domain.reasoner_questions import Question, Reply
+    from pipeline.domain.values import Cost, FailedSide, Hit
     from pipeline.text.ranking.term_statistics import TermStatistics
 
-A = TypeVar("A", bound="Value")
+A = TypeVar("A", bound="Reply")
 
 
 def _free() -> Cost:

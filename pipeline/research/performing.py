@@ -7,10 +7,7 @@ from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
-from pipeline.research import choosing, compare_with_earlier, cross_checking, planning, reporting, writing
-from pipeline.research.claims.checking import check_changes, check_section
-from pipeline.research.claims.editing import edit_report
-from pipeline.research.gathering import context_compression, gap_look_up, page_observation, worker_steps
+from pipeline.research import choosing, compare_with_earlier, gathering, planning, reading, reporting, writing
 from pipeline.research.step_context import Outcome, StepContext
 
 
@@ -20,10 +17,12 @@ def _make_report(step: s.MakeReport, state: SessionState) -> Outcome:
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.AskApproval: planning.ask_approval,
-    s.StartWorker: worker_steps.start_worker,
-    s.FinishWorker: worker_steps.finish_worker,
-    s.FailWorker: worker_steps.fail_worker,
-    s.StartAnalysis: cross_checking.start_analysis,
+    s.StartWorker: gathering.start_worker,
+    s.NextRound: gathering.next_round,
+    s.FinishWorker: gathering.finish_worker,
+    s.FailWorker: gathering.fail_worker,
+    s.StartAnalysis: gathering.start_analysis,
+    s.FindGaps: planning.find_gaps,
     s.ExtendPlan: planning.extend_plan,
     s.StartSynthesis: writing.start_synthesis,
     s.MakeReport: _make_report,
@@ -35,25 +34,14 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.Survey: planning.survey,
     s.Plan: planning.make_plan,
     s.PlainPlan: planning.make_plain_plan,
-    s.Think: worker_steps.think,
-    s.SearchFor: worker_steps.search_for,
-    s.Read: worker_steps.read,
-    s.Observe: page_observation.observe,
-    s.ObservePage: page_observation.observe_page,
-    s.Evaluate: worker_steps.evaluate,
-    s.Fold: context_compression.fold_context,
-    s.Validate: cross_checking.validate,
-    s.Contrast: cross_checking.contrast,
-    s.FindGaps: cross_checking.find_gaps,
-    s.LookUp: gap_look_up.look_up,
+    s.SearchFor: gathering.search_for,
+    s.Read: gathering.read,
+    s.ReadPages: reading.read_pages,
+    s.PlainReading: reading.read_plainly,
     s.ChoosePassages: choosing.choose_passages,
-    s.MakeOutline: writing.make_outline,
-    s.PlainOutline: writing.make_plain_outline,
-    s.WriteSection: writing.write_section,
-    s.CheckSection: check_section,
-    s.CheckChanges: check_changes,
-    s.ReviseSection: writing.revise_section,
-    s.EditReport: edit_report,
+    s.WriteReport: writing.write_report,
+    s.CheckReport: writing.check_report,
+    s.MendReport: writing.mend_report,
     s.Compare: compare_with_earlier.compare,
 }
 

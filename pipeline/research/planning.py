@@ -1,18 +1,30 @@
-"""The steps Survey, Plan, AskApproval and ExtendPlan."""
+"""The steps of the plan: survey, perspectives with first queries, approval, gaps."""
 
 from __future__ import annotations
 
-from pipeline.domain.agenda.analysis_agenda import worthwhile_gaps
+from collections.abc import Iterable
+from typing import Any
+
 from pipeline.domain.events import session_events as e
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.plan import first_plan, gap_plan
-from pipeline.domain.reasoner_questions import PerspectivesQuestion
-from pipeline.domain.state import SessionState, search_nodes
-from pipeline.domain.steps import AskApproval, ExtendPlan, PlainPlan, Plan, Survey
+from pipeline.domain.reasoner_questions import PlanQuestion
+from pipeline.domain.state import SessionState, search_nodes, workers_in_order
+from pipeline.domain.steps import AskApproval, ExtendPlan, FindGaps, PlainPlan, Plan, Survey
 from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective
 from pipeline.errors import AnswerInvalid
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import clean, one_line, slug
+from pipeline.text.ranking.query_terms import parse_question
+
+MAX_SEARCH = 300  # characters of a search query
+MAX_GAPS = 6  # of a round
+MAX_EARLIER_FACTS = 40
+
+
+def today_of(state: SessionState) -> str:
+    """Return the day on which the session started: ``2026-11-21``; "" before its start."""
+    return state.started_at[:10]
 
 
 def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -46,36 +58,69 @@ async def survey(_step: Survey, state: SessionState, context: StepContext) -> Ou
     return Outcome((event,))
 
 
-async def make_plain_plan(_step: PlainPlan, state: SessionState, context: StepContext) -> Outcome:
-    """Make the plan without the model."""
-    return await make_plan(Plan(), state, context.without_model())
+async def make_plain_plan(_step: PlainPlan, state: SessionState, _context: StepContext) -> Outcome:
+    """Make the plan without a model: one perspective, which searches for the question and for each of its parts."""
+    return Outcome((_plan_of((plain_view(state.query),), state),))
+
+
+def plain_view(query: str) -> Perspective:
+    """Return the question itself as the only perspective."""
+    asked = tuple(dict.fromkeys((query, *parse_question(query).parts)))
+    return Perspective(
+        id="basic-facts", name="The question itself", focus="What the sources say to the question", questions=asked
+    )
+
+
+def _plan_of(views: tuple[Perspective, ...], state: SessionState, **more: Any) -> e.PlanCreated:
+    return e.PlanCreated(perspectives=views, nodes=first_plan(views, validates=state.config.reasoner != EXTRACTIVE), **more)
 
 
 async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for perspectives and make the DAG.
+    """Ask for the kind of answer and the perspectives, with their first queries, and make the DAG.
 
     Raises:
         AnswerInvalid: the answer has no perspective with a question.
     """
     config = state.config
-    question = PerspectivesQuestion(
+    if config.reasoner == EXTRACTIVE:
+        return Outcome((_plan_of((plain_view(state.query),), state),))
+    question = PlanQuestion(
         query=state.query,
         hits=state.survey.hits if state.survey else (),
         count=config.perspectives,
         questions=config.questions,
+        today=today_of(state),
         recalled=state.recalled or Recalled(),
+        **_earlier_facts(state),
     )
     answer = await context.reasoner.answer(question)
+    said = answer.value
+    ids = _ids([view.name for view in said.perspectives])
+    views = tuple(Perspective(id=name, **view.model_dump()) for name, view in zip(ids, said.perspectives, strict=True))
     with charged_to(answer):
-        views = _valid_perspectives(answer.value.perspectives, config.perspectives, config.questions)
+        views = _valid_perspectives(views, config.perspectives, config.questions)
     cost = paid(answer)
-    plan = e.PlanCreated(
-        perspectives=views,
-        nodes=first_plan(views, validates=config.reasoner != EXTRACTIVE),
-        cost=cost.cost,
-        exchange=cost.exchange,
-    )
+    window = getattr(context.reasoner, "context_window", 0)
+    plan = _plan_of(views, state, kind=said.kind, window=window, cost=cost.cost, exchange=cost.exchange)
     return Outcome((plan,), cost.objects)
+
+
+def _ids(names: list[str]) -> list[str]:
+    """Return an id for each perspective: the first are the basic facts, the others are named by their names."""
+    ids = ["basic-facts"]
+    for name in names[1:]:
+        wanted = slug(name, 40)
+        ids.append(wanted if wanted not in ids else f"{wanted}-{len(ids) + 1}")
+    return ids[: len(names)]
+
+
+def _earlier_facts(state: SessionState) -> dict[str, Any]:
+    """Return question fields with the facts of an earlier session on the same query, those of cited sources first."""
+    if state.earlier is None:
+        return {}
+    cited = set(state.earlier.cited)
+    facts = sorted(state.earlier.facts, key=lambda fact: fact.url not in cited)
+    return {"earlier": tuple(facts[:MAX_EARLIER_FACTS]), "earlier_on": state.earlier.reported_at[:10]}
 
 
 def _valid_perspectives(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[Perspective, ...]:
@@ -89,11 +134,22 @@ def _valid_perspectives(views: tuple[Perspective, ...], count: int, questions: i
         asked = tuple(dict.fromkeys(filter(None, map(one_line, view.questions))))[:questions]
         name = one_line(view.name, 80)
         if asked and name and slug(view.id or name) not in sound:
-            update = {"id": slug(view.id or name), "name": name, "focus": one_line(view.focus, 400), "questions": asked}
-            sound[slug(view.id or name)] = view.model_copy(update=update)
+            queries = new_queries(view.queries, ())
+            update = {"name": name, "focus": one_line(view.focus, 400), "questions": asked, "queries": queries}
+            sound[slug(view.id or name)] = view.model_copy(update={"id": slug(view.id or name), **update})
     if not sound:
         raise AnswerInvalid("the answer has no perspective with a question", hint="the step will be tried again")
     return tuple(sound.values())[:count]
+
+
+def new_queries(queries: Iterable[str], asked: Iterable[str], most: int = 20) -> tuple[str, ...]:
+    """Return the first ``most`` queries, each on a line and once, without those that were ``asked`` before."""
+    known = {query.casefold() for query in asked}
+    fresh: dict[str, str] = {}
+    for query in (one_line(query, MAX_SEARCH) for query in queries):
+        if query and query.casefold() not in known:
+            fresh.setdefault(query.casefold(), query)
+    return tuple(fresh.values())[:most]
 
 
 def ask_approval(_step: AskApproval, _state: SessionState) -> Outcome:
@@ -109,17 +165,30 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
     """
     if not views:
         return e.ApprovalGiven()
-    sound = _valid_perspectives(views, len(views), max(len(view.questions) for view in views))
+    plain = tuple(view.model_copy(update={"queries": ()}) for view in views)  # they were made for the questions before
+    sound = _valid_perspectives(plain, len(views), max(len(view.questions) for view in views))
     return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=reasoner != EXTRACTIVE))
 
 
+def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
+    """Collect the questions that the last readings left open, each once, in the order of the plan."""
+    last = (worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations and worker.round == step.round)
+    asked = dict.fromkeys(question for iteration in last if iteration.evaluated for question in iteration.gaps)
+    gaps = tuple(Gap(question=one_line(question, 400), importance=0.5, reason="") for question in list(asked)[:MAX_GAPS])
+    return Outcome((e.GapsFound(round=step.round, gaps=gaps),))
+
+
 def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:
-    """Add a worker to the plan for each of the round's worthwhile gaps."""
-    first = sum(node.id.startswith("gap_") for node in search_nodes(state))
-    views = tuple(_gap_view(gap, number) for number, gap in enumerate(worthwhile_gaps(state, step.round), start=first))
-    nodes = gap_plan(views, step.round + 1, first)
-    return Outcome((e.PlanExtended(round=step.round + 1, perspectives=views, nodes=nodes),))
-
-
-def _gap_view(gap: Gap, number: int) -> Perspective:
-    return Perspective(id=f"gap-{number}", name=f"Gap: {one_line(gap.question, 80)}", focus=gap.reason, questions=(gap.question,))
+    """Add a worker to the plan that searches once more for what the round left open: with the last queries, which nobody made."""
+    number = sum(node.id.startswith("gap_") for node in search_nodes(state))
+    questions = tuple(gap.question for gap in state.analyses[step.round].open_gaps())[:MAX_GAPS]
+    last = [worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations]
+    queries = new_queries((query for iteration in last for query in iteration.next_queries or ()), state.searches, 4)
+    view = Perspective(
+        id=f"gap-{number}",
+        name="What is still open",
+        focus="",
+        questions=questions,
+        queries=new_queries((*queries, *questions), state.searches, 6),
+    )
+    return Outcome((e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=gap_plan((view,), step.round + 1, number)),))

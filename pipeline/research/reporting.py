@@ -4,54 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.agenda.analysis_agenda import look_ups
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import contradictions, open_gaps
-from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, cost_of, working_seconds
+from pipeline.domain.report_parts import WHOLE, items_of, kept_text
+from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, working_seconds
 from pipeline.domain.steps import Complete, Fail, MakeReport
-from pipeline.domain.values import Reference, ReportSection, Sentence
-from pipeline.research.claims.checking import report_title, sentences_of, supported_paragraphs, supported_sentences, title_of
+from pipeline.domain.values import Reference, Sentence
 from pipeline.research.step_context import Outcome
 from pipeline.text.words import word_count
 
 _FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
     "Read": ("page", "pages", "could not be read"),
-    "Observe": ("page", "pages", "could not be evaluated"),
-    "ObservePage:1": ("page", "pages", "could not be evaluated"),
-    "ObservePage:2": ("page", "pages", "could not be evaluated to the end"),
 }
 _SIDES: dict[str, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
     "embeddings": ("your documents by meaning", "Your documents were searched by words alone, not by meaning"),
 }
-_WITHOUT_MODEL = {
-    "Plan": "The question was split into perspectives",
-    "MakeOutline": "The sections were chosen, and the facts assigned to them,",
-}
-_SKIPPED_CHECKS = {
-    "Validate": "The facts were not cross-checked for confirmation and contradictions",
-    "Contrast": "The sources were not checked for contradictions",
-    "FindGaps": "Open questions were not determined",
-    "LookUp": "Not all open questions were looked up in the pages read",
-    "EditReport": "The report was not edited as a whole",
-    "CheckSection": "Some sections could not be checked; only verbatim quotes were kept of them",
+_SKIPPED = {
+    "WriteReport": "The report could not be written; what follows are passages of the pages read",
+    "CheckReport": "The report could not be checked; of what was not, only verbatim quotes are kept",
+    "MendReport": "Unsupported sentences could not be corrected, and were left out",
 }
 
 
 def make_report(_step: MakeReport, state: SessionState) -> Outcome:
-    """Assemble the report: keep supported sentences, number the sources in order of first citation, list the limits."""
-    body_parts = (part for name, part in state.sections.items() if name != SUMMARY)
-    numbered = enumerate(body_parts, start=1)
-    sections = tuple(section for number, part in numbered if (section := _supported_section(number, part, state)))
-    summary = state.sections.get(SUMMARY)
-    top = supported_sentences(summary, state) if summary else ()
-    body = [sentence for section in sections for sentence in sentences_of(section.paragraphs)]
-    if not body and not top:
-        return Outcome((e.ResearchFailed(cause="unsupported", reason=_nothing_supported(state)),))
-    written = sum(len(sentences_of(part.paragraphs or ())) for part in state.sections.values())
-    title = report_title(state)
+    """Assemble the report: number the sources in order of first citation, list what was left out, and the limits."""
+    kept, cut = kept_text(state)
+    beginning = next((section for section in kept if section.id == SUMMARY), None)
+    sections = tuple(section for section in kept if section.id != SUMMARY)
+    top = tuple(item.sentence for item in items_of([beginning] if beginning else []) if item.sentence)
+    body = [item.sentence for item in items_of(sections) if item.sentence]
+    title = beginning.title if beginning and beginning.title else state.query
+    top = top or tuple(one for one in body if one.facts)[:1]
+    first = state.parts.get(min(state.parts)) or state.parts[WHOLE]
     text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
         title=title,
@@ -62,22 +49,11 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         unknowns=open_gaps(state),
         limits=tuple(limits(state)),
         words=sum(map(word_count, text)),
-        cut=written - len(top) - len(body),
-        outcome="answered",
+        cut=len(cut),
+        cut_sentences=cut,
+        outcome=first.outcome or "in-part",
     )
     return Outcome((report,))
-
-
-def _nothing_supported(state: SessionState) -> str:
-    unchecked = [failure.message for failure in _final_failures(state, "CheckSection")]
-    if unchecked:
-        return f"no sentence of the report could be checked: {unchecked[-1]}"
-    return "no sentence of the report is supported by its sources"
-
-
-def _supported_section(number: int, section: Section, state: SessionState) -> ReportSection | None:
-    paragraphs = supported_paragraphs(section, state)
-    return ReportSection(id=section.plan.id, title=title_of(section, number), paragraphs=paragraphs) if paragraphs else None
 
 
 def references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
@@ -94,27 +70,27 @@ def references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Re
 
 
 def limits(state: SessionState) -> Iterator[str]:
-    """Yield the limits of the report in words: spent budgets, failed steps, workers and sections."""
-    for step, what in _WITHOUT_MODEL.items():
-        if step in state.without_model:
-            yield f"{what} without the language model: {state.without_model[step] or 'it gave no answer of use'}"
+    """Yield the limits of the report in words: what was done without the model, spent budgets, failed steps and workers."""
+    if "Plan" in state.without_model:
+        why = state.without_model["Plan"] or "it gave no answer of use"
+        yield f"The question was split into perspectives without the language model: {why}"
+    if unread := [why for step, why in state.without_model.items() if step.startswith("ReadPages:")]:
+        yield f"Pages were not read by the language model; passages were taken instead: {unread[0] or 'it gave no answer of use'}"
     if state.exhausted:
-        yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
-        if any(look_ups(state, analysis) for analysis in state.analyses[-1:]):
-            yield "The open questions were not looked up in the pages read."
+        yield f"Gathering was cut short ({state.exhausted})."
+    if lacks := [part.lacks for _, part in sorted(state.parts.items()) if part.lacks and part.outcome == "in-part"][:1]:
+        yield f"What is missing: {lacks[0]}"
     for kind, (one, many, what) in _FAILED_STEPS.items():
         messages = sorted(failure.message for failure in _final_failures(state, kind))
         if messages:
             yield f"{len(messages)} {one if len(messages) == 1 else many} {what}: {messages[0]}"
     yield from _failed_sides(state)
-    for kind, what in _SKIPPED_CHECKS.items():
+    for kind, what in _SKIPPED.items():
         if failed := _final_failures(state, kind):
             yield f"{what}: {failed[-1].message}"
     for worker in state.workers.values():
         if worker.status == "failed":
             yield f"The research from one perspective failed ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
-    for section in _unwritten(state):
-        yield f"A section could not be written: {section.plan.title}"
 
 
 def _failed_sides(state: SessionState) -> Iterator[str]:
@@ -130,10 +106,6 @@ def _failed_sides(state: SessionState) -> Iterator[str]:
 
 def _final_failures(state: SessionState, kind: str) -> list[Failure]:
     return [failure for key, failure in state.failures.items() if failure.final and key.startswith(f"{kind}:")]
-
-
-def _unwritten(state: SessionState) -> list[Section]:
-    return [part for name, part in state.sections.items() if name != SUMMARY and part.paragraphs is None]
 
 
 def complete(_step: Complete, state: SessionState) -> Outcome:

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.values import Cost, Value
+from pipeline.domain.reasoner_questions import Reply
+from pipeline.domain.values import Cost
 from pipeline.errors import StepError
 from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.normalise import digest_of
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest.
-
-    ``plain`` is the reasoner without a model, if there is another than ``reasoner``.
-    """
+    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest."""
 
     reasoner: Reasoner
     search: Search
     fetch: Fetch
     page_text: Callable[[str], str]
-    plain: Reasoner | None = None
-
-    def without_model(self) -> StepContext:
-        """Return the same context, in which no model answers."""
-        return replace(self, reasoner=self.plain or self.reasoner)
 
 
 @dataclass(frozen=True, slots=True)

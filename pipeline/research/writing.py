@@ -1,135 +1,327 @@
-"""The writing steps: outline, sections, revision. ``claims`` checks and edits what is written."""
+"""The writing of the report: a part is written from its facts, checked, mended, and what is new checked again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, contradictions, standings
-from pipeline.domain.not_found_gate import statistics
-from pipeline.domain.reasoner_questions import OutlineQuestion, SectionQuestion
-from pipeline.domain.state import SUMMARY, SessionState
-from pipeline.domain.steps import MakeOutline, PlainOutline, ReviseSection, StartSynthesis, WriteSection
-from pipeline.domain.values import Fact, SectionPlan
+from pipeline.domain.findings import all_facts, open_gaps, origin_of
+from pipeline.domain.reasoner_questions import (
+    Addition,
+    Check,
+    CheckedSentence,
+    CheckQuestion,
+    Clash,
+    MendingQuestion,
+    ReportQuestion,
+)
+from pipeline.domain.report_parts import (
+    BEGINNING,
+    WHOLE,
+    Item,
+    cut_sentence,
+    facts_for,
+    facts_of_parts,
+    items_of,
+    kept_text,
+    keys_of,
+)
+from pipeline.domain.state import ReportPart, SessionState
+from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
+from pipeline.domain.values import (
+    Contradiction,
+    CutSentence,
+    Fact,
+    Paragraph,
+    ReportSection,
+    SectionPlan,
+    Sentence,
+    Verdict,
+)
+from pipeline.domain.values import (
+    Outcome as SessionOutcome,
+)
 from pipeline.errors import AnswerInvalid
-from pipeline.research.claims import editing
-from pipeline.research.claims.checking import facts_with_support, supported_sentences
-from pipeline.research.claims.dates import published_of, today_of
-from pipeline.research.claims.text import valid_paragraphs
+from pipeline.research.code_warnings import warning_of
+from pipeline.research.planning import today_of
+from pipeline.research.report_text import read_report, read_sentence, row_of
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import digest_of, holds_quote, one_line
+
+_SAID: Mapping[str, SessionOutcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
+_WORST_LAST: tuple[SessionOutcome, ...] = ("answered", "in-part", "not-found")
+_BEGINNING_WORDS = 300
 
 
 def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
     """Record the start of the synthesis with the number of facts and sources."""
     facts = all_facts(state)
-    sources = len({fact.url for fact in facts})
-    return Outcome((e.SynthesisStarted(facts=len(facts), sources=sources),))
+    return Outcome((e.SynthesisStarted(facts=len(facts), sources=len({fact.url for fact in facts})),))
 
 
-async def make_plain_outline(_step: PlainOutline, state: SessionState, context: StepContext) -> Outcome:
-    """Choose title and sections without the model."""
-    return await make_outline(MakeOutline(), state, context.without_model())
+def _evidence(state: SessionState, facts: Mapping[str, Fact]) -> dict[str, Any]:
+    """Return the fields that the questions about one part have in common."""
+    urls = dict.fromkeys(fact.url for fact in facts.values())
+    dates = {url: state.pages[url].published for url in urls if url in state.pages and state.pages[url].published}
+    more = len(all_facts(state)) - len(facts)
+    return {"query": state.query, "facts": facts, "published": dates, "more": more, "today": today_of(state)}
 
 
-async def make_outline(_step: MakeOutline, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for the report's title and sections.
+async def write_report(step: WriteReport, state: SessionState, context: StepContext) -> Outcome:
+    """Ask for the text of a part.
 
     Raises:
-        AnswerInvalid: the answer has no section with a known fact.
+        AnswerInvalid: it has no text.
     """
-    config = state.config
-    question = OutlineQuestion(
-        query=state.query,
-        perspectives=tuple(state.perspectives.values()),
-        facts=all_facts(state),
-        validated=tuple(standings(state).values()),
-        contradictions=contradictions(state),
-        min_sections=config.min_sections,
-        max_sections=config.max_sections,
-        words=config.report_words - config.summary_words,
-        hits=state.survey.hits if state.survey else (),
-        statistics=statistics(state),
-        today=today_of(state),
-        published=published_of(state, all_facts(state)),
+    facts, parts = facts_for(state, step.part), len(facts_of_parts(state))
+    words = state.config.report_words
+    question = ReportQuestion(
+        **_evidence(state, facts),
+        kind=state.kind,
+        unknown=tuple(gap.question for gap in open_gaps(state)),
+        words=_BEGINNING_WORDS if step.part == BEGINNING else max(300, words // parts),
+        part=step.part,
+        parts=parts,
+        written=tuple(_written(state)) if step.part == BEGINNING else (),
+        earlier_on=state.earlier.reported_at[:10] if state.earlier else "",
+        beyond=state.config.beyond,
     )
     answer = await context.reasoner.answer(question)
+    written = read_report(answer.value.text, facts, beyond=state.config.beyond)
     with charged_to(answer):
-        sections = _valid_sections(answer.value.sections, state)
+        if not written.sections:
+            raise AnswerInvalid("the report has no text", hint="the step will be tried again")
     cost = paid(answer)
-    title = one_line(answer.value.title) or state.query
-    event = e.OutlineCreated(title=title, sections=sections, cost=cost.cost, exchange=cost.exchange)
-    return Outcome((event,), cost.objects)
+    event = e.ReportWritten(
+        part=step.part,
+        parts=parts,
+        sections=tuple(_with_ids(written.sections, step.part)),
+        outcome=written.outcome or "in-part",
+        lacks=written.lacks,
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    plans = tuple(_plan_of(section) for section in event.sections if section.title)
+    outline = (e.OutlineCreated(title=written.title or state.query, sections=plans),) if step.part == WHOLE and plans else ()
+    return Outcome((event, *outline), cost.objects)
 
 
-def _valid_sections(plans: tuple[SectionPlan, ...], state: SessionState) -> tuple[SectionPlan, ...]:
-    """Return the sections with known facts, numbered in order; a fact belongs to the first section that names it."""
-    free = set(state.facts)
-    sound: list[SectionPlan] = []
-    for plan in plans:
-        facts = tuple(name for name in dict.fromkeys(plan.facts) if name in free)
-        free -= set(facts)
-        if facts and one_line(plan.title):
-            update = {"id": f"section_{len(sound) + 1}", "title": one_line(plan.title, 120), "facts": facts}
-            sound.append(plan.model_copy(update=update))
-    if not sound:
-        raise AnswerInvalid("the outline has no section with a known fact", hint="the step will be tried again")
-    return _with_shares(sound[: state.config.max_sections], state.config.report_words - state.config.summary_words)
+def _with_ids(sections: Iterable[ReportSection], part: int) -> Iterator[ReportSection]:
+    """Yield the sections with ids that no other part has; only the part that begins the report has a summary."""
+    begins = part in (BEGINNING, WHOLE)
+    for number, section in enumerate(sections, start=1):
+        if not (begins and section.id == "summary"):
+            section = section.model_copy(update={"id": f"section_{part}_{number}"})
+        yield section
 
 
-def _with_shares(plans: list[SectionPlan], words: int) -> tuple[SectionPlan, ...]:
-    """Return the sections with their shares of the words: half of them equal for all, half by the number of facts."""
-    facts = sum(len(plan.facts) for plan in plans)
-    shares = [words // (2 * len(plans)) + words * len(plan.facts) // (2 * facts) for plan in plans]
-    return tuple(plan.model_copy(update={"words": share}) for plan, share in zip(plans, shares, strict=True))
+def _plan_of(section: ReportSection) -> SectionPlan:
+    facts = dict.fromkeys(name for item in items_of([section]) if item.sentence for name in item.sentence.facts)
+    name = "beginning" if section.id == "summary" else section.id
+    return SectionPlan(id=name, title=section.title, facts=tuple(facts))
 
 
-async def write_section(step: WriteSection, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for one section's text."""
-    question = _section_question(state, step.section_id)
+def _written(state: SessionState) -> Iterator[str]:
+    """Yield the sentences of the other parts with their keys, under their headings."""
+    keys = keys_of(state)
+    for item in items_of(kept_text(state)[0]):
+        if item.sentence is None:
+            yield f"## {item.section.title}"
+        else:
+            yield f"{item.sentence.text} [{', '.join(keys[name] for name in item.sentence.facts)}]"
+
+
+async def check_report(step: CheckReport, state: SessionState, context: StepContext) -> Outcome:
+    """Ask what is wrong with a part; of a mended one, with what is new. A sentence that cites an unknown key is wrong anyhow."""
+    part, facts = state.parts[step.part], facts_for(state, step.part)
+    items = items_of(part.sections)
+    places = [place for place in (range(len(items)) if part.new is None else part.new) if not _is_beyond(items[place])]
+    if part.new is not None:
+        cited = {name for place in places if (one := items[place].sentence) for name in one.facts}
+        facts = {key: fact for key, fact in facts.items() if fact.id in cited}
+    if not places:
+        return Outcome((e.ClaimsChecked(part=step.part, revision=step.revision, verdicts=()),))
+    keys = {fact.id: key for key, fact in facts.items()}
+    question = CheckQuestion(
+        **_evidence(state, facts),
+        sentences={f"T{place + 1}": _checked(items[place], keys, state) for place in places},
+        whole=part.new is None,
+    )
+    answer = await context.reasoner.answer(question)
+    said, cost = answer.value, paid(answer)
+    faults = _faults(said, items, places)
+    claims = tuple(fact.id for fact in facts.values() if not holds_quote(fact.quote, fact.claim)) if question.whole else ()
+    overstated = {facts[key].id for key in map(_key, said.overstated) if key in facts}
+    event = e.ClaimsChecked(
+        part=step.part,
+        revision=step.revision,
+        verdicts=tuple(Verdict(sentence=place, supported=False, reason=faults[place]) for place in sorted(faults)),
+        missing=_missing(said, facts, part) if question.whole else {},
+        outcome=_worse(part.outcome or "answered", _SAID[said.outcome]),
+        claims=claims,
+        overstated=tuple(name for name in claims if name in overstated),
+    )
+    spent = {"cost": cost.cost, "exchange": cost.exchange}
+    if not question.whole:
+        return Outcome((event.model_copy(update=spent),), cost.objects)
+    pairs = tuple(_contradictions(said.contradictions, facts))
+    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs, **spent)
+    return Outcome((found, event), cost.objects)  # what a power cut leaves of it may not be the verdicts alone
+
+
+def _key(said: str) -> str:
+    return said.strip("[]() ").upper()
+
+
+def _is_beyond(item: Item) -> bool:
+    sentences = [sentence for paragraph in item.section.paragraphs for sentence in paragraph.sentences]
+    return all(sentence.basis == "beyond" for sentence in sentences)
+
+
+def _checked(item: Item, keys: Mapping[str, str], state: SessionState) -> CheckedSentence:
+    if item.sentence is None:
+        return CheckedSentence(text=item.text, cites="heading")
+    one = item.sentence
+    cited = tuple(keys[name] for name in one.facts if name in keys)
+    facts = [state.facts[name] for name in one.facts]
+    warning = warning_of(one.text, facts, state.query, today_of(state), derived=one.basis == "derived") if facts else ""
+    how = "nothing" if not facts else "derived" if one.basis == "derived" else "quoted"
+    return CheckedSentence(text=one.text, keys=(*cited, *one.unknown), cites=how, warning=warning)
+
+
+def _faults(said: Check, items: tuple[Item, ...], places: list[int]) -> dict[int, str]:
+    """Return why items are unsupported, by place: what the model says, unknown keys, and claims that cite nothing."""
+    by_key = {f"T{place + 1}": place for place in places}
+    faults = {by_key[_key(one.sentence)]: one_line(one.reason, 400) for one in said.faults if _key(one.sentence) in by_key}
+    claimless = {by_key[key] for key in map(_key, said.claimless) if key in by_key}
+    for place in places:
+        one = items[place].sentence
+        if one is not None and one.unknown:
+            faults[place] = f"It cites {', '.join(one.unknown)}, which was not given out."
+        elif one is not None and not one.facts and place not in claimless:
+            faults.setdefault(place, "It cites nothing.")
+    return faults
+
+
+def _missing(said: Check, facts: Mapping[str, Fact], part: ReportPart) -> dict[str, str]:
+    used = {name for item in items_of(part.sections) if item.sentence for name in item.sentence.facts}
+    lacks = ((facts[key].id, lack.reason) for lack in said.missing if (key := _key(lack.evidence)) in facts)
+    return {name: one_line(reason, 400) for name, reason in lacks if name not in used}
+
+
+def _worse(one: SessionOutcome, other: SessionOutcome) -> SessionOutcome:
+    return max(one, other, key=_WORST_LAST.index)
+
+
+def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterator[Contradiction]:
+    """Yield the pairs of facts from different sources that contradict each other, each once."""
+    seen: set[frozenset[str]] = set()
+    for clash in said:
+        first, second = facts.get(_key(clash.first)), facts.get(_key(clash.second))
+        if first is None or second is None or origin_of(first.url) == origin_of(second.url):
+            continue
+        pair = frozenset((first.id, second.id))
+        if pair not in seen:
+            seen.add(pair)
+            yield Contradiction(
+                id=f"c-{digest_of(' '.join(sorted(pair)).encode())[:12]}",
+                subject=one_line(clash.subject, 120),
+                kind=clash.kind,
+                a=first.id,
+                b=second.id,
+                explanation=one_line(clash.explanation, 400),
+            )
+
+
+async def mend_report(step: MendReport, state: SessionState, context: StepContext) -> Outcome:
+    """Ask for the faulty sentences again, and for sentences with the facts that the part lacks; all others stay as they are."""
+    part, facts = state.parts[step.part], facts_for(state, step.part)
+    items = items_of(part.sections)
+    keys = {fact.id: key for key, fact in facts.items()}
+    question = MendingQuestion(
+        **_evidence(state, facts),
+        sentences={f"T{place + 1}": _checked(item, keys, state) for place, item in enumerate(items) if not _is_beyond(item)},
+        faults={f"T{place + 1}": why for place, why in sorted(part.faults.items())},
+        missing={keys[name]: why for name, why in part.missing.items() if name in keys},
+    )
     answer = await context.reasoner.answer(question)
     cost = paid(answer)
-    event = e.SectionWritten(
-        section_id=step.section_id,
-        paragraphs=valid_paragraphs(answer.value.paragraphs, {fact.id for fact in question.facts}),
+    edits = {_key(edit.sentence): edit.text for edit in answer.value.edits}
+    added: dict[str, list[str]] = {}
+    for addition in answer.value.additions:
+        added.setdefault(_after(addition, items), []).append(addition.text)
+    sections, new, lost = _mended(part, facts, edits, added)
+    event = e.ReportRevised(
+        part=step.part,
+        revision=part.revision + 1,
+        sections=sections,
+        new=new,
+        lost=lost,
         cost=cost.cost,
         exchange=cost.exchange,
     )
     return Outcome((event,), cost.objects)
 
 
-async def revise_section(step: ReviseSection, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for the unsupported sentences of a section again."""
-    body = sum(name != SUMMARY for name in state.sections)
-    _, facts, _ = _section_scope(state, step.section_id, body)
-    return await editing.revise_section(step, state, context, facts)
+def _after(addition: Addition, items: tuple[Item, ...]) -> str:
+    """Return the key of the sentence that an added one follows: the last one, if it names none."""
+    known = {f"T{place + 1}" for place, item in enumerate(items) if not _is_beyond(item)}
+    key = _key(addition.after)
+    return key if key in known else max(known, key=lambda one: int(one[1:]))
 
 
-def _section_question(state: SessionState, section_id: str) -> SectionQuestion:
-    body = {name: section for name, section in state.sections.items() if name != SUMMARY}
-    plan, facts, words = _section_scope(state, section_id, len(body))
-    known = {fact.id for fact in facts}
-    return SectionQuestion(
-        query=state.query,
-        section=plan,
-        facts=facts,
-        validated=tuple(entry for name, entry in standings(state).items() if name in known),
-        contradictions=tuple(pair for pair in contradictions(state) if pair.a in known or pair.b in known),
-        other_sections=tuple(section.plan.title for name, section in body.items() if name != section_id),
-        written=tuple(s for part in body.values() for s in supported_sentences(part, state)) if section_id == SUMMARY else (),
-        words=words,
-        hits=state.survey.hits if state.survey else (),
-        statistics=statistics(state),
-        today=today_of(state),
-        published=published_of(state, facts),
-    )
+def _mended(
+    part: ReportPart, facts: Mapping[str, Fact], edits: Mapping[str, str], added: Mapping[str, list[str]]
+) -> tuple[tuple[ReportSection, ...], tuple[int, ...], tuple[CutSentence, ...]]:
+    """Return the sections after the changes, the places of what is new, and what was left out. A fault without an edit goes."""
+    sections: list[ReportSection] = []
+    new: list[int] = []
+    lost: list[CutSentence] = []
+    old = at = 0  # the places of the next item before and after the changes
+    for section in part.sections:
+        title, key = section.title, f"T{old + 1}"
+        if old in part.faults:
+            title = one_line(edits.get(key, "").lstrip("# "), 160)
+            new += [at] if title else []
+        additions = list(added.get(key, ()))
+        old, at = old + 1, at + 1
+        paragraphs: list[Paragraph] = []
+        if opening := [one for text in additions if (one := read_sentence(text, facts))]:
+            paragraphs.append(Paragraph(sentences=tuple(opening)))
+            new += range(at, at + len(opening))
+            at += len(opening)
+        for paragraph in section.paragraphs:
+            sentences: list[Sentence] = []
+            for sentence in paragraph.sentences:
+                key = f"T{old + 1}"
+                if old in part.faults:
+                    edited = _read_as(edits.get(key, ""), paragraph, facts)
+                    if edited is None:
+                        lost.append(cut_sentence(section, sentence, part.faults[old]))
+                    fresh = [edited] if edited else []
+                else:
+                    sentences.append(sentence)
+                    fresh, at = [], at + 1
+                fresh += [one for text in added.get(key, ()) if (one := _read_as(text, paragraph, facts))]
+                sentences += fresh
+                new += range(at, at + len(fresh))
+                at += len(fresh)
+                old += 1
+            if sentences:
+                paragraphs.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
+        sections.append(section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)}))
+    return tuple(sections), tuple(new), tuple(lost)
 
 
-def _section_scope(state: SessionState, section_id: str, sections: int) -> tuple[SectionPlan, tuple[Fact, ...], int]:
-    """Return a section's plan, the facts it may use (its own and those that confirm them), and its number of words."""
-    config = state.config
-    if section_id == SUMMARY:
-        facts = all_facts(state)
-        plan = SectionPlan(id=SUMMARY, title="Summary", facts=tuple(fact.id for fact in facts))
-        return plan, facts, config.summary_words
-    plan = state.sections[section_id].plan
-    facts = facts_with_support(plan.facts, state)
-    return plan, facts, plan.words or (config.report_words - config.summary_words) // max(1, sections)
+def _read_as(text: str, paragraph: Paragraph, facts: Mapping[str, Fact]) -> Sentence | None:
+    """Return a new sentence in the form of its paragraph; None if it is empty. A row keeps its columns; code has no citation
+    of its own, so a changed piece of code is shown as a sentence."""
+    if paragraph.form == "table" and text.strip().startswith("|"):
+        cells = text.strip().strip("|").split("|")
+        if not paragraph.header or len(cells) == len(paragraph.header):
+            return row_of((cell.strip() for cell in cells), paragraph.header, facts)
+    one = read_sentence(text.strip().lstrip("-*0123456789.) ") if paragraph.form in ("steps", "bullets") else text, facts)
+    if one is not None and paragraph.form == "table":
+        return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})
+    return one

@@ -237,7 +237,7 @@ class _ReadingBuilder:
     def __init__(self, state: SessionState, reported_at: str) -> None:
         self._state, self._reported_at = state, reported_at
         self._pages = all_pages(state)
-        self._standings = standings(state, (fact.id for fact in all_facts(state, self._pages))) if by_model(state) else {}
+        self._standings = standings(state, (fact.id for fact in all_facts(state))) if by_model(state) else {}
 
     @cached_property
     def _facts(self) -> dict[str, list[Fact]]:

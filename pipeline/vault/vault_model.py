@@ -74,7 +74,7 @@ class LoadedSession:
         """The result of cross-checking each fact, by fact id; what rules once compared without a model does not count."""
         if not by_model(self.state):
             return {}
-        return standings(self.state, (fact.id for fact in all_facts(self.state, self.pages)))
+        return standings(self.state, (fact.id for fact in all_facts(self.state)))
 
 
 @dataclass(frozen=True, slots=True)

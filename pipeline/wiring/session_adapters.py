@@ -125,15 +125,12 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
-        from pipeline.reasoners.plain_answers import PassageReasoner
-
         ledger, night = _ledger_of(state), night or self._night
         return StepContext(
             reasoner=self._reasoner(state, ledger, night),
             search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
-            plain=PassageReasoner(),
         )
 
     def talk_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:
@@ -192,14 +189,11 @@ class AdapterFactory:
         return OwnAndWeb(local, search) if LOCAL in state.config.search else search
 
     def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
-        from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
-        from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
         from pipeline.reasoners.plain_answers import PassageReasoner
 
         if state.config.reasoner == EXTRACTIVE:
             return PassageReasoner()
-        model = self._model(state.config.reasoner).for_query((ledger, night), keys=SessionKeys.of(state))
-        return FallbackReasoner(model, PassageReasoner())
+        return self._model(state.config.reasoner).for_query((ledger, night))
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:

@@ -41,7 +41,7 @@ def test_nearly_every_event_is_refused_when_it_comes_a_second_time() -> None:
         fold.apply(state, event)
         if not refusal(state, event):
             again.append(event.type)
-    assert set(again) == {"run.started"}
+    assert set(again) == {"run.started", "contradictions.found"}
 
 
 def test_nothing_comes_before_a_run_has_been_started() -> None:
@@ -101,7 +101,7 @@ def test_there_is_one_survey_and_one_plan() -> None:
     refused(state, stream()[2], "already been surveyed")
 
 
-SEARCH = PlanNode(id="search_0", task="search", description="", perspective="view-0")
+SEARCH = PlanNode(id="search_0", task="search", description="", perspective="basic-facts")
 OTHER = PlanNode(id="search_1", task="search", description="", perspective="view-1", depends_on=("search_0",))
 
 
@@ -138,10 +138,9 @@ def test_a_worker_needs_a_search_node_of_the_plan() -> None:
 
 def test_a_worker_that_was_not_started_does_nothing() -> None:
     state, _ = before(e.WorkerStarted)
-    for kind in (e.WorkerThought, e.FactsObserved, e.WorkerEvaluated, e.WorkerCompleted):
+    for kind in (e.WorkerThought, e.FactsObserved, e.WorkerCompleted):
         refused(state, before(kind)[1], "was not started")
     refused(state, e.WorkerFailed(worker_id="search_0", reason="x"), "was not started")
-    refused(state, e.ContextFolded(worker_id="search_0", fold=1, summary="", tokens_before=1, tokens_after=0), "was not started")
 
 
 def test_a_worker_that_ended_does_nothing_more() -> None:
@@ -159,12 +158,6 @@ def test_iterations_follow_each_other_and_each_is_evaluated_first() -> None:
     refused(state, changed(thought, iteration=2), "has not evaluated its last iteration")
 
 
-def test_only_the_open_iteration_is_evaluated_and_once() -> None:
-    state, evaluation = after(e.WorkerEvaluated)
-    refused(state, evaluation, "already been evaluated")
-    refused(state, changed(evaluation, iteration=2), "is at iteration 1, not 2")
-
-
 def test_a_search_is_made_and_a_page_read_once_a_session() -> None:
     state, search = after(e.SearchCompleted)
     refused(state, search, "already been searched for")
@@ -178,11 +171,8 @@ def test_only_a_page_that_was_read_as_it_was_read_is_observed() -> None:
     refused(state, changed(found, digest="0" * 64), "was not read as 000000000000")
 
 
-def test_only_a_page_that_the_worker_chose_is_observed_in_an_iteration_that_it_has() -> None:
+def test_a_page_is_observed_in_an_iteration_that_its_worker_has() -> None:
     state, found = before(e.FactsObserved)
-    page = state.pages[found.url]
-    state.pages["corpus:unchosen.md"] = page
-    refused(state, changed(found, url="corpus:unchosen.md"), "did not choose corpus:unchosen.md")
     for iteration in (0, -1, 2):
         refused(state, changed(found, iteration=iteration), f"has no iteration {iteration}")
 
@@ -192,11 +182,6 @@ def test_a_page_is_observed_once_by_each_worker() -> None:
     refused(state, found, "has already observed")
 
 
-def test_folds_are_counted() -> None:
-    state, folded = before(e.ContextFolded, **SMALL, context_tokens=50)
-    refused(state, changed(folded, fold=2), "fold 2 cannot follow fold 0")
-
-
 def test_an_analysis_waits_for_its_workers_and_follows_the_one_before() -> None:
     state, analysis = before(e.AnalysisStarted)
     refused(state, changed(analysis, round=1), "cannot follow 0 rounds")
@@ -204,9 +189,8 @@ def test_an_analysis_waits_for_its_workers_and_follows_the_one_before() -> None:
     refused(state, analysis, "workers are still running: search_1")
 
 
-@pytest.mark.parametrize("kind", [e.FactsValidated, e.ContradictionsFound, e.AnalysisCompleted])
-def test_a_part_of_an_analysis_comes_once_and_in_a_round_that_was_started(kind: type[e.EventBase]) -> None:
-    state, part = before(kind)
+def test_the_gaps_of_a_round_come_once_and_in_a_round_that_was_started() -> None:
+    state, part = before(e.GapsFound)
     for number in (-1, 7):
         refused(state, changed(part, round=number), f"analysis {number} was not started")
     fold.apply(state, part)
@@ -230,33 +214,38 @@ def test_an_outline_names_known_facts_once_the_synthesis_has_started() -> None:
 def test_an_outline_has_sections_each_with_an_id_of_its_own() -> None:
     state, outline = before(e.OutlineCreated)
     refused(state, changed(outline, sections=()), "no section")
-    refused(state, changed(outline, sections=outline.sections[:1] * 2), "in the outline twice: section_1")
+    refused(state, changed(outline, sections=outline.sections[:1] * 2), "in the outline twice: beginning")
     own_summary = outline.sections[0].model_copy(update={"id": "summary"})
     refused(state, changed(outline, sections=(own_summary,)), "section summary must not be in the outline")
 
 
-def test_a_section_is_of_the_outline_and_written_once() -> None:
-    state, section = after(e.SectionWritten)
-    refused(state, section, "already written")
-    refused(state, changed(section, section_id="section_9"), "no section 'section_9'")
+def test_a_part_of_the_report_is_written_once_and_from_known_facts() -> None:
+    state, written = before(e.ReportWritten)
+    unready, _ = before(e.SynthesisStarted)
+    refused(unready, written, "synthesis has not been started")
+    unknown = Paragraph(sentences=(Sentence(text="So it is.", facts=("feedbeef",)),))
+    section = ReportSection(id="s", title="S", paragraphs=(unknown,))
+    refused(state, changed(written, sections=(section,)), "unknown facts: feedbeef")
+    fold.apply(state, written)
+    refused(state, written, "already written")
 
 
-def test_verdicts_are_refused_for_an_unwritten_section_another_revision_and_a_second_time() -> None:
-    unwritten, _ = before(e.SectionWritten)
+def test_verdicts_are_refused_for_an_unwritten_part_another_revision_and_a_second_time() -> None:
+    unwritten, _ = before(e.ReportWritten)
     state, verdicts = before(e.ClaimsChecked)
     refused(unwritten, verdicts, "has no text of revision 0")
     refused(state, changed(verdicts, revision=1), "has no text of revision 1")
-    refused(state, changed(verdicts, section_id="section_9"), "'section_9' has no text")
+    refused(state, changed(verdicts, part=9), "part 9 of the report has no text")
     fold.apply(state, verdicts)
     refused(state, verdicts, "already checked")
 
 
-def test_only_a_checked_section_is_revised_one_revision_at_a_time() -> None:
+def test_only_a_checked_part_is_revised_one_revision_at_a_time() -> None:
     state, verdicts = before(e.ClaimsChecked)
-    revision = e.ReportRevised(section_id=verdicts.section_id, revision=1, paragraphs=())
-    refused(state, revision, "was not checked")
+    revision = e.ReportRevised(part=verdicts.part, revision=1)
+    refused(state, revision, "cannot be revised")
     fold.apply(state, verdicts)
-    refused(state, changed(revision, revision=2), "revision 2 cannot follow 0")
+    refused(state, changed(revision, revision=2), "cannot be revised to revision 2")
     assert refusal(state, revision) == ""
 
 

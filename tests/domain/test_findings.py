@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.domain.findings import chosen_pages, facts_of, sheet_of
 from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
-from pipeline.domain.values import Fact, Hit, ResearchConfig
+from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
 
 URL = "corpus:harbour.pdf"
 
@@ -48,3 +48,22 @@ def test_a_page_that_was_observed_stays_chosen_when_a_search_that_failed_is_answ
     assert facts_of(state, worker) == (fact,)
     steps[0].observed.clear()
     assert chosen_pages(state, worker, 1) == ("a.md", "c.md")
+
+
+def test_the_page_with_most_hits_is_read_first_and_no_page_by_two_workers() -> None:
+    workers = {name: Worker(name, name, 0, "", iterations=[Iteration("", (name,))]) for name in ("search_0", "search_1")}
+    nodes = {name: PlanNode(id=name, task="search", description="", perspective=name) for name in workers}
+    config = ResearchConfig(pages_per_iteration=2, reasoner="a-model")
+    state = SessionState(id="s", config=config, workers=workers, nodes=nodes)
+    searched(state, "search_0", "a.md#1", "b.md#1", "b.md#2", "b.md#3", "c.md")
+    searched(state, "search_1", "b.md#9", "a.md", "d.md")
+    assert chosen_pages(state, workers["search_0"], 1) == ("b.md", "a.md")
+    assert chosen_pages(state, workers["search_1"], 1) == ("d.md",)
+
+
+def test_of_the_first_five_web_pages_two_at_most_are_of_one_site() -> None:
+    worker = Worker("search_0", "view", 0, "", iterations=[Iteration("", ("one",))])
+    state = SessionState(id="s", config=ResearchConfig(pages_per_iteration=5, reasoner="m"), workers={"search_0": worker})
+    searched(state, "one", *(f"https://a.example/{n}" for n in range(4)), *(f"https://{n}.example/" for n in "bcd"))
+    hosts = [url.split("/")[2] for url in chosen_pages(state, worker, 1)]
+    assert hosts == ["a.example", "a.example", "b.example", "c.example", "d.example"]

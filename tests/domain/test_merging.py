@@ -158,15 +158,14 @@ def test_a_person_who_cancels_on_one_machine_cancels(ending: e.EventBase) -> Non
 
 
 def test_an_answer_whose_question_was_another_is_left() -> None:
-    """The evaluation of a worker's iteration that has observed other pages is not the answer to this one's question."""
-    evaluated = next(event for event in stream() if isinstance(event, e.WorkerEvaluated))
-    base = evaluated.version - 1
-    earlier = (event for event in reversed(stream()[:base]) if isinstance(event, e.FactsObserved))
-    observed = next(event for event in earlier if event.worker_id == evaluated.worker_id)
-    ours = branch("a", [sent("x"), sent("y"), changed(observed, facts=())], observed.version - 1)
-    theirs = branch("b", [observed, evaluated], observed.version - 1)
+    """The check of another text is not the answer to the question about this one."""
+    written = next(event for event in stream() if isinstance(event, e.ReportWritten))
+    checked = next(event for event in stream() if isinstance(event, e.ClaimsChecked))
+    base = written.version - 1
+    ours = branch("a", [sent("x"), sent("y"), changed(written, sections=written.sections[:1])], base)
+    theirs = branch("b", [written, checked], base)
     event, _ = merged(*joined(ours, theirs))
-    assert [conflict.step for conflict in event.conflicts] == [observed.step]
+    assert [conflict.step for conflict in event.conflicts] == [written.step]
     assert event.left == ("b-3",)
 
 

@@ -27,7 +27,7 @@ def folded(version: int) -> SessionState:
 
 def test_the_stream_under_test_has_every_kind_of_step() -> None:
     kinds = {type(event) for event in stream(**CONFIG)}
-    assert {e.ContextFolded, e.PlanExtended, e.ReportGenerated, e.ResearchCompleted} <= kinds
+    assert {e.ReportWritten, e.ClaimsChecked, e.PlanExtended, e.ReportGenerated, e.ResearchCompleted} <= kinds
 
 
 def test_a_snapshot_of_every_version_and_the_events_after_it_give_the_full_fold() -> None:

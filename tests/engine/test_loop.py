@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,9 +17,10 @@ from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable, ProviderRefused, ReadFailed, SearchFailed
+from pipeline.ports import SearchResult
 from pipeline.research import Outcome
 from pipeline.text.normalise import holds_quote
-from tests.fakes import START, Journal, MemoryStore, context_for, desk_for, event_names, report_bytes, seeded_latency, started
+from tests.fakes import Journal, MemoryStore, context_for, desk_for, event_names, report_bytes, seeded_latency, started
 from tests.seeds import FULL, SEED
 
 
@@ -81,7 +81,7 @@ def test_gaps_become_workers_that_run_after_the_first_analysis() -> None:
     state = research(Journal(), store)
     types = [event.type for event in stored(store)]
     assert "gap_0" in state.workers
-    assert types.index("plan.extended") > types.index("analysis.completed")
+    assert types.index("plan.extended") > types.index("gaps.found")
     assert [analysis.round for analysis in state.analyses] == [0, 1]
 
 
@@ -141,16 +141,44 @@ def test_a_page_that_cannot_be_read_is_skipped_and_named() -> None:
     assert any("is gone" in line for line in state.report.limits)
 
 
-def test_a_worker_whose_thought_fails_twice_is_failed_and_the_others_go_on() -> None:
+def test_what_a_model_cannot_read_is_read_without_it_and_the_report_says_so() -> None:
     faults: list[Exception] = [SearchFailed("no"), SearchFailed("no again")]
-    state = research(Journal(faults={"thought:view-1:1": faults}))
-    assert state.workers["search_1"].status == "failed"
+    state = research(Journal(faults={"reading:view-1:1": faults}))
     assert state.status == "complete"
+    assert state.workers["search_1"].status == "completed"
+    assert state.report is not None
+    assert any("not read by the language model" in line and "no again" in line for line in state.report.limits)
+
+
+def test_a_plan_that_a_model_cannot_make_is_the_question_itself() -> None:
+    faults: list[Exception] = [SearchFailed("no"), SearchFailed("no again")]
+    state = research(Journal(faults={"plan": faults}))
+    assert state.status == "complete"
+    assert next(view.questions[0] for view in state.perspectives.values()) == state.query
+    assert state.report is not None
+    assert any("without the language model" in line for line in state.report.limits)
+
+
+@pytest.mark.parametrize("call", ["report:1", "check"])
+def test_a_report_that_cannot_be_written_ends_as_passages_and_one_unchecked_keeps_quotes_alone(call: str) -> None:
+    class Broken(Journal):
+        async def call(self, name: str) -> None:
+            await super().call(name)
+            if name.startswith(call):
+                raise SearchFailed("the server is gone")
+
+    state = research(Broken())
+    assert state.status == "complete"
+    assert state.report is not None
+    assert any("the server is gone" in line for line in state.report.limits)
+    assert state.report.outcome == ("passages" if call == "report:1" else "answered")
+    cited = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
+    assert all(any(holds_quote(state.facts[name].quote, one.text) for name in one.facts) for one in cited)
 
 
 def test_an_unforeseen_error_in_a_step_is_recorded_and_does_not_end_the_session() -> None:
-    state = research(Journal(faults={"thought:view-1:1": [ZeroDivisionError("oops")]}))
-    assert state.failures["Think:search_1:1"].error == "ZeroDivisionError"
+    state = research(Journal(faults={"reading:view-1:1": [ZeroDivisionError("oops")]}))
+    assert state.failures["ReadPages:search_1:1"].error == "ZeroDivisionError"
     assert state.status == "complete"
 
 
@@ -178,7 +206,7 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
 
         async def answer(self, question: Any) -> Any:
             answer = await step_context.reasoner.answer(question)
-            if question.name == "observation":
+            if question.name == "reading":
                 return type(answer)(type(answer.value)(findings=()), answer.cost)
             return answer
 
@@ -189,44 +217,43 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
     assert (state.report, state.nearest) == (None, ())
 
 
-def test_an_unsupported_sentence_is_revised_once_and_then_cut() -> None:
+def test_an_unsupported_sentence_that_is_not_mended_is_cut_and_listed_with_the_reason() -> None:
     store, journal = MemoryStore(), Journal()
     context = context_for()
     state = asyncio.run(run_session(begin(store, context), store, desk_for(store, journal, doubtful="mode 2"), context))
     assert state.report is not None
     text = " ".join(s.text for part in state.report.sections for p in part.paragraphs for s in p.sentences)
     assert "mode 2" not in text
-    assert any(section.revision == 1 for section in state.sections.values())
+    assert state.parts[1].revision == 1
+    assert {(one.reason, "mode 2" in one.text) for one in state.report.cut_sentences} == {("looked", True)}
+    assert state.report.cut == len(state.report.cut_sentences)
     assert "mode 1" in text
 
 
 def test_a_spent_budget_stops_the_gathering_and_the_report_says_so() -> None:
-    state = research(Journal(), budget_usd=0.02)
+    state = research(Journal(), budget_usd=0.004)
     assert state.exhausted == "usd"
     assert state.status == "complete"
     assert state.report is not None
     assert any("cut short (usd)" in line for line in state.report.limits)
 
 
-def test_a_passed_deadline_stops_the_gathering() -> None:
-    store = MemoryStore()
-    context = context_for(deadline=START + timedelta(seconds=200))
-    state = asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
-    assert state.exhausted == "deadline"
-    assert state.ended
-
-
-def test_a_full_context_is_folded_before_the_next_thought() -> None:
-    store = MemoryStore()
-    state = research(Journal(), store, context_tokens=200)
-    folds = [event for event in stored(store) if isinstance(event, e.ContextFolded)]
-    assert folds
-    assert all(fold.tokens_after < fold.tokens_before for fold in folds)
+def test_facts_that_do_not_fit_one_prompt_are_all_shown_to_some_part_of_the_report() -> None:
+    journal, store = Journal(), MemoryStore()
+    state = research(journal, store, context_tokens=6_000)
+    parts = [event for event in stored(store) if isinstance(event, e.ReportWritten)]
+    assert len(parts) > 2
+    assert {event.part for event in parts} == set(range(len(parts)))
+    assert {event.parts for event in parts} == {len(parts) - 1}
     assert state.status == "complete"
+    assert state.report is not None
+    assert state.report.summary
+    cited = {name for entry in state.report.references for name in entry.facts}
+    assert cited == set(state.facts)
 
 
 def test_a_refusing_provider_ends_the_run_and_the_next_run_goes_on() -> None:
-    store, journal = MemoryStore(), Journal(faults={"outline": [ProviderRefused("no credit left")]})
+    store, journal = MemoryStore(), Journal(faults={"report:1": [ProviderRefused("no credit left")]})
     context = context_for()
     session = begin(store, context)
     with pytest.raises(ProviderRefused):
@@ -271,14 +298,14 @@ def test_a_log_that_cannot_be_written_stops_the_run() -> None:
 def test_an_event_whose_object_cannot_be_stored_is_not_recorded() -> None:
     class Full(MemoryStore):
         def put(self, data: bytes) -> str:
-            if data == b"outline":
+            if data == b"report:1":
                 raise LogUnwritable("no space left on the device")
             return super().put(data)
 
     store, context = Full(), context_for()
     with pytest.raises(LogUnwritable):
         asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
-    assert not any(isinstance(event, e.OutlineCreated) for event in stored(store))
+    assert not any(isinstance(event, e.ReportWritten) for event in stored(store))
     assert all(event.exchange in store.objects for event in stored(store) if isinstance(event, e.Answered) and event.exchange)
 
 
@@ -300,20 +327,15 @@ def test_an_answer_that_cannot_be_stored_fails_its_own_step_alone() -> None:
     step_context = desk_for(store, Journal())
 
     class Broken:
-        name = "broken"
+        async def search(self, query: str, limit: int) -> SearchResult:
+            found = await step_context.search.search(query, limit)
+            return SearchResult("half \ud83d", found.hits) if query == "common 1" else found
 
-        async def answer(self, question: Any) -> Any:
-            answer = await step_context.reasoner.answer(question)
-            if question.name == "claim_check":
-                verdicts = [verdict.model_copy(update={"reason": "half \ud83d"}) for verdict in answer.value.verdicts]
-                return type(answer)(type(answer.value)(verdicts=tuple(verdicts)), answer.cost)
-            return answer
-
-    broken = type(step_context)(Broken(), step_context.search, step_context.fetch, step_context.page_text)
+    broken = type(step_context)(step_context.reasoner, Broken(), step_context.fetch, step_context.page_text)
     state = asyncio.run(run_session(begin(store, context), store, broken, context))
     assert state.status == "complete"
-    failure = state.failures["CheckSection:section_1:0"]
-    assert (failure.error, failure.attempts) == ("AnswerInvalid", 1)
+    failure = state.failures["SearchFor:common 1"]
+    assert (failure.error, failure.attempts) == ("AnswerInvalid", 2)
     assert "not Unicode" in failure.message
 
 

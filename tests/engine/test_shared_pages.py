@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.events import session_events as e
-from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.findings import chosen_pages
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
@@ -29,8 +26,6 @@ from tests.fakes import (
     started,
 )
 
-SHARED: dict[str, Any] = {"shares_pages": True, "reads_first_hits": True, "sufficient_facts": 999}
-
 
 class Asked(FakeReasoner):
     """Keeps each question as text."""
@@ -48,7 +43,7 @@ class Asked(FakeReasoner):
 def research(asked: Asked, store: MemoryStore | None = None, **config: Any) -> SessionState:
     store, context = store or MemoryStore(), context_for()
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(**SHARED | config),))])
+    Recorder(session, store, context).record([Outcome((started(**config),))])
     return asyncio.run(run_session(session, store, desk(asked, store), context))
 
 
@@ -69,87 +64,38 @@ def test_neither_report_nor_questions_depend_on_which_step_ends_first(seed: int,
     first, other = Asked(Journal()), Asked(Journal(latency=seeded_latency(seed)))
     reports = [report_bytes(research(asked, max_workers=workers)) for asked in (first, other)]
     assert reports[0] == reports[1]
-    for name in ("thought", "observation", "evaluation", "gaps"):
+    for name in ("plan", "reading", "report", "check", "mending"):
         assert other.of(name) == first.of(name)
 
 
-def test_a_page_is_observed_once_for_the_questions_of_all_perspectives() -> None:
-    asked, store = Asked(Journal()), MemoryStore()
-    state = research(asked, store)
-    pages = [name for name in asked.journal.calls if name.startswith("observation:page:")]
-    assert len(pages) == len(set(pages)) == len(state.observed)
-    chosen = [{url for n in range(1, len(w.iterations) + 1) for url in chosen_pages(state, w, n)} for w in state.workers.values()]
-    assert any(sum(url in pages for pages in chosen) > 1 for url in state.observed), "no page was chosen twice"
-    events = [event for event in decode_all(record.data for record in store.load("s1")) if isinstance(event, e.FactsObserved)]
-    assert all(event.shared for event in events)
+def readings(asked: Asked) -> list[q.ReadingQuestion]:
+    return [q.ReadingQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("reading")]
 
 
-def test_wrong_quotes_go_back_to_their_page_once() -> None:
-    asked = Asked(Journal())
-    state = research(asked)
-    rest = [name for name in asked.journal.calls if name.startswith("observation:rest:")]
-    assert len(rest) == len(set(rest)) == len(state.observed)
-    assert all(seen.part == 2 for seen in state.observed.values())
+def test_a_page_is_read_once_by_one_worker_for_the_questions_of_all_perspectives(in_order: tuple[Asked, bytes]) -> None:
+    asked = readings(in_order[0])
+    first = [one for one in asked if not one.perspective.id.startswith("gap-")]
+    read = [page.url for one in first for page in one.pages.values()]
+    assert len(read) == len(set(read))
+    assert {len(one.questions) for one in first} == {10}, "five perspectives with two questions each"
 
 
-def test_a_gap_worker_knows_what_the_workers_before_it_did(in_order: tuple[Asked, bytes]) -> None:
-    thoughts = [q.ThoughtQuestion.model_validate_json(text.partition(" ")[2]) for text in in_order[0].of("thought")]
-    gap = next(thought for thought in thoughts if thought.perspective.id.startswith("gap-") and thought.iteration == 1)
-    assert "common 1" in gap.others.queries
-    assert len(gap.others.pages) > 4
-    assert len(gap.others.facts) > 10
+def test_a_worker_knows_what_was_searched_for_and_found_before(in_order: tuple[Asked, bytes]) -> None:
+    asked = readings(in_order[0])
+    for one in asked:
+        assert "common 1" in one.asked
+        assert bool(one.known) == (one.iteration > 1 or one.perspective.id.startswith("gap-"))
+    (gap,) = [one for one in asked if one.perspective.id.startswith("gap-")]
+    assert list(gap.questions.values()) == ["What of pump 0?", "How loud is it then?"]
 
 
-def test_a_thought_is_told_the_searches_of_the_iteration_before_and_the_facts_of_those_before_that(
-    in_order: tuple[Asked, bytes],
-) -> None:
-    thoughts = [q.ThoughtQuestion.model_validate_json(text.partition(" ")[2]) for text in in_order[0].of("thought")]
-    by_iteration = {
-        n: [one for one in thoughts if one.iteration == n and one.perspective.id.startswith("view-")] for n in (1, 2, 3)
-    }
-    assert all(one.others == q.OthersWork() for one in by_iteration[1])
-    assert all(one.others.queries and one.others.pages and not one.others.facts for one in by_iteration[2])
-    assert all(one.others.facts for one in by_iteration[3])
-
-
-class ThinksAhead(Asked):
-    """Says with each evaluation what to search for next."""
-
-    def _evaluation(self, question: q.EvaluationQuestion) -> q.Evaluation:
-        queries = (f"{question.perspective.id} next {question.iteration}", *question.asked, "common next")
-        said = super()._evaluation(question)
-        return said.model_copy(update={"reason": "More is wanted.", "queries": queries[: question.limit]})
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("workers", [5, 2])
-def test_an_evaluation_that_thinks_ahead_saves_the_next_thought_in_any_order_of_events(seed: int, workers: int) -> None:
-    store = MemoryStore()
-    first, other = ThinksAhead(Journal()), ThinksAhead(Journal(latency=seeded_latency(seed)))
-    reports = [report_bytes(research(first, store, max_workers=workers)), report_bytes(research(other, max_workers=workers))]
-    assert reports[0] == reports[1]
-    assert other.of("evaluation") == first.of("evaluation")
-    thoughts = [q.ThoughtQuestion.model_validate_json(text.partition(" ")[2]) for text in first.of("thought")]
-    assert {thought.iteration for thought in thoughts} == {1}
-    later = [event for event in _events(store) if isinstance(event, e.WorkerThought) and event.iteration == 2]
-    assert later
-    assert all(event.reasoning == "More is wanted." and not event.exchange for event in later)
-    made = [(event.worker_id, query) for event in _events(store) if isinstance(event, e.WorkerThought) for query in event.queries]
-    assert len(set(made)) == len(made), "a worker searched twice for the same"
-
-
-def test_with_a_model_the_last_iteration_is_not_evaluated(in_order: tuple[Asked, bytes]) -> None:
-    iterations = {
-        q.EvaluationQuestion.model_validate_json(text.partition(" ")[2]).iteration for text in in_order[0].of("evaluation")
-    }
-    assert iterations == {1, 2}
-    asked = Asked(Journal())
-    research(asked, shares_pages=False)
-    assert any('"iteration":3' in text for text in asked.of("evaluation"))
-
-
-def _events(store: MemoryStore) -> list[Any]:
-    return list(decode_all(record.data for record in store.load("s1")))
+def test_what_writer_checker_and_mender_are_shown_is_the_same(in_order: tuple[Asked, bytes]) -> None:
+    asked, store = Asked(Journal(), doubtful="mode 2"), MemoryStore()
+    research(asked, store)
+    kinds: tuple[type[q.EvidenceQuestion[Any]], ...] = (q.ReportQuestion, q.CheckQuestion, q.MendingQuestion)
+    shown = [kind.model_validate_json(asked.of(kind.name)[0].partition(" ")[2]) for kind in kinds]
+    assert [one.facts for one in shown] == [shown[0].facts] * 3
+    assert list(shown[0].facts) == [f"E{number}" for number in range(1, len(shown[0].facts) + 1)]
 
 
 def test_a_session_that_stops_after_any_event_resumes_to_the_same_report(in_order: tuple[Asked, bytes]) -> None:
@@ -162,18 +108,3 @@ def test_a_session_that_stops_after_any_event_resumes_to_the_same_report(in_orde
         resumed = ResearchSession.open(store, "s1")
         state = asyncio.run(run_session(resumed, store, desk(Asked(Journal()), store), context_for("run-2")))
         assert report_bytes(state) == in_order[1]
-
-
-def test_a_long_session_folds_its_contexts_and_loses_no_fact() -> None:
-    asked, store = Asked(Journal()), MemoryStore()
-    whole = research(Asked(Journal()), iterations=8, max_open_gaps=0)
-    state = research(asked, store, iterations=8, max_open_gaps=0, context_tokens=1_000)
-    events = [event for event in decode_all(record.data for record in store.load("s1")) if isinstance(event, e.ContextFolded)]
-    assert len(events) >= 5
-    assert all(event.tokens_before > 750 > 125 >= event.tokens_after for event in events)
-    assert all(worker.folds == 0 for worker in whole.workers.values())
-    evaluations = [q.EvaluationQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("evaluation")]
-    fresh = [[fact for fact in one.facts if fact.id not in one.context.folded] for one in evaluations]
-    assert max(map(len, fresh)) < max(len(one.facts) for one in evaluations)
-    assert state.report is not None
-    assert len(state.facts) == len(whole.facts)

@@ -178,13 +178,13 @@ def stopped_at(call: str, grace_s: float = 10.0, latency: Latency = no_latency) 
     return store, journal, asyncio.run(run_session(session, store, desk_for(store, journal), context))
 
 
-@pytest.mark.parametrize("call", ["survey", "perspectives", "thought", "search", "read", "observation", "outline", "section"])
+@pytest.mark.parametrize("call", ["survey", "plan", "search", "read:", "reading", "report"])
 def test_after_the_stop_what_was_under_way_is_recorded_nothing_begins_and_the_rest_is_done_later(call: str) -> None:
     store, journal, state = stopped_at(call, latency=seeded_latency(3))
     assert not state.ended
     asked = list(journal.calls)
     recorded = set(event_names(list(decode_all(r.data for r in store.load("s1"))), {}))
-    ending = [name for name in asked if name.startswith(("survey", "perspectives", "thought", "search", "read", "observation"))]
+    ending = [name for name in asked if name.startswith(("survey", "plan", "search", "read", "report"))]
     assert set(ending) <= recorded
     again = Journal()
     context = context_for("run-2")
@@ -194,32 +194,32 @@ def test_after_the_stop_what_was_under_way_is_recorded_nothing_begins_and_the_re
 
 
 def test_what_outlasts_the_grace_is_cut_off_and_asked_for_again() -> None:
-    store, journal, state = stopped_at("thought", 0.01, latency=lambda name: 3_600 if name.startswith("thought") else 0)
+    store, journal, state = stopped_at("reading", 0.01, latency=lambda name: 3_600 if name.startswith("reading") else 0)
     assert not state.ended
-    thoughts = [name for name in journal.calls if name.startswith("thought")]
+    readings = [name for name in journal.calls if name.startswith("reading")]
     again = Journal()
     context = context_for("run-2")
     final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, again), context))
     assert final.status == "complete"
-    assert set(thoughts) <= set(again.calls)
+    assert set(readings) <= set(again.calls)
 
 
 def test_a_step_that_waits_for_its_turn_does_not_begin_after_the_stop() -> None:
     store, stop = MemoryStore(), Stop()
     context = context_for(stop=stop, gate=asyncio.Semaphore(1))
-    journal = Journal(note=lambda name: stop.ask("enough", 143) if name.startswith("thought") else None)
+    journal = Journal(note=lambda name: stop.ask("enough", 143) if name.startswith("reading") else None)
     asyncio.run(run_session(begun(store, context, perspectives=4), store, desk_for(store, journal), context))
-    assert len([name for name in journal.calls if name.startswith("thought")]) == 1
+    assert len([name for name in journal.calls if name.startswith("reading")]) == 1
 
 
 def test_a_refusing_provider_does_not_keep_the_stop_from_its_grace() -> None:
     store, stop = MemoryStore(), Stop(0.01)
     context = context_for(stop=stop)
-    thoughts = (f"thought:view-{number}:1" for number in range(4))
+    readings = (f"reading:{name}:1" for name in ("basic-facts", "view-1", "view-2", "view-3"))
     journal = Journal(
-        note=lambda name: stop.ask("enough", 143) if name == "thought:view-1:1" else None,
-        latency=lambda name: 3_600 if name == "thought:view-1:1" else 0,
-        faults={name: [ProviderRefused("no credit")] for name in thoughts},
+        note=lambda name: stop.ask("enough", 143) if name == "reading:view-1:1" else None,
+        latency=lambda name: 3_600 if name == "reading:view-1:1" else 0,
+        faults={name: [ProviderRefused("no credit")] for name in readings},
     )
     with pytest.raises(ProviderRefused):
         asyncio.run(run_session(begun(store, context), store, desk_for(store, journal), context))
@@ -232,10 +232,10 @@ def test_a_cap_of_time_is_noticed_while_steps_are_under_way_and_the_report_is_wr
     context = replace(context_for(stop=Stop(0.01), **limits), now=lambda: wall[0])
 
     def note(name: str) -> None:
-        if name.startswith("thought") and name.endswith(":2"):
+        if name.startswith("reading") and name.endswith(":2"):
             wall[0] = START + timedelta(minutes=10)
 
-    journal = Journal(note=note, latency=lambda name: 3_600 if name.startswith("thought") and name.endswith(":2") else 0)
+    journal = Journal(note=note, latency=lambda name: 3_600 if name.startswith("reading") and name.endswith(":2") else 0)
     session = begun(store, context, timeout_s=600 if cap == "time" else None)
     state = asyncio.run(run_session(session, store, desk_for(store, journal), context))
     assert (state.exhausted, state.status) == (cap, "complete")

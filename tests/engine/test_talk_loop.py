@@ -146,7 +146,8 @@ def test_an_outage_keeps_the_talk_open_and_the_question_is_finished_later(tmp_pa
     with pytest.raises(ServiceUnavailable):
         asyncio.run(answer_question(log, talk_context(store, tmp_path, reasoner), DEPTH))
     turn = asyncio.run(finish_question(talk_log(store, run="run-2"), talk_context(store, tmp_path, reasoner)))
-    assert "12 metres deep" in said(turn)
+    assert turn.answer is not None
+    assert turn.answer.found
 
 
 def test_a_paid_call_without_a_recorded_answer_counts_at_its_worst_case(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.reasoner_questions import Reply
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost, Value
+from pipeline.domain.values import Cost
 from pipeline.errors import (
     AnswerInvalid,
     AnswerWithheld,
@@ -26,7 +26,7 @@ from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext
 from tests.fakes import FakeFetch, FakeReasoner, FakeSearch, Journal
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 PRICE, WORST = 1_000_000, 3_000_000  # nano-dollars: what a call costs, and what it may cost at most
 
 
@@ -122,7 +122,7 @@ class Free:
 
 
 def desk_of(store: EventStore, asked: Asked) -> StepContext:
-    return StepContext(FallbackReasoner(asked, Free()), asked, asked, lambda digest: store.get(digest).decode())
+    return StepContext(asked, asked, asked, lambda digest: store.get(digest).decode())
 
 
 def purse_of(state: SessionState) -> CombinedBudget:

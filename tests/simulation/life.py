@@ -37,7 +37,7 @@ from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk
 from tests.simulation.doors import Asked, Provider, Weather, desk_of, purse_of
-from tests.simulation.talking import QUESTIONS, WillingReasoner, ask_back, talk_about
+from tests.simulation.talking import QUESTIONS, ask_back, talk_about
 
 TROUBLED_NIGHTS = 4
 
@@ -189,7 +189,7 @@ class Life:
             if self.chance.random() < 0.5:
                 talk = talk_about(store, session, context.run_id)
                 journal = Journal(self.calls.setdefault(talk, []))
-                asked = Asked(journal, weather, self.provider, talk, CombinedBudget([]), WillingReasoner)
+                asked = Asked(journal, weather, self.provider, talk, CombinedBudget([]))
                 with self._spared():
                     await ask_back(store, context, asked, session, self.chance.choice(QUESTIONS))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events.event_base import Answered
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent, StepFailed
@@ -18,17 +17,9 @@ from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore, FoundPassages, StoredPage
 from pipeline.research.talking.talk_steps import TalkContext
-from tests.fakes import FakeReasoner
 from tests.simulation.doors import Asked, Free
 
 QUESTIONS = ("How do pumps behave?", "And valves?", "What is it that pumps do?")
-
-
-class WillingReasoner(FakeReasoner):
-    """Finds something in every page that it is asked about."""
-
-    def _observation(self, question: q.ObservationQuestion) -> q.Observation:
-        return super()._observation(question.model_copy(update={"part": "page"}))
 
 
 @dataclass

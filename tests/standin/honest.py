@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Any
 
 from tests.standin.prompt import KeyedFact, Prompt, keys_in, sentences
 from tests.standin.world import terms
 
-_SECTIONS = re.compile(r"\b(\d+) to \d+ sections\b")
-_CITES = re.compile(r"\(cites [^()]*\)$")
+_VIEWS = re.compile(r"\b(\d+) at most, that differ")
+_CITES = re.compile(r"\((?:cites|follows from) [^()]*\)$")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _ANGLES = ("basic-facts", "costs", "practice", "history", "sceptic")
 _ASKED = {
@@ -28,46 +28,43 @@ _ASKED = {
 }
 
 
-def answer(prompt: Prompt) -> dict[str, Any]:
-    """Return what the model would say, in the words of the answers' schemas; {} for a question without a rule."""
+def answer(prompt: Prompt) -> Any:
+    """Return what the model would say, in the words of the answers' schemas or as a text; {} for a question without a rule."""
     rule = RULES.get(prompt.name)
     return rule(prompt) if rule else {}
 
 
-def perspectives(prompt: Prompt) -> dict[str, Any]:
-    """As many points of view as asked for, the basic facts first and the sceptic last."""
-    count = min(prompt.limit("points", 3), len(_ANGLES))
+def plan(prompt: Prompt) -> dict[str, Any]:
+    """As many points of view as asked for, the basic facts first and the sceptic last, each with a search for its questions."""
+    asked = _VIEWS.search(prompt.frame)
+    count = min(int(asked[1]) if asked else 1, len(_ANGLES))
     each = prompt.limit("questions", 3)
     chosen = _ANGLES[: count - 1] + _ANGLES[-1:] if count > 1 else _ANGLES[:1]
     subject = " ".join(_subject(prompt))
-    return {"perspectives": [_perspective(angle, subject, each) for angle in chosen]}
+    return {"kind": "overview", "perspectives": [_perspective(angle, subject, each) for angle in chosen]}
 
 
 def _perspective(angle: str, subject: str, each: int) -> dict[str, Any]:
     name = angle.replace("-", " ").capitalize()
     questions = [question.format(subject) for question in _ASKED[angle][:each]]
-    return {"name": name, "focus": f"{name} of {subject}", "questions": questions, "keywords": subject.split()}
+    queries = [" ".join(_ordered_terms(question)) for question in questions[:2]]
+    return {"name": name, "focus": f"{name} of {subject}", "questions": questions, "queries": queries}
 
 
-def thought(prompt: Prompt) -> dict[str, Any]:
-    """One search for each question that has no fact yet, without those already made."""
-    limit = prompt.limit("search", 3)
-    queries = (" ".join(_ordered_terms(question)) for question in _unanswered(prompt) or prompt.open_questions)
-    new = [query for query in dict.fromkeys(queries) if query and query not in prompt.items]
-    return {"reasoning": "These questions have no fact yet.", "queries": new[:limit]}
-
-
-def observation(prompt: Prompt) -> dict[str, Any]:
-    """The sentences of the page that share most words with the questions, verbatim."""
-    told = dict.fromkeys(sentence for _, text in prompt.pages for sentence in sentences(text))
+def reading(prompt: Prompt) -> dict[str, Any]:
+    """The sentences of the pages that share most words with the questions, verbatim; a search for each that nothing speaks to."""
+    told = {sentence: key for key, text in prompt.pages for sentence in sentences(text)}
     liked = sorted((sentence for sentence in told if _likeness(sentence, prompt)), key=lambda one: -_likeness(one, prompt))
-    return {"findings": [_finding(sentence, prompt) for sentence in liked[: prompt.limit("best", 8)]], "more_sections": []}
+    found = [_finding(sentence, told[sentence], prompt) for sentence in liked[: 8 * max(1, len(prompt.pages))]]
+    gaps = [question for question in prompt.open_questions if not _spoken_to(question, [one["quote"] for one in found])]
+    queries = (" ".join(_ordered_terms(question)) for question in gaps)
+    new = [query for query in dict.fromkeys(queries) if query and query not in prompt.items]
+    return {"findings": found, "open_questions": [prompt.asked[one] or one for one in gaps], "queries": new[:3]}
 
 
-def _finding(sentence: str, prompt: Prompt) -> dict[str, Any]:
+def _finding(sentence: str, source: str, prompt: Prompt) -> dict[str, Any]:
     question = max(prompt.open_questions, key=lambda one: _overlap(one, sentence), default="")
-    relevance = "high" if _likeness(sentence, prompt) > 2 else "medium"
-    return {"claim": sentence, "quote": sentence, "question": prompt.asked.get(question, ""), "relevance": relevance}
+    return {"source": source, "quote": sentence, "claim": "", "question": prompt.asked.get(question, "")}
 
 
 def _likeness(sentence: str, prompt: Prompt) -> int:
@@ -75,31 +72,46 @@ def _likeness(sentence: str, prompt: Prompt) -> int:
     return len(terms(sentence) & wanted)
 
 
-def evaluation(prompt: Prompt) -> dict[str, Any]:
-    """The questions that no fact speaks to, and a search for each."""
-    gaps = _unanswered(prompt)
-    keys = [prompt.asked[question] or question for question in gaps]
-    reason = f"{len(prompt.facts)} facts, {len(gaps)} questions open."
-    return {"open_questions": keys, "reason": reason, "queries": thought(prompt)["queries"]}
+def report(prompt: Prompt) -> str:
+    """One sentence a fact, in the fact's own words, with its key, within the words allowed; the first ones as the summary."""
+    left = prompt.limit("words", 1_500)
+    lines: list[str] = []
+    for fact in prompt.facts:
+        left -= len(fact.quote.split())
+        if left >= 0 or not lines:
+            lines.append(f"{fact.quote.rstrip('.')} [{fact.key}].")
+    if not lines:
+        return "# Nothing\n\nThe sources say nothing.\n\nnot answered: there is no evidence"
+    beginning = f"# On {' '.join(_subject(prompt))}\n\n{' '.join(lines[:3])}\n"
+    if "This is the text of a report" in prompt.frame:
+        return f"{beginning}\nanswered"
+    titles = ("What it is", "What was measured", "What it costs", "Where it ends")
+    parts = [(title, lines[at :: len(titles)]) for at, title in enumerate(titles) if lines[at :: len(titles)]]
+    outline = "\n".join(f"- {title}" for title, _ in parts)
+    body = "\n\n".join(f"## {title}\n\n{' '.join(part)}" for title, part in parts)
+    whole = "Write the report that answers" in prompt.frame
+    return f"{outline}\n\n{beginning}\n{body}\n\nanswered" if whole else f"{outline}\n\n{body}"
 
 
-def cross_check(prompt: Prompt) -> dict[str, Any]:
-    """Facts of other sources with the same numbers confirm a fact; pairs alike in words and different in numbers contradict."""
-    entries = (_validated(fact, prompt.facts) for fact in prompt.facts)
-    confirmations = [entry for entry in entries if entry["confirmed_by"]]
-    return {"confirmations": confirmations, "contradictions": _contradictions(prompt)}
+def check(prompt: Prompt) -> dict[str, Any]:
+    """A sentence is a fault unless half its words are in the quotes that it cites; facts alike with other numbers contradict."""
+    quotes = {fact.key: fact.quote for fact in prompt.facts}
+    faults = [
+        {"sentence": key, "reason": "The quotes do not say so."}
+        for key, text in prompt.checked
+        if not text.endswith("(a heading)") and not _is_supported(text, quotes)
+    ]
+    return {"faults": faults, "claimless": [], "contradictions": _contradictions(prompt), "outcome": "answered"}
 
 
-def _validated(fact: KeyedFact, everything: Sequence[KeyedFact]) -> dict[str, Any]:
-    others = [other for other in everything if other.block == fact.block and other.origin != fact.origin and _alike(fact, other)]
-    same = [other.key for other in others if _numbers(other) == _numbers(fact)]
-    return {"evidence": fact.key, "confirmed_by": same, "confidence": "high"}
+def _is_supported(text: str, quotes: dict[str, str]) -> bool:
+    cited = " ".join(quotes.get(name, "") for name in keys_in(text))
+    wanted = terms(_CITES.sub("", text))
+    return bool(wanted) and 2 * len(wanted & terms(cited)) >= len(wanted)
 
 
 def _contradictions(prompt: Prompt) -> list[dict[str, Any]]:
-    pairs = (
-        pair for pair in combinations(prompt.facts, 2) if pair[0].block == pair[1].block and pair[0].origin != pair[1].origin
-    )
+    pairs = (pair for pair in combinations(prompt.facts, 2) if pair[0].origin != pair[1].origin)
     return [_clash(*pair) for pair in pairs if _alike(*pair) and _numbers(pair[0]) != _numbers(pair[1])]
 
 
@@ -109,68 +121,9 @@ def _clash(one: KeyedFact, other: KeyedFact) -> dict[str, Any]:
     return {"first": one.key, "second": other.key, "subject": subject, "kind": "number", "explanation": why}
 
 
-def gaps(prompt: Prompt) -> dict[str, Any]:
-    """The questions that no fact speaks to, the first the most important."""
-    levels = ("high", "medium", "low")
-    found = [
-        {"question": question, "importance": levels[min(at, 2)], "reason": "No fact answers it.", "perspective": ""}
-        for at, question in enumerate(_unanswered(prompt))
-    ]
-    return {"gaps": found}
-
-
-def outline(prompt: Prompt) -> dict[str, Any]:
-    """All facts dealt out over the sections, each to one."""
-    keys = [fact.key for fact in prompt.facts]
-    asked = _SECTIONS.search(prompt.frame)
-    count = min(int(asked[1]) if asked else 4, len(keys))
-    titles = ("What it is", "What was measured", "What it costs", "Where it ends", "What is disputed", "What is open")
-    sections = [
-        {"title": titles[at % len(titles)], "purpose": "Tells what the facts say.", "evidence": keys[at::count]}
-        for at in range(count)
-    ]
-    return {"title": f"On {' '.join(_subject(prompt))}", "sections": sections}
-
-
-def section(prompt: Prompt) -> dict[str, Any]:
-    """One sentence a fact, in the fact's own words, with its key, within the words allowed."""
-    left = prompt.limit("words", 250)
-    told: list[dict[str, Any]] = []
-    for fact in prompt.own:
-        left -= len(fact.quote.split())
-        if left >= 0 or not told:
-            told.append({"text": fact.quote, "evidence": [fact.key]})
-    return {"paragraphs": [{"sentences": told[at : at + 4]} for at in range(0, len(told), 4)]}
-
-
-def claim_check(prompt: Prompt) -> dict[str, Any]:
-    """A sentence is supported when half its words stand in the quotes it cites."""
-    quotes = {fact.key: fact.quote for fact in prompt.facts}
-    return {"verdicts": [_verdict(key, text, quotes) for key, text in prompt.checked]}
-
-
-def _verdict(key: str, text: str, quotes: dict[str, str]) -> dict[str, Any]:
-    cited = " ".join(quotes.get(name, "") for name in keys_in(text))
-    wanted = terms(_CITES.sub("", text))
-    supported = bool(wanted) and 2 * len(wanted & terms(cited)) >= len(wanted)
-    return {"sentence": key, "supported": supported, "reason": "" if supported else "The quotes do not say so."}
-
-
-def revision(_prompt: Prompt) -> dict[str, Any]:
+def mending(_prompt: Prompt) -> dict[str, Any]:
     """What is not supported is left out."""
-    return {"edits": [], "title": ""}
-
-
-def editing(_prompt: Prompt) -> dict[str, Any]:
-    """The report stays as it is."""
-    return {"edits": [], "order": [], "to_do": [], "how_sure": []}
-
-
-def fold(prompt: Prompt) -> dict[str, Any]:
-    """The facts' quotes, one after the other, within the words allowed."""
-    words = " ".join([*prompt.memory, *(fact.quote for fact in prompt.facts)]).split() or ["Nothing", "is", "known", "yet."]
-    mode = "deep" if any(line.startswith("L0: ") for line in prompt.memory) else "granular"
-    return {"mode": mode, "summary": " ".join(words[: prompt.limit("words", 200)])}
+    return {"edits": [], "additions": []}
 
 
 def stand_alone(prompt: Prompt) -> dict[str, Any]:
@@ -180,28 +133,20 @@ def stand_alone(prompt: Prompt) -> dict[str, Any]:
 
 def talk(prompt: Prompt) -> dict[str, Any]:
     """The first facts, word for word."""
-    sentences = [{"text": fact.quote, "evidence": [fact.key], "basis": "quoted", "cells": []} for fact in prompt.facts[:2]]
-    return {"sentences": sentences, "follow_ups": []}
+    return {"answer": " ".join(f"{fact.quote.rstrip('.')} [{fact.key}]." for fact in prompt.facts[:2]), "follow_ups": []}
 
 
 def episode(prompt: Prompt) -> dict[str, Any]:
     """The first fact, word for word."""
-    return {"episode": [{"text": x.quote, "evidence": [x.key], "basis": "quoted", "cells": []} for x in prompt.facts[:1]]}
+    return {"episode": " ".join(f"{fact.quote.rstrip('.')} [{fact.key}]." for fact in prompt.facts[:1])}
 
 
-RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
-    "perspectives": perspectives,
-    "thought": thought,
-    "observation": observation,
-    "evaluation": evaluation,
-    "cross_check": cross_check,
-    "gaps": gaps,
-    "outline": outline,
-    "section": section,
-    "claim_check": claim_check,
-    "revision": revision,
-    "editing": editing,
-    "fold": fold,
+RULES: dict[str, Callable[[Prompt], Any]] = {
+    "plan": plan,
+    "reading": reading,
+    "report": report,
+    "check": check,
+    "mending": mending,
     "stand_alone": stand_alone,
     "talk": talk,
     "episode": episode,
@@ -225,11 +170,6 @@ def _overlap(question: str, text: str) -> int:
     return len(terms(question) & terms(text))
 
 
-def _unanswered(prompt: Prompt) -> tuple[str, ...]:
-    known = [*prompt.memory, *(fact.quote for fact in prompt.facts)]
-    return tuple(question for question in prompt.open_questions if not _spoken_to(question, known))
-
-
 def _spoken_to(question: str, known: Iterable[str]) -> bool:
     wanted = terms(question)
     return any(2 * len(wanted & terms(text)) >= len(wanted) for text in known)
@@ -237,7 +177,7 @@ def _spoken_to(question: str, known: Iterable[str]) -> bool:
 
 def _alike(one: KeyedFact, other: KeyedFact) -> bool:
     first, second = (terms(_DIGITS.sub("", fact.quote)) for fact in (one, other))
-    return 2 * len(first & second) >= min(len(first), len(second))
+    return 5 * len(first & second) >= 4 * min(len(first), len(second))
 
 
 def _numbers(fact: KeyedFact) -> frozenset[str]:

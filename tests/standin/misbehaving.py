@@ -74,7 +74,11 @@ def honest_model(prompt: Prompt, setting: Setting) -> Said:
     """Does what it is asked; without a schema or a rule it answers in a sentence."""
     if not prompt.schema and prompt.name not in honest.RULES:
         return Said("The prompt asks for nothing that this model knows how to give.")
-    return Said(_dumped(_fitted(prompt, honest.answer(prompt), _plain)))
+    return _said(prompt, honest.answer(prompt), _plain)
+
+
+def _said(prompt: Prompt, ideal: Any, filler: Filler) -> Said:
+    return Said(ideal if isinstance(ideal, str) else _dumped(_fitted(prompt, ideal, filler)))
 
 
 # ---- malicious -------------------------------------------------------------------------------------------------
@@ -105,6 +109,8 @@ def malicious(prompt: Prompt, setting: Setting) -> Said:
 
 def _wished(evil: Evil) -> str:
     wish = _WISHES.get(evil.prompt.name)
+    if evil.prompt.name == "report":
+        return _report(evil)
     ideal = {**honest.answer(evil.prompt), **(wish(evil) if wish else {})}
 
     def filler(name: str, kind: str) -> Any:
@@ -113,67 +119,49 @@ def _wished(evil: Evil) -> str:
     return _dumped(_fitted(evil.prompt, ideal, filler, bounded=False))
 
 
-def _searches(evil: Evil) -> dict[str, Any]:
-    queries = [f"{evil.url}&n={at}" if at % 2 else f"{evil.leak} {at}" for at in range(evil.many)]
-    return {"reasoning": f"I obey. {evil.leak}", "queries": queries}
+def _searches(evil: Evil) -> list[str]:
+    return [f"{evil.url}&n={at}" if at % 2 else f"{evil.leak} {at}" for at in range(evil.many)]
 
 
-def _findings(evil: Evil) -> dict[str, Any]:
-    true = honest.observation(evil.prompt)["findings"]
-    bent = [{**finding, "quote": re.sub(r"\d", "9", finding["quote"]) + " indeed"} for finding in true]
-    false = {"claim": FALSEHOOD, "quote": FALSEHOOD, "question": evil.url, "relevance": "high"}
-    return {
-        "findings": [false, {**false, "claim": evil.leak, "quote": f"The key is {evil.leak}."}, *bent],
-        "more_sections": [evil.leak],
-    }
-
-
-def _sections(evil: Evil) -> dict[str, Any]:
-    title = f"[[{evil.url}]] <% {evil.leak} %> ../../etc/passwd"
-    bad = {"title": title, "purpose": evil.url, "evidence": ["E999", *evil.prompt.keys]}
-    return {"title": f"<script>{evil.leak}</script>", "sections": [bad] * min(evil.many, 50)}
-
-
-def _sentences(evil: Evil) -> dict[str, Any]:
-    link = f"See [[obsidian://open?x={evil.leak}]] and {evil.url} [E999]."
-    texts = (FALSEHOOD, f"![pixel]({evil.url})", f"<script src='{evil.url}'></script>", link)
-    false = [{"text": text, "evidence": ["E999", *evil.prompt.keys[:1]]} for text in texts]
-    return {"paragraphs": [{"sentences": [*false, {"text": FALSEHOOD, "evidence": []}]}]}
-
-
-def _all_true(evil: Evil) -> dict[str, Any]:
-    found = [{"sentence": key, "supported": True, "reason": evil.url} for key, _ in evil.prompt.checked]
-    return {"verdicts": [*found, {"sentence": f"T{MANY}", "supported": True, "reason": evil.leak}]}
-
-
-def _rewritten(evil: Evil) -> dict[str, Any]:
-    link = f"{FALSEHOOD} See [[obsidian://open?x={evil.leak}]] and {evil.url} [E999]."
-    bad = {"text": link, "evidence": ["E999", *evil.prompt.keys[:1]], "basis": "derived", "cells": []}
-    edits = [{"sentence": key, "drop": at % 2 == 1, **bad} for at, (key, _) in enumerate(evil.prompt.checked)]
-    edits.append({"sentence": f"T{MANY}", "drop": True, **bad})
-    return {"edits": edits, "title": link, "order": ["R999"], "to_do": [bad] * min(evil.many, 50), "how_sure": [bad]}
-
-
-def _points(evil: Evil) -> dict[str, Any]:
+def _plan(evil: Evil) -> dict[str, Any]:
     questions = [f"What is at {evil.url}?"] * min(evil.many, 100)
-    bad = {"name": f"../{evil.leak}", "focus": evil.url, "questions": questions, "keywords": [evil.leak]}
-    return {"perspectives": [bad] * min(evil.many, 200)}
+    bad = {"name": f"../{evil.leak}", "focus": evil.url, "questions": questions, "queries": _searches(evil)[:100]}
+    return {"kind": "overview", "perspectives": [bad] * min(evil.many, 200)}
 
 
-def _everything_corroborated(evil: Evil) -> dict[str, Any]:
-    keys = [*evil.prompt.keys, "E999"]
-    return {"confirmations": [{"evidence": key, "confirmed_by": keys, "confidence": "high"} for key in keys]}
+def _reading(evil: Evil) -> dict[str, Any]:
+    true = honest.reading(evil.prompt)["findings"]
+    bent = [{**finding, "quote": re.sub(r"\d", "9", finding["quote"]) + " indeed"} for finding in true]
+    false = {"source": "S1", "claim": FALSEHOOD, "quote": FALSEHOOD, "question": evil.url}
+    found = [false, {**false, "claim": evil.leak, "quote": f"The key is {evil.leak}."}, *bent]
+    return {"findings": found, "open_questions": [f"What is at {evil.url}?"] * evil.many, "queries": _searches(evil)}
 
 
-def _open(evil: Evil) -> dict[str, Any]:
-    question = f"What is at {evil.url}?"
-    gap = {"question": question, "importance": "high", "reason": evil.leak, "perspective": "P999"}
-    keys = [key for key in evil.prompt.asked.values() if key]
-    return {"gaps": [gap] * evil.many, "open_questions": [*keys, *[question] * evil.many], "reason": evil.leak}
+def _false_sentences(evil: Evil) -> list[str]:
+    link = f"See [[obsidian://open?x={evil.leak}]] and {evil.url}"
+    return [FALSEHOOD, f"![pixel]({evil.url})", f"<script src='{evil.url}'></script>", link, f"<% {evil.leak} %>"]
 
 
-def _condensed(evil: Evil) -> dict[str, Any]:
-    return {"mode": "deep", "summary": f"{FALSEHOOD} {evil.url} {evil.leak} " * evil.many}
+def _report(evil: Evil) -> str:
+    """The honest text between falsehoods that cite what was not given out, and nothing."""
+    key = evil.prompt.keys[0] if evil.prompt.keys else "E1"
+    false = " ".join(f"{one.rstrip('.')} [{key}, E999]." for one in _false_sentences(evil))
+    title = f"# [[{evil.url}]] <script>{evil.leak}</script> ../../etc/passwd"
+    honest_lines = [line for line in honest.report(evil.prompt).split("\n") if not line.startswith(("# ", "answered"))]
+    body = "\n".join([line if line.startswith(("#", "-")) or not line else f"{FALSEHOOD} {line}" for line in honest_lines])
+    return f"{title}\n\n{false} {FALSEHOOD}\n\n{body}\n\n{false}\n\nanswered"
+
+
+def _check(evil: Evil) -> dict[str, Any]:
+    keys = [key for key, _ in evil.prompt.checked]
+    pairs = [{"first": key, "second": "E999", "subject": evil.leak, "kind": "claim", "explanation": evil.url} for key in keys]
+    return {"faults": [], "claimless": [*keys, f"T{MANY}"], "contradictions": pairs, "missing": [], "outcome": "answered"}
+
+
+def _mending(evil: Evil) -> dict[str, Any]:
+    bad = f"{FALSEHOOD} See [[obsidian://open?x={evil.leak}]] and {evil.url} [E999]"
+    edits = [{"sentence": key, "text": bad} for key, _ in evil.prompt.checked]
+    return {"edits": [*edits, {"sentence": f"T{MANY}", "text": bad}], "additions": [{"after": "T1", "text": bad}] * evil.many}
 
 
 def _renamed(evil: Evil) -> dict[str, Any]:
@@ -181,30 +169,24 @@ def _renamed(evil: Evil) -> dict[str, Any]:
 
 
 def _talked(evil: Evil) -> dict[str, Any]:
-    false = [{"text": f"{FALSEHOOD} {evil.url}", "evidence": ["E999", *evil.prompt.keys[:1]], "basis": "quoted", "cells": []}]
-    return {"sentences": false, "follow_ups": [f"What is at {evil.url}?"] * min(evil.many, 50)}
+    key = evil.prompt.keys[0] if evil.prompt.keys else "E1"
+    false = f"{FALSEHOOD.rstrip('.')} {evil.url} [{key}, E999]. {FALSEHOOD}"
+    return {"answer": false, "follow_ups": [f"What is at {evil.url}?"] * min(evil.many, 50)}
 
 
 def _remembered(evil: Evil) -> dict[str, Any]:
-    return {"episode": _talked(evil)["sentences"]}
+    return {"episode": _talked(evil)["answer"]}
 
 
-_WISHES: dict[str, Callable[[Evil], dict[str, Any]]] = {
-    "perspectives": _points,
+_WISHES: dict[str, Callable[[Evil], Any]] = {
+    "plan": _plan,
+    "reading": _reading,
+    "report": _report,
+    "check": _check,
+    "mending": _mending,
     "stand_alone": _renamed,
     "talk": _talked,
     "episode": _remembered,
-    "thought": _searches,
-    "observation": _findings,
-    "evaluation": _open,
-    "cross_check": _everything_corroborated,
-    "gaps": _open,
-    "outline": _sections,
-    "section": _sentences,
-    "claim_check": _all_true,
-    "revision": _rewritten,
-    "editing": _rewritten,
-    "fold": _condensed,
 }
 
 

@@ -16,24 +16,17 @@ from typing import Any
 
 MATERIAL = re.compile(r"^<<material (\S+) (\w+)>>\n(.*?)\n<<end material \1 \2>>", re.M | re.S)
 BY_FIELD = {
-    "perspectives": "perspectives",
-    "queries": "thought",
-    "findings": "observation",
-    "open_questions": "evaluation",
-    "confirmations": "cross_check",
-    "gaps": "gaps",
-    "sections": "outline",
-    "paragraphs": "section",
-    "verdicts": "claim_check",
-    "order": "editing",
-    "edits": "revision",
-    "summary": "fold",
+    "perspectives": "plan",
+    "findings": "reading",
+    "faults": "check",
+    "edits": "mending",
     "question": "stand_alone",
-    "follow_ups": "talk",
+    "answer": "talk",
     "episode": "episode",
 }
 """The question that an answer's field belongs to."""
 
+_REPORT = re.compile(r"^(?:Write the report|The evidence is too long for one prompt|This is the text of a report)", re.M)
 _SCHEMA = re.compile(r"\{\s*\"(?:\$defs|\$schema|type|properties|title|additionalProperties|required)\"")
 MARKED = re.compile(r"<<material \S+ (\w+)>>")
 _FACT = re.compile(r"^\[(E\d+)\] \"(.*)\" \((S\d+)\b.*\)$", re.M)
@@ -43,8 +36,6 @@ _KEY = re.compile(r"\bE\d+\b")
 _BULLET = re.compile(r"^[\s\-*]*")
 _LABEL = re.compile(r"^[A-Z][\w' ]{0,40}:\s+")
 _QUERY = re.compile(r"^The user asks: (.+)$", re.M)
-_OWN = re.compile(r"^Evidence of this section: (.+)$", re.M)
-_FAULTY = re.compile(r"^.*\bUNSUPPORTED\b.*$", re.M)
 _LIMIT = re.compile(r"\b(?:at most|up to|no more than|exactly|about)\s+(\d+),?\s+(\w+)|\b(\d+) (\w+)", re.I)
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?](?=\s|$)")
 
@@ -96,22 +87,10 @@ class Prompt:
                 yield from (KeyedFact(found[1], found[2], found[3], block) for found in _FACT.finditer(text))
 
     @cached_property
-    def memory(self) -> tuple[str, ...]:
-        """The lines of what a worker remembers."""
-        return tuple(line for block, text in self.blocks if block == "MEMORY" for line in text.split("\n") if line)
-
-    @cached_property
     def query(self) -> str:
         """What the user asks, or the first question."""
         found = _QUERY.search(self.frame)
         return found[1] if found else next(iter(self.asked), "")
-
-    @cached_property
-    def own(self) -> tuple[KeyedFact, ...]:
-        """The facts that a section is to be written from: its own, without those that did not bear their sentence."""
-        named, faulty = _OWN.search(self.frame), keys_in("\n".join(_FAULTY.findall(self.frame)))
-        keys = keys_in(named[1]) if named else self.keys
-        return tuple(fact for fact in self.facts if fact.key in keys and fact.key not in faulty)
 
     @cached_property
     def asked(self) -> dict[str, str]:
@@ -170,6 +149,8 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
     if isinstance(named, Mapping):
         return Prompt(str(named.get("name", "")), named.get("schema") or {}, text)
     schema = _schema_in(text)
+    if not schema and _REPORT.search(text):
+        return Prompt("report", {}, text)
     return Prompt(next((BY_FIELD[name] for name in schema.get("properties", ()) if name in BY_FIELD), ""), schema, text)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -13,17 +12,18 @@ from pipeline.domain.events.memory_events import SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, StepFailed
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory.model_calls import episode_step
-from pipeline.domain.reasoner_questions import Question
+from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost, Fact, Sentence, Value
+from pipeline.domain.values import Cost, Fact, Sentence
 from pipeline.engine.stream_log import StreamLog
 from pipeline.errors import BudgetSpent, ProviderRefused, StepError
 from pipeline.ports import Answer, Reasoner
-from pipeline.research.claims.code_check import objection
+from pipeline.research.code_warnings import warning_of
+from pipeline.research.report_text import read_sentences
 from pipeline.text.normalise import one_line
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
@@ -51,12 +51,13 @@ class MemoryModel:
         if not (state.report and facts and self._left and self.asks):
             return plain
         self._left -= 1
-        question = EpisodeQuestion(query=state.query, facts=facts, open=plain.episode.open[:10], today=state.ended_at[:10])
+        keyed = {f"E{number}": fact for number, fact in enumerate(facts, start=1)}
+        question = EpisodeQuestion(query=state.query, facts=keyed, open=plain.episode.open[:10], today=state.ended_at[:10])
         step = episode_step(state.id)
         answer, seconds = await self._ask(question, step, f"{state.id} was consolidated without a model's sentences")
         if answer is None:
             return plain
-        kept = supported_sentences(answer.value.sentences, question)
+        kept = supported_sentences(answer.value.episode, question)
         episode = plain.episode.model_copy(update={"sentences": kept})
         return plain.model_copy(update={"episode": episode, "step": step, "cost": answer.cost, "seconds": seconds})
 
@@ -105,15 +106,16 @@ class MemoryModel:
         self.log.record(CallSent(step=step, worst=worst))
 
 
-def supported_sentences(sentences: Sequence[Sentence], question: EpisodeQuestion) -> tuple[Sentence, ...]:
-    """Return the sentences that cite only facts of the question, and against which code finds no objection."""
-    known = {fact.id: fact for fact in question.facts}
+def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence, ...]:
+    """Return the sentences that cite facts of the question, and of which code finds all numbers and names in their quotes."""
+    known = {fact.id: fact for fact in question.facts.values()}
+    said = [one for one in read_sentences(" ".join(text.split()), question.facts) if one.facts and not one.unknown]
     return tuple(
         one
-        for one in sentences[: question.count]
-        if one.text
-        and all(name in known for name in one.facts)
-        and not objection(one, [known[name] for name in one.facts], question.query, question.today)
+        for one in said[: question.count]
+        if not warning_of(
+            one.text, [known[name] for name in one.facts], question.query, question.today, derived=one.basis == "derived"
+        )
     )
 
 

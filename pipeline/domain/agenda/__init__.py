@@ -13,7 +13,7 @@ from itertools import chain
 from pipeline.domain.agenda.endings import no_evidence, step_or_fail, with_substitute
 from pipeline.domain.agenda.node_agenda import is_ready, node_steps
 from pipeline.domain.agenda.passages_agenda import passages_steps, report_of_passages, reread_steps
-from pipeline.domain.agenda.report_agenda import synthesis_steps
+from pipeline.domain.agenda.report_agenda import report_steps
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import AskApproval, Fail, PlainPlan, Plan, Step, Survey
 from pipeline.domain.values import EXTRACTIVE
@@ -36,7 +36,7 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     if state.passages:
         return tuple(report_of_passages(state))
     if state.synthesis:
-        return tuple(synthesis_steps(state))
+        return tuple(report_steps(state))
     nodes = (node for node in state.nodes.values() if is_ready(state, node))
     steps = chain.from_iterable(node_steps(state, node) for node in nodes)
     found = tuple(dict.fromkeys(chain(steps, reread_steps(state))))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.agenda.analysis_agenda import analysis_ended, analysis_steps, needs_gap_workers
 from pipeline.domain.agenda.endings import no_evidence
+from pipeline.domain.agenda.gap_agenda import gap_steps, round_ended
 from pipeline.domain.agenda.worker_agenda import worker_steps
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import SessionState
-from pipeline.domain.steps import Step
+from pipeline.domain.steps import ChoosePassages, StartSynthesis, Step
 from pipeline.domain.values import EXTRACTIVE, PlanNode
 
 
@@ -19,12 +19,8 @@ def node_ended(state: SessionState, node_id: str) -> bool:
     if node.task == "search":
         worker = state.workers.get(node_id)
         return worker.status != "running" if worker else bool(state.exhausted)
-    if node.task == "validate":
-        if state.exhausted or state.config.reasoner == EXTRACTIVE:  # without a model nobody cross-checks
-            return True
-        number = validation_round(node)
-        ended = number < len(state.analyses) and analysis_ended(state, state.analyses[number])
-        return ended and not needs_gap_workers(state, number)
+    if node.task == "validate":  # without a model nobody looks for gaps
+        return state.config.reasoner == EXTRACTIVE or round_ended(state, validation_round(node))
     return state.report is not None
 
 
@@ -38,7 +34,8 @@ def node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
     if node.task == "search":
         return worker_steps(state, node)
     if node.task == "validate":
-        return analysis_steps(state, validation_round(node))
-    from pipeline.domain.not_found_gate import step_after_gathering  # the ranking, which lists and builds do not need
-
-    return iter([step_after_gathering(state) if state.facts else no_evidence(state)])
+        return gap_steps(state, validation_round(node))
+    if state.facts:
+        return iter([StartSynthesis()])
+    unread = state.pages and not state.observed and state.passages is None
+    return iter([ChoosePassages() if unread and not state.failed_for_good(ChoosePassages().key) else no_evidence(state)])

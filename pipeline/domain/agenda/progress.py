@@ -5,11 +5,10 @@ from __future__ import annotations
 from pipeline.domain import Summary
 from pipeline.domain.agenda.node_agenda import node_ended
 from pipeline.domain.agenda.passages_agenda import passages_steps
-from pipeline.domain.agenda.report_agenda import editing_steps
+from pipeline.domain.agenda.report_agenda import part_step
 from pipeline.domain.agenda.worker_agenda import open_searches, page_steps
 from pipeline.domain.outcome import outcome_of
-from pipeline.domain.plan import validation_round
-from pipeline.domain.state import SUMMARY, Analysis, SessionState, Worker, cost_of, working_seconds
+from pipeline.domain.state import SessionState, Worker, cost_of, working_seconds
 from pipeline.domain.steps import Read, SearchFor
 from pipeline.domain.values import EXTRACTIVE
 
@@ -70,16 +69,14 @@ def summary_of(state: SessionState) -> Summary:
 
 def _steps_done(state: SessionState) -> int:
     iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
-    # A section of revision n was written n + 1 times, and each text but the last was checked for certain.
-    written = state.sections.values()
-    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) - one.unasked for one in written]
-    made = (state.survey is not None, bool(state.nodes), state.passages is not None, bool(state.sections), state.edited)
-    worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
-    worked += sum(seen.part for seen in state.observed.values())
-    worked += sum(worker.folds for worker in state.workers.values())
-    cross_checked = sum(2 - _checks_open(analysis) + len(analysis.looked_up) for analysis in state.analyses)
+    # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
+    parts = [2 * part.revision + 1 + part.checked for part in state.parts.values()]
+    sections = [(one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]  # of older logs
+    made = (state.survey is not None, bool(state.nodes), state.passages is not None)
+    worked = sum(1 + bool(iteration.observed) for iteration in iterations)
+    rounds = sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
     failed = sum(failure.final for failure in state.failures.values())
-    return sum(made) + len(state.searches) + len(state.pages) + worked + cross_checked + sum(sections) + failed
+    return sum(made) + len(state.searches) + len(state.pages) + worked + rounds + sum(parts) + sum(sections) + failed
 
 
 def _steps_ahead(state: SessionState) -> int:
@@ -92,25 +89,16 @@ def _steps_ahead(state: SessionState) -> int:
         if node.task == "search" and not node_ended(state, node.id):
             ahead += _iteration_ahead(state, state.workers.get(node.id))
         elif node.task == "validate" and not node_ended(state, node.id):
-            number = validation_round(node)
-            ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 2
-    sections = state.sections.values()
-    checked = state.config.reasoner != EXTRACTIVE
-    texts = [(one.paragraphs is None) + (checked and one.verdicts is None) for one in sections]
-    texts = texts or [1, *[1 + checked] * state.config.min_sections]
-    return ahead + sum(texts) + (1 + checked) * (SUMMARY not in state.sections) + len(editing_steps(state))
+            ahead += 2
+    if not state.parts:
+        return ahead + 2
+    return ahead + sum(part_step(state, number) is not None for number in state.parts)
 
 
 def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
-    pages = 2 * state.config.pages_per_iteration  # each is read and observed
+    pages = state.config.pages_per_iteration
     if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
         return 3 + pages
     if searches := open_searches(state, worker):
         return len(searches) + pages + 1
-    reading = list(page_steps(state, worker, len(worker.iterations)))
-    return sum(1 + isinstance(step, Read) for step in reading) + 1
-
-
-def _checks_open(analysis: Analysis) -> int:
-    """Count what is left of the two steps of a round: the cross-check, which ends in two events, and the search for gaps."""
-    return (analysis.validated is None) + (analysis.gaps is None)
+    return len(list(page_steps(state, worker, len(worker.iterations)))) + 1

@@ -51,6 +51,8 @@ SessionEvent = Annotated[
     | e.AnalysisCompleted
     | e.SynthesisStarted
     | e.PassagesChosen
+    | e.GapsFound
+    | e.ReportWritten
     | e.OutlineCreated
     | e.SectionWritten
     | e.ClaimsChecked

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from pipeline.domain.events.event_base import Answered, EventBase
 from pipeline.domain.values import (
     Changes,
     Contradiction,
+    CutSentence,
     EditedSection,
     Fact,
     Gap,
@@ -69,6 +72,14 @@ class GapLookedUp(Answered):
     rejected: tuple[RejectedFact, ...] = ()
 
 
+class GapsFound(EventBase):
+    """The questions that are still open when a round of gathering has ended; each was searched for."""
+
+    type: Literal["gaps.found"] = "gaps.found"
+    round: int
+    gaps: tuple[Gap, ...]
+
+
 class SynthesisStarted(EventBase):
     """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources."""
 
@@ -96,8 +107,23 @@ class OutlineCreated(Answered):
     sections: tuple[SectionPlan, ...]
 
 
+class ReportWritten(Answered):
+    """The first text of a part of the report; a report that fits the model's window has ``parts`` 1.
+
+    The section ``summary`` is the beginning, under the report's title. ``outcome`` and ``lacks`` (what is missing) are what the
+    writer says of the whole; they and the summary are in the part that begins the report.
+    """
+
+    type: Literal["report.written"] = "report.written"
+    part: int
+    parts: int = 1
+    sections: tuple[ReportSection, ...]
+    outcome: Outcome | Literal[""] = ""
+    lacks: str = ""
+
+
 class SectionWritten(Answered):
-    """The first text of a section. The section ``summary`` is written last."""
+    """The first text of a section, in logs of earlier versions. The section ``summary`` is written last."""
 
     type: Literal["section.written"] = "section.written"
     section_id: str
@@ -105,31 +131,43 @@ class SectionWritten(Answered):
 
 
 class ClaimsChecked(Answered):
-    """The new sentences of a section were checked against their facts. ``revision`` 0 is the first text, 1 the revised one.
+    """What is new in a part of the report was checked against its facts. ``revision`` 0 is the first text, 1 the mended one.
 
-    ``heading`` is the verdict on the section's title (of the summary: on the report's title), None if it was not checked.
-    ``claims`` are the ids of the facts whose claim was compared with its quote; those in ``overstated`` say more than it.
+    ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_parts``); ``missing`` are
+    important facts that the text does not use, by id, each with the reason; ``outcome`` is what the checker says of the whole.
+    In logs of earlier versions a section was checked, and ``section_id`` names it: its ``verdicts`` are on all sentences, and
+    ``heading`` on its title. ``claims`` are the ids of the facts whose claim was compared with its quote; those in
+    ``overstated`` say more than it.
     """
 
     type: Literal["claims.checked"] = "claims.checked"
-    section_id: str
+    section_id: str = ""
+    part: int = 0
     revision: int
     verdicts: tuple[Verdict, ...]
+    missing: dict[str, str] = Field(default_factory=dict)
+    outcome: Outcome | Literal[""] = ""
     heading: Verdict | None = None
     claims: tuple[str, ...] = ()
     overstated: tuple[str, ...] = ()
 
 
 class ReportRevised(Answered):
-    """A section's unsupported sentences were rewritten or dropped. ``revision`` counts from 1.
+    """Unsupported sentences of a part were replaced or left out (``lost``), and missing facts brought in.
 
-    ``carried`` are the verdicts on the unchanged sentences, by their new places; ``title`` is a new title, or "".
+    ``sections`` is the part's text now, ``new`` the places of what is new in it. In logs of earlier versions a section was
+    revised, and ``section_id`` names it: ``carried`` are the verdicts on the unchanged sentences of its ``paragraphs``, by their
+    new places; ``title`` is a new title, or "".
     """
 
     type: Literal["report.revised"] = "report.revised"
-    section_id: str
+    section_id: str = ""
+    part: int = 0
     revision: int
-    paragraphs: tuple[Paragraph, ...]
+    sections: tuple[ReportSection, ...] = ()
+    new: tuple[int, ...] = ()
+    lost: tuple[CutSentence, ...] = ()
+    paragraphs: tuple[Paragraph, ...] = ()
     title: str = ""
     carried: tuple[Verdict, ...] = ()
 
@@ -150,7 +188,9 @@ class ChangesFound(EventBase):
 
 
 class ReportGenerated(EventBase):
-    """The finished report. ``cut`` counts the removed unsupported sentences; ``limits`` names what could not be completed.
+    """The finished report. ``cut`` counts the sentences that were left out, which ``cut_sentences`` lists; older logs only count.
+
+    ``limits`` names what could not be completed.
 
     ``outcome`` is as in ``domain.outcome``; "" in older logs.
     """
@@ -165,4 +205,5 @@ class ReportGenerated(EventBase):
     limits: tuple[str, ...] = ()
     words: int = 0
     cut: int = 0
+    cut_sentences: tuple[CutSentence, ...] = ()
     outcome: Outcome | Literal[""] = ""

@@ -22,15 +22,18 @@ from pipeline.domain.events.report_events import ClaimsChecked as ClaimsChecked
 from pipeline.domain.events.report_events import ContradictionsFound as ContradictionsFound
 from pipeline.domain.events.report_events import FactsValidated as FactsValidated
 from pipeline.domain.events.report_events import GapLookedUp as GapLookedUp
+from pipeline.domain.events.report_events import GapsFound as GapsFound
 from pipeline.domain.events.report_events import OutlineCreated as OutlineCreated
 from pipeline.domain.events.report_events import PassagesChosen as PassagesChosen
 from pipeline.domain.events.report_events import ReportEdited as ReportEdited
 from pipeline.domain.events.report_events import ReportGenerated as ReportGenerated
 from pipeline.domain.events.report_events import ReportRevised as ReportRevised
+from pipeline.domain.events.report_events import ReportWritten as ReportWritten
 from pipeline.domain.events.report_events import SectionWritten as SectionWritten
 from pipeline.domain.events.report_events import SynthesisStarted as SynthesisStarted
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.values import (
+    AnswerKind,
     Cost,
     EarlierSession,
     Fact,
@@ -108,11 +111,16 @@ class TopicSurveyed(Answered):
 
 
 class PlanCreated(Answered):
-    """The plan: perspectives and the DAG's nodes."""
+    """The plan: perspectives and the DAG's nodes; the ``kind`` of answer that is wanted.
+
+    ``window`` is the context of the session's models in tokens, as far as their server says it; 0 if it does not.
+    """
 
     type: Literal["plan.created"] = "plan.created"
     perspectives: tuple[Perspective, ...]
     nodes: tuple[PlanNode, ...]
+    kind: AnswerKind = "overview"
+    window: int = 0
 
 
 class PlanExtended(EventBase):
@@ -199,10 +207,12 @@ class PageRead(Answered):
 
 
 class FactsObserved(Answered):
-    """The facts of a page, and the findings that were rejected.
+    """The facts of a page, and the findings that were rejected; ``whole``: the page was shown whole, not in parts.
 
-    ``shared``: they count for every worker that chose the page; ``worker_id`` is the first of them. Older logs have one event for
-    each worker. ``part`` 2 are corrected quotes and the sections that part 1 asked for, by name, in ``more``.
+    One reading has an event for each of its pages. ``last``: it is the last of them, and the iteration is evaluated: ``gaps`` are
+    the questions that are still open, ``queries`` what to search for next.
+    In older logs ``shared`` says that they count for every worker that chose the page, and ``part`` 2 are corrected quotes and
+    the sections that part 1 asked for, by name, in ``more``.
     """
 
     type: Literal["facts.observed"] = "facts.observed"
@@ -212,13 +222,17 @@ class FactsObserved(Answered):
     digest: str
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...] = ()
+    whole: bool = True
+    last: bool = False
+    gaps: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
     shared: bool = False
     part: int = 1
     more: tuple[str, ...] = ()
 
 
 class WorkerEvaluated(Answered):
-    """Whether a worker's facts suffice after an iteration, and which of its questions are open (``gaps``).
+    """Whether a worker's facts suffice after an iteration, and which of its questions are open (``gaps``); in older logs.
 
     ``queries`` are what to search for next, if the same answer says it; then the next thought needs no call.
     """

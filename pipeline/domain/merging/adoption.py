@@ -12,9 +12,20 @@ from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of
 from pipeline.domain.merging.gist import gist
+from pipeline.domain.report_parts import BEGINNING
 from pipeline.domain.session import state_of
-from pipeline.domain.state import SUMMARY, SessionState
-from pipeline.domain.steps import AskApproval, ExtendPlan, FinishWorker, StartAnalysis, StartSynthesis, StartWorker, Step
+from pipeline.domain.state import SessionState
+from pipeline.domain.steps import (
+    AskApproval,
+    ExtendPlan,
+    FindGaps,
+    FinishWorker,
+    NextRound,
+    StartAnalysis,
+    StartSynthesis,
+    StartWorker,
+    Step,
+)
 
 _NOT_COMPARED = {"id", "session_id", "version", "at", "run_id", "cost", "exchange", "seconds"}
 # What a run decides for itself, by its own clock, network and money, is no answer that another run could use.
@@ -84,7 +95,7 @@ class Adoption:
         if isinstance(event, _SAID):
             return True
         steps = agenda(self._ours)
-        if isinstance(event, e.Answered):
+        if isinstance(event, e.Answered) and event.step:
             return any(step.key == event.step for step in steps)
         return _pure_step(event) in steps
 
@@ -113,10 +124,14 @@ def _pure_step(event: e.EventBase) -> Step | None:
     match event:
         case e.WorkerStarted():
             return StartWorker(event.worker_id)
+        case e.WorkerThought():
+            return NextRound(event.worker_id, event.iteration)
         case e.WorkerCompleted():
             return FinishWorker(event.worker_id, event.reason)
         case e.AnalysisStarted():
             return StartAnalysis(event.round)
+        case e.GapsFound():
+            return FindGaps(event.round)
         case e.PlanExtended():
             return ExtendPlan(event.round - 1)
         case e.SynthesisStarted():
@@ -141,7 +156,8 @@ def _of_the_plan(state: SessionState, _event: e.PlanCreated) -> Any:
 
 
 def _of_a_page(state: SessionState, event: e.FactsObserved) -> Any:
-    return state.perspectives, state.pages[event.url].digest, state.observed.get(event.url)
+    worker = state.workers.get(event.worker_id)
+    return state.perspectives, state.pages[event.url].digest, state.observed.get(event.url), worker and len(worker.iterations)
 
 
 def _of_a_worker(state: SessionState, event: Any) -> Any:
@@ -154,20 +170,13 @@ def _of_the_cross_check(state: SessionState, _event: Any) -> Any:
     return state.facts, state.analyses
 
 
-def _of_a_gap(state: SessionState, event: e.GapLookedUp) -> Any:
-    analysis = state.analyses[event.round]
-    return analysis.gaps, [search for search in analysis.looked_up if search.gap == event.gap]
-
-
 def _of_the_passages(state: SessionState, _event: e.PassagesChosen) -> Any:
     return state.survey, state.searches, {url: page.digest for url, page in state.pages.items()}
 
 
 def _of_the_report(state: SessionState, event: Any) -> Any:
-    sections = state.sections
-    part = getattr(event, "section_id", SUMMARY)
-    text = sections if part == SUMMARY else (sections.get(part), [one.plan for one in sections.values()])
-    return _of_the_cross_check(state, event), state.synthesis, state.title, text
+    part = getattr(event, "part", BEGINNING)
+    return state.facts, state.synthesis, state.parts if part == BEGINNING else state.parts.get(part)
 
 
 _BASES: dict[type[e.EventBase], Callable[[SessionState, Any], Any]] = {
@@ -181,13 +190,9 @@ _BASES: dict[type[e.EventBase], Callable[[SessionState, Any], Any]] = {
     e.WorkerStarted: _of_a_worker,
     e.WorkerThought: _of_a_worker,
     e.WorkerEvaluated: _of_a_worker,
-    e.ContextFolded: _of_a_worker,
     e.WorkerCompleted: _of_a_worker,
     e.AnalysisStarted: _of_the_cross_check,
-    e.FactsValidated: _of_the_cross_check,
-    e.ContradictionsFound: _of_the_cross_check,
-    e.AnalysisCompleted: _of_the_cross_check,
-    e.GapLookedUp: _of_a_gap,
+    e.GapsFound: _of_the_cross_check,
     e.PlanExtended: _of_the_cross_check,
     e.SynthesisStarted: _of_the_cross_check,
     e.PassagesChosen: _of_the_passages,

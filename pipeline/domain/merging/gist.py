@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.report_parts import items_of
 from pipeline.text.normalise import counted, one_line
 
 _LONGEST = 160
@@ -31,15 +32,19 @@ def _gist(event: e.EventBase) -> str:
             return "sufficient" if event.sufficient else f"open: {'; '.join(event.gaps)}"
         case e.FactsValidated():
             return counted(len(event.facts), "fact")
-        case e.AnalysisCompleted():
+        case e.AnalysisCompleted() | e.GapsFound():
             return f"{counted(len(event.gaps), 'gap')}: {'; '.join(gap.question for gap in event.gaps)}"
         case e.PassagesChosen():
             return f"{counted(len(event.passages), 'passage')}: {'; '.join(fact.quote for fact in event.passages)}"
         case e.OutlineCreated():
             return " | ".join((event.title, *(section.title for section in event.sections)))
+        case e.ReportWritten():
+            return " ".join(item.text for item in items_of(event.sections))
+        case e.ReportRevised() if event.sections:
+            return " ".join(item.text for item in items_of(event.sections))
         case e.SectionWritten() | e.ReportRevised():
             return " ".join(sentence.text for part in event.paragraphs for sentence in part.sentences)
         case e.ClaimsChecked():
             unsupported = sum(not verdict.supported for verdict in event.verdicts)
-            return f"{counted(len(event.verdicts), 'sentence')} checked, {unsupported} not supported"
+            return f"{counted(unsupported, 'sentence')} not supported"
     return event.type

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Literal, get_args
 
-from pipeline.domain.findings import all_facts, chosen_pages, page_of, standings
+from pipeline.domain.findings import all_facts, by_model, chosen_pages, page_of, standings
 from pipeline.domain.provenance.report_nodes import sentences_of_report
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.values import Hit
@@ -157,7 +157,8 @@ def _workers(state: SessionState, graph: Graph) -> None:
 
 def _choice(state: SessionState, graph: Graph, worker: Worker, number: int) -> None:
     """Add what the worker chose to read in an iteration."""
-    chosen = [url for url in chosen_pages(state, worker, number) if url in state.pages]
+    observed = worker.iterations[number - 1].observed
+    chosen = list(observed) if by_model(state) else [url for url in chosen_pages(state, worker, number) if url in state.pages]
     if not chosen:
         return
     name, thought = f"decision:chosen:{worker.id}:{number}", f"thought:{worker.id}:{number}"

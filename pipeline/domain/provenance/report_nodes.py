@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState
 from pipeline.domain.values import Paragraph, Sentence
 from pipeline.text.normalise import digest_of
@@ -44,6 +45,9 @@ def _reported(state: SessionState) -> Iterator[WrittenSentence]:
 
 
 def _drafted(state: SessionState) -> Iterator[WrittenSentence]:
+    for kept in kept_text(state)[0]:
+        title = _SUMMARY_TITLE if kept.id == SUMMARY else kept.title
+        yield from (_written(kept.id, title, one) for one in _all(kept.paragraphs))
     for name, section in state.sections.items():
         unsupported = {verdict.sentence for verdict in section.unsupported()}
         for place, one in enumerate(_all(section.paragraphs or ())):
@@ -52,7 +56,11 @@ def _drafted(state: SessionState) -> Iterator[WrittenSentence]:
 
 
 def _cut(state: SessionState) -> Iterator[WrittenSentence]:
-    """Yield the sentences that the last check of each section found unsupported."""
+    """Yield the sentences that are not in the report; in older logs those that the last check of a section found unsupported."""
+    for cut in state.report.cut_sentences if state.report else kept_text(state)[1]:
+        yield WrittenSentence(
+            cut.section, _SUMMARY_TITLE if cut.section == SUMMARY else cut.title, cut.text, cut.facts, cut.reason
+        )
     for name, section in state.sections.items():
         sentences = list(_all(section.paragraphs or ()))
         for verdict in section.unsupported():

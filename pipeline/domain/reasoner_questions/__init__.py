@@ -1,314 +1,288 @@
 """The questions that a reasoner answers and its answers, as frozen values; each type of question has one type of answer.
 
 A question contains everything on which its answer may depend, so an answer is a function of the question (and of the model).
-A language model answers it with the prompt template of the question's ``name``; the reasoner without one with a function.
+A language model answers it with the prompt template of the question's ``name``. The type of the answer is also what the model is
+sent as the schema and what its reply is read into: every text and list has a bound, and what exceeds it is cut off, not refused.
+
+Whatever may be cited has a key that the question gives out: ``E3`` for a fact, ``S1`` for a page, ``Q2`` for a question, ``T4``
+for a sentence. The answer names keys alone; who asked knows what they stand for.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.domain.memory.values import Recalled
-from pipeline.domain.reasoner_questions.answers import ClaimCheck as ClaimCheck
-from pipeline.domain.reasoner_questions.answers import CrossCheck as CrossCheck
-from pipeline.domain.reasoner_questions.answers import Edit as Edit
-from pipeline.domain.reasoner_questions.answers import Editing as Editing
-from pipeline.domain.reasoner_questions.answers import Evaluation as Evaluation
-from pipeline.domain.reasoner_questions.answers import Finding as Finding
-from pipeline.domain.reasoner_questions.answers import FoldedContext as FoldedContext
-from pipeline.domain.reasoner_questions.answers import FoldMode as FoldMode
-from pipeline.domain.reasoner_questions.answers import Gaps as Gaps
-from pipeline.domain.reasoner_questions.answers import Observation as Observation
-from pipeline.domain.reasoner_questions.answers import Outline as Outline
-from pipeline.domain.reasoner_questions.answers import Perspectives as Perspectives
-from pipeline.domain.reasoner_questions.answers import Revision as Revision
-from pipeline.domain.reasoner_questions.answers import SectionText as SectionText
-from pipeline.domain.reasoner_questions.answers import Thought as Thought
-from pipeline.domain.values import (
-    Contradiction,
-    Fact,
-    Gap,
-    Hit,
-    Perspective,
-    ReportSection,
-    SectionPlan,
-    Sentence,
-    ValidatedFact,
-    Value,
-)
-from pipeline.text.ranking.term_statistics import TermStatistics
-
-A_co = TypeVar("A_co", bound=Value, covariant=True)
+from pipeline.domain.values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Value
+from pipeline.text.normalise import clean
 
 
-class WorkerContext(Value):
-    """A worker's context apart from its facts.
+class Reply(BaseModel):
+    """The base of all answers. A field too many is ignored, and NaN refused."""
 
-    ``levels`` are its condensed memories, from level 0, the most recent and detailed one. ``folded`` holds the ids of the facts
-    that they replace. ``recent`` are its last interactions in words; ``queries`` its searches, ``pages`` the titles it read.
-    """
-
-    levels: tuple[str, ...] = ()
-    folded: tuple[str, ...] = ()
-    recent: tuple[str, ...] = ()
-    queries: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
-class OthersWork(Value):
-    """What is known of other workers: their searches, the titles of the pages they chose, the facts found there.
-
-    ``failed`` are failed searches and pages in words, of this worker too.
-    """
-
-    queries: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    failed: tuple[str, ...] = ()
+A_co = TypeVar("A_co", bound=Reply, covariant=True)
 
 
-class WrongQuote(Value):
-    """A claim whose quote is not in the page, and the passage of the page that is nearest to the quote, or ""."""
+def cut(most: int) -> BeforeValidator:
+    """Return what cuts a text, or a list, to its first ``most`` characters or entries."""
+    return BeforeValidator(lambda value: (clean(value) if isinstance(value, str) else value)[:most] if _is_long(value) else value)
 
-    claim: str
-    quote: str
-    nearest: str
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str | list | tuple)
+
+
+Word = Annotated[str, cut(12), Field(max_length=12)]  # a key
+Name = Annotated[str, cut(120), Field(max_length=120)]
+Query = Annotated[str, cut(200), Field(max_length=200)]
+Line = Annotated[str, cut(400), Field(max_length=400)]
+Passage = Annotated[str, cut(2_000), Field(max_length=2_000)]
+Document = Annotated[str, cut(60_000), Field(max_length=60_000)]
+Keys = Annotated[tuple[Word, ...], cut(60), Field(max_length=60)]
 
 
 class Question(Value, Generic[A_co]):
     """The base of all questions.
 
-    ``name`` is the prompt template's stem, ``answer_type`` the type of the answer, ``query`` the user's query.
+    ``name`` is the prompt template's stem, ``answer_type`` the type of the answer, ``query`` the user's query. ``is_text``: the
+    answer is a text and not JSON; it becomes the only field of ``answer_type``.
     """
 
     name: ClassVar[str]
-    answer_type: ClassVar[type[Value]]
+    answer_type: ClassVar[type[Reply]]
+    is_text: ClassVar[bool] = False
 
     query: str
 
+    def fault(self, _answer: Any) -> str:
+        """Return why an answer cannot be used although it has the right form, in words that a model can act on; "" if it can."""
+        return ""
 
-class PerspectivesQuestion(Question[Perspectives]):
-    """From which ``count`` points of view should this be researched, with ``questions`` questions each?
 
-    The first is always the basic facts (id ``basic-facts``), the last always the sceptic's (id ``sceptic``). If ``count`` is 1,
-    the only one is the basic facts. ``recalled`` is what earlier nights found; none of it is evidence.
+class PlannedView(Reply):
+    """One point of view: what it wants to know, and the first searches for it."""
+
+    name: Name
+    focus: Line = ""
+    questions: Annotated[tuple[Line, ...], cut(4), Field(max_length=4)]
+    queries: Annotated[tuple[Query, ...], cut(4), Field(max_length=4)] = ()
+
+
+class ResearchPlan(Reply):
+    """What kind of answer the question wants, and the points of view from which it is researched."""
+
+    kind: AnswerKind = "overview"
+    perspectives: Annotated[tuple[PlannedView, ...], cut(5), Field(max_length=5)]
+
+
+class PlanQuestion(Question[ResearchPlan]):
+    """What kind of answer is wanted, and from which points of view, at most ``count``, should this be researched?
+
+    Each has at most ``questions`` questions. ``hits`` are those of a search for the query. ``recalled`` is what earlier nights
+    found, ``earlier`` what the last report on the same query rested on, finished on ``earlier_on``; neither is evidence now.
     """
 
-    name = "perspectives"
-    answer_type = Perspectives
+    name = "plan"
+    answer_type = ResearchPlan
     hits: tuple[Hit, ...]
     count: int
     questions: int
+    today: str = ""
     recalled: Recalled = Recalled()
-
-
-class ThoughtQuestion(Question[Thought]):
-    """Which searches should this worker make next, given its facts? At most ``limit`` queries, none made before.
-
-    ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``. ``others`` is what other
-    workers did. ``recalled`` is what earlier nights found, no evidence now; its ``pages`` are read again without a search.
-    """
-
-    name = "thought"
-    answer_type = Thought
-    perspective: Perspective
-    iteration: int
-    facts: tuple[Fact, ...]
-    gaps: tuple[str, ...]
-    asked: tuple[str, ...]
-    summary: str
-    limit: int
-    context: WorkerContext = WorkerContext()
     earlier: tuple[Fact, ...] = ()
     earlier_on: str = ""
-    others: OthersWork = OthersWork()
-    recalled: Recalled = Recalled()
-    pages: tuple[str, ...] = ()
+
+    def fault(self, answer: Any) -> str:
+        """At least one view must have a name and a question."""
+        usable = any(view.name.strip() and any(map(str.strip, view.questions)) for view in answer.perspectives)
+        return "" if usable else "No perspective has a name and a question."
 
 
-class ObservationQuestion(Question[Observation]):
-    """Which statements of this one page answer the questions of all ``perspectives``?
+class Finding(Reply):
+    """A quote of a page. It becomes a fact only if the page contains it.
 
-    ``text`` is the page in the format of ``page_format``; the answer has at most ``limit`` findings. ``part``: the page itself;
-    the ``rest``, which is the ``sections`` asked for and ``wrong_quotes`` to correct; or only passages that answer the one
-    question of a ``gap``. ``near`` pairs passages of the page with their cosines, from the searches by meaning that found them.
+    ``claim`` says what the quote is about where it does not name its subject, else it is empty.
     """
 
-    name = "observation"
-    answer_type = Observation
-    perspectives: tuple[Perspective, ...]
+    source: Word = Field(default="S1", description="key of the page")
+    quote: Passage = Field(description="copied from the page, word for word")
+    claim: Line = Field(default="", description="what the quote is about, if it does not say so itself; else empty")
+    question: Word = Field(default="", description="key of the question that it answers best, or empty")
+
+
+class Reading(Reply):
+    """What the pages say, the most important first; which questions are still open; what to search for next."""
+
+    findings: Annotated[tuple[Finding, ...], cut(60), Field(max_length=60)]
+    open_questions: Annotated[tuple[Line, ...], cut(12), Field(max_length=12)] = Field(
+        default=(), description="keys of questions that are still open, or new questions in words"
+    )
+    queries: Annotated[tuple[Query, ...], cut(4), Field(max_length=4)] = Field(
+        default=(), description="what to search for next; empty if nothing is left"
+    )
+
+
+class ShownPage(Value):
+    """A page as a prompt shows it: ``text`` is the page or parts of it, with ``[…]`` where something is left out."""
+
     url: str
     title: str
     text: str
-    limit: int
-    part: Literal["page", "rest", "gap"] = "page"
-    sections: tuple[str, ...] = ()
-    wrong_quotes: tuple[WrongQuote, ...] = ()
-    near: tuple[tuple[str, float], ...] = ()
-    statistics: TermStatistics = TermStatistics()
+    published: str = ""
 
 
-class EvaluationQuestion(Question[Evaluation]):
-    """Which of the perspective's questions are still open, given these facts, and what should be searched for next?
+class ReadingQuestion(Question[Reading]):
+    """What do these ``pages`` (by key) say to the query and to the ``questions`` (by key)?
 
-    At most ``limit`` queries, none of those ``asked``; with 0 only the open questions are wanted. ``others`` is what other
-    workers did.
+    ``perspective`` is the point of view of the worker that asks. ``known`` are claims found before, ``asked`` the searches made.
     """
 
-    name = "evaluation"
-    answer_type = Evaluation
+    name = "reading"
+    answer_type = Reading
     perspective: Perspective
-    iteration: int
-    facts: tuple[Fact, ...]
-    summary: str
-    context: WorkerContext = WorkerContext()
+    questions: Mapping[str, str]
+    pages: Mapping[str, ShownPage]
+    iteration: int = 1
     asked: tuple[str, ...] = ()
-    limit: int = 0
-    others: OthersWork = OthersWork()
-
-
-class CrossCheckQuestion(Question[CrossCheck]):
-    """In each group of similar facts, which are confirmed by another source, and which pairs contradict each other?
-
-    ``origins`` maps a fact's id to its host or document; only facts of different origins can confirm or contradict each other.
-    ``today`` is the day on which the session started; ``published`` maps a page's address to its date, where that is known.
-    """
-
-    name = "cross_check"
-    answer_type = CrossCheck
-    groups: tuple[tuple[Fact, ...], ...]
-    origins: dict[str, str]
+    known: tuple[str, ...] = ()
+    left_out: int = 0
     today: str = ""
-    published: dict[str, str] = Field(default_factory=dict)
 
 
-class GapsQuestion(Question[Gaps]):
-    """Which of the perspectives' questions have no good answer? ``open_questions`` are those that the workers left open."""
+class EvidenceQuestion(Question[A_co]):
+    """The base of the questions about a report: what they are shown is the same to the byte up to the end of the evidence.
 
-    name = "gaps"
-    answer_type = Gaps
-    perspectives: tuple[Perspective, ...]
-    facts: tuple[Fact, ...]
-    validated: tuple[ValidatedFact, ...]
-    contradictions: tuple[Contradiction, ...]
-    open_questions: tuple[str, ...]
-    statistics: TermStatistics = TermStatistics()
-
-
-class OutlineQuestion(Question[Outline]):
-    """Which sections, ``min_sections`` to ``max_sections`` of them, should the report have? A fact belongs to one at most.
-
-    ``hits`` are those of a first search on the query, best first.
+    ``facts`` are by key; ``published`` are the dates of pages by address; ``more`` counts facts that other parts are shown.
     """
 
-    name = "outline"
-    answer_type = Outline
-    perspectives: tuple[Perspective, ...]
-    facts: tuple[Fact, ...]
-    validated: tuple[ValidatedFact, ...]
-    contradictions: tuple[Contradiction, ...]
-    min_sections: int
-    max_sections: int
-    words: int
-    hits: tuple[Hit, ...] = ()
-    statistics: TermStatistics = TermStatistics()
+    facts: Mapping[str, Fact]
+    published: Mapping[str, str] = Field(default_factory=dict)
+    more: int = 0
     today: str = ""
-    published: tuple[tuple[str, str], ...] = ()
 
 
-class SectionQuestion(Question[SectionText]):
-    """Write this section from these facts in at most ``words`` words.
+class ReportText(Reply):
+    """A report, or a part of one, in Markdown with keys behind its sentences; ``pipeline.research.report_text`` reads it."""
 
-    The section ``summary`` answers the query directly, based on ``written``, the checked sentences of the body. ``hits`` are
-    those of a first search on the query; ``today`` is the day on which the session started; ``published`` are pairs of a page's
-    address and the day it gives, where it gives one.
+    text: Document
+
+
+class ReportQuestion(EvidenceQuestion[ReportText]):
+    """Write the report in at most ``words`` words.
+
+    ``kind`` is the kind of answer that is wanted. ``unknown`` are the questions that were searched for in vain. Of a report in
+    several parts, ``part`` (from 1) of ``parts`` has sections alone, and part 0 is the beginning: title, summary and last line,
+    with ``written``, the report's sentences. ``beyond``: a closing block from the model's own knowledge is wanted.
     """
 
-    name = "section"
-    answer_type = SectionText
-    section: SectionPlan
-    facts: tuple[Fact, ...]
-    validated: tuple[ValidatedFact, ...]
-    contradictions: tuple[Contradiction, ...]
-    other_sections: tuple[str, ...]
-    written: tuple[Sentence, ...]
-    words: int
-    hits: tuple[Hit, ...] = ()
-    statistics: TermStatistics = TermStatistics()
-    today: str = ""
-    published: tuple[tuple[str, str], ...] = ()
+    name = "report"
+    answer_type = ReportText
+    is_text = True
+    kind: AnswerKind = "overview"
+    unknown: tuple[str, ...] = ()
+    words: int = 1_500
+    part: int = 1
+    parts: int = 1
+    written: tuple[str, ...] = ()
+    earlier_on: str = ""
+    beyond: bool = False
+
+    def fault(self, answer: Any) -> str:
+        """Something must be cited, or it must be said that nothing answers."""
+        cites = any(f"[{key}" in answer.text or f"{key}]" in answer.text for key in self.facts)
+        return "" if cites or "not answered" in answer.text.lower() else "No sentence cites a key of the evidence."
 
 
-class RevisionQuestion(Question[Revision]):
-    """Correct or drop these sentences of a section, each with the reason why it is not supported.
+class Fault(Reply):
+    """A sentence that its evidence does not support."""
 
-    ``heading`` is the reason why the section's title is not supported, or "". ``facts`` are those that the section may use.
+    sentence: Word = Field(description="key of the sentence")
+    reason: Line = Field(default="", description="what the quotes lack, in a few words")
+
+
+class Lack(Reply):
+    """An important fact that the report does not use."""
+
+    evidence: Word = Field(description="key of the evidence")
+    reason: Line = ""
+
+
+class Clash(Reply):
+    """Two pieces of evidence that contradict each other."""
+
+    first: Word
+    second: Word
+    subject: Name
+    kind: ContradictionKind = "claim"
+    explanation: Line = ""
+
+
+class Check(Reply):
+    """What is wrong with a report: only faults. ``claimless`` are the sentences without evidence that need none."""
+
+    faults: Annotated[tuple[Fault, ...], cut(60), Field(max_length=60)]
+    claimless: Keys = Field(default=(), description="keys of the sentences that cite nothing and claim nothing")
+    missing: Annotated[tuple[Lack, ...], cut(12), Field(max_length=12)] = Field(
+        default=(), description="important evidence that the report does not use"
+    )
+    contradictions: Annotated[tuple[Clash, ...], cut(12), Field(max_length=12)] = ()
+    overstated: Keys = Field(default=(), description="keys of evidence whose claim says more than its quote")
+    outcome: Literal["answered", "in-part", "not-answered"] = "answered"
+
+
+class CheckedSentence(Value):
+    """A sentence to be checked, with the keys that it cites. ``warning`` is what code noticed, ``cites`` how it cites."""
+
+    text: str
+    keys: tuple[str, ...] = ()
+    cites: Literal["quoted", "derived", "nothing", "heading"] = "quoted"
+    warning: str = ""
+
+
+class CheckQuestion(EvidenceQuestion[Check]):
+    """Which of these ``sentences`` (by key) are not supported by what they cite?
+
+    ``whole``: they are a whole report; then missing facts, contradictions and the outcome are asked for too.
     """
 
-    name = "revision"
-    answer_type = Revision
-    section: SectionPlan
-    sentences: tuple[Sentence, ...]
-    reasons: tuple[str, ...]
-    facts: tuple[Fact, ...]
-    heading: str = ""
-    today: str = ""
-    published: tuple[tuple[str, str], ...] = ()
+    name = "check"
+    answer_type = Check
+    sentences: Mapping[str, CheckedSentence]
+    whole: bool = True
 
 
-class EditingQuestion(Question[Editing]):
-    """Edit the whole report, the section ``summary`` first: what would make it clearer and shorter?
+class Edit(Reply):
+    """A sentence in place of a faulty one, with its keys; an empty text leaves it out."""
 
-    All sentences are checked; their places count over all sections. ``gaps`` are what was not found. ``words`` is the most for
-    each of the two sections to be added.
-    """
-
-    name = "editing"
-    answer_type = Editing
-    title: str
-    sections: tuple[ReportSection, ...]
-    facts: tuple[Fact, ...]
-    validated: tuple[ValidatedFact, ...]
-    contradictions: tuple[Contradiction, ...]
-    gaps: tuple[Gap, ...]
-    words: int
-    today: str = ""
-    published: tuple[tuple[str, str], ...] = ()
+    sentence: Word = Field(description="key of the faulty sentence")
+    text: Passage = Field(description="the new sentence with its keys, or empty")
 
 
-class ClaimCheckQuestion(Question[ClaimCheck]):
-    """Does each sentence follow from the quotes of the facts it cites, and each of ``headings`` from all these quotes?
+class Addition(Reply):
+    """A new sentence, with its keys, and the sentence that it follows."""
 
-    The verdicts on headings come after those on the sentences. ``claims`` are facts whose claim is to be compared with its quote.
-    ``warnings``: for each sentence what code noticed, "" if nothing.
-    """
-
-    name = "claim_check"
-    answer_type = ClaimCheck
-    sentences: tuple[Sentence, ...]
-    facts: tuple[Fact, ...]
-    headings: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    today: str = ""
-    published: tuple[tuple[str, str], ...] = ()
+    after: Word = Field(description="key of the sentence that it follows")
+    text: Passage
 
 
-class FoldQuestion(Question[FoldedContext]):
-    """Condense this worker's memory to at most ``limit_tokens`` tokens without losing a fact that its questions need.
+class Mending(Reply):
+    """The changes of a report: faulty sentences replaced or left out, missing facts added."""
 
-    Granular: ``facts``, found since the last fold, and level 0 of ``context`` become the new level 0. Deep: they and all levels
-    up to ``deep_level`` (1 or 2) become that level. ``summary`` is the whole memory so far.
-    """
+    edits: Annotated[tuple[Edit, ...], cut(60), Field(max_length=60)]
+    additions: Annotated[tuple[Addition, ...], cut(12), Field(max_length=12)] = ()
 
-    name = "fold"
-    answer_type = FoldedContext
-    perspective: Perspective
-    facts: tuple[Fact, ...]
-    searches: tuple[str, ...]
-    summary: str
-    limit_tokens: int
-    deep_level: int = 1
-    context: WorkerContext = WorkerContext()
+
+class MendingQuestion(EvidenceQuestion[Mending]):
+    """Correct the faulty ``sentences`` (``faults``: why, by key), and bring in the ``missing`` facts (why, by key)."""
+
+    name = "mending"
+    answer_type = Mending
+    sentences: Mapping[str, CheckedSentence]
+    faults: Mapping[str, str]
+    missing: Mapping[str, str] = Field(default_factory=dict)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.values import Fact, Sentence, Value
+from pipeline.domain.reasoner_questions import EvidenceQuestion, Passage, Reply
 
 
-class EpisodeSentences(Value):
-    """What a session found, in sentences that cite facts; none if the facts say nothing worth keeping."""
+class EpisodeText(Reply):
+    """What a session found, in sentences with keys; empty if the facts say nothing worth keeping."""
 
-    sentences: tuple[Sentence, ...]
+    episode: Passage = ""
 
 
-class EpisodeQuestion(Question[EpisodeSentences]):
+class EpisodeQuestion(EvidenceQuestion[EpisodeText]):
     """What did the session on ``query`` find? At most ``count`` sentences with ``words`` words in all, each from ``facts``.
 
     ``open`` are the questions that it left open; ``today`` is the day on which it ended.
     """
 
     name = "episode"
-    answer_type = EpisodeSentences
-    facts: tuple[Fact, ...]
+    answer_type = EpisodeText
     open: tuple[str, ...] = ()
     count: int = 2
     words: int = 60
-    today: str = ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.values import Fact, Sentence, Value
-from pipeline.text.ranking.term_statistics import TermStatistics
+from typing import Annotated
+
+from pydantic import Field
+
+from pipeline.domain.reasoner_questions import EvidenceQuestion, Line, Passage, Question, Reply, cut
+from pipeline.domain.values import Value
 
 
 class PastTurn(Value):
@@ -14,17 +17,17 @@ class PastTurn(Value):
     answer: str = ""
 
 
-class StandAlone(Value):
+class StandAlone(Reply):
     """A question that can be understood without those before it."""
 
-    question: str
+    question: Line
 
 
-class TalkReply(Value):
-    """An answer in sentences that cite facts; none if the facts do not say. ``follow_ups`` are questions that it suggests."""
+class TalkReply(Reply):
+    """An answer in sentences with keys; empty if the facts do not say. ``follow_ups`` are questions that it suggests."""
 
-    sentences: tuple[Sentence, ...]
-    follow_ups: tuple[str, ...] = ()
+    answer: Passage
+    follow_ups: Annotated[tuple[Line, ...], cut(3), Field(max_length=3)] = ()
 
 
 class StandAloneQuestion(Question[StandAlone]):
@@ -41,14 +44,10 @@ class StandAloneQuestion(Question[StandAlone]):
     subject: str = ""
 
 
-class TalkQuestion(Question[TalkReply]):
-    """Answer ``query`` from ``facts`` in at most ``words`` words. ``published`` are pairs of a page's address and its date."""
+class TalkQuestion(EvidenceQuestion[TalkReply]):
+    """Answer ``query`` from ``facts`` in at most ``words`` words."""
 
     name = "talk"
     answer_type = TalkReply
-    facts: tuple[Fact, ...]
-    words: int
+    words: int = 120
     history: tuple[PastTurn, ...] = ()
-    statistics: TermStatistics = TermStatistics()
-    today: str = ""
-    published: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""The five steps of a question in a talk: make it stand alone, find passages, observe pages, draft an answer, check it."""
+"""The five steps of a question in a talk: make it stand alone, find passages, take them, draft an answer, check it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import TypeVar
 
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.reasoner_questions import ClaimCheckQuestion, ObservationQuestion
+from pipeline.domain.reasoner_questions import CheckedSentence, CheckQuestion, Reply
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.talk.agenda import StepName, TalkStep
 from pipeline.domain.talk.gate import has_near_passages
 from pipeline.domain.talk.state import TalkState, Turn
-from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence, Value, Verdict
-from pipeline.errors import AnswerInvalid
+from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
 from pipeline.ports import Answer, Reasoner, StoredPage, StoredPages
-from pipeline.research.claims.code_check import code_objection, objection
-from pipeline.research.gathering.page_observation import near_passages
-from pipeline.research.gathering.quoted_facts import facts_and_rejected
-from pipeline.research.step_context import Outcome, charged_to, paid
-from pipeline.text.normalise import one_line
+from pipeline.reasoners.plain_answers import best_passages
+from pipeline.research.code_warnings import warning_of
+from pipeline.research.plain_reading import near_passages, nearest_passages
+from pipeline.research.quoted_facts import SourceText, facts_and_rejected
+from pipeline.research.report_text import read_sentences
+from pipeline.research.step_context import Outcome, paid
+from pipeline.text.normalise import holds_quote, one_line
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 
 ANSWER_WORDS = 120
 _PASSAGE_WORDS = 300  # of an answer without a model, which is one passage or up to three, whole
 _HITS = 20  # passages that are looked for
-_PAGES = 6  # pages that are observed without a model
-_MODEL_PAGES = 3  # and with one, where each is a call
+_PAGES = 6  # pages of which passages are taken
 _FACTS = 10  # of one page
 _RECENT = 5  # turns of the history that are shown as they were
 _MOST_FOLDED = 20  # questions before them
@@ -72,6 +72,10 @@ async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> Out
 async def _resolve(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
     turn = state.turns[-1]
     before = state.turns[:-1]
+    if context.reasoner.name == EXTRACTIVE:
+        text = one_line(turn.text, 600)
+        text = f"{text} ({before[-1].stands_alone or before[-1].text})" if before else text
+        return Outcome((t.MessageResolved(number=turn.number, stands_alone=text),))
     question = StandAloneQuestion(
         query=turn.text,
         history=history_of(before[-_RECENT:]),
@@ -95,8 +99,7 @@ def _said(turn: Turn) -> str:
 async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
     turn = state.turns[-1]
     found = await context.pages.find(turn.stands_alone, context.sessions, _HITS)
-    most = _PAGES if state.reasoner == EXTRACTIVE else _MODEL_PAGES
-    pages = tuple(_read_page(one, context) for one in found.pages[:most])
+    pages = tuple(_read_page(one, context) for one in found.pages[:_PAGES])
     event = t.PassagesFound(
         number=turn.number,
         hits=found.hits,
@@ -132,64 +135,69 @@ async def _observe(step: TalkStep, state: TalkState, context: TalkContext) -> Ou
     turn = state.turns[-1]
     assert turn.found is not None  # noqa: S101 - the agenda names a page that was found
     page = next(page for page in turn.found.pages if page.url == step.url)
-    asked = Perspective(id="asked", name="The question", focus=turn.stands_alone, questions=(turn.stands_alone,))
-    question = ObservationQuestion(
-        query=turn.stands_alone,
-        perspectives=(asked,),
-        url=page.url,
-        title=page.title,
-        text=context.page_text(page.digest),
-        limit=_FACTS,
-        part="page" if state.reasoner == EXTRACTIVE else "gap",
-        near=near_passages(page.url, turn.found.hits),
-        statistics=turn.found.statistics,
-    )
-    answer = await context.reasoner.answer(question)
-    facts, rejected = facts_and_rejected(answer.value.findings, question, page.digest)
+    source = SourceText(page.url, page.title, page.digest, context.page_text(page.digest))
+    near = near_passages(page.url, turn.found.hits)
+    found = nearest_passages(source.text, (turn.stands_alone,), turn.found.statistics, _FACTS, near)
+    facts, rejected = facts_and_rejected(found, source)
     event = t.PassagesObserved(number=turn.number, url=page.url, digest=page.digest, facts=facts, rejected=rejected)
-    return _recorded(event, answer)
+    return Outcome((event,))
 
 
 async def _draft(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
     turn = state.turns[-1]
     assert turn.found is not None  # noqa: S101 - the agenda drafts only what was found
+    if context.reasoner.name == EXTRACTIVE:
+        return Outcome((t.AnswerDrafted(number=turn.number, sentences=_nearest(turn)),))
+    facts = _keyed(turn)
     question = TalkQuestion(
         query=turn.stands_alone,
-        facts=turn.facts(),
-        words=_PASSAGE_WORDS if context.reasoner.name == EXTRACTIVE else ANSWER_WORDS,
+        facts=facts,
+        words=ANSWER_WORDS,
         history=history_of(state.turns[:-1][-_RECENT:]),
-        statistics=turn.found.statistics,
         today=context.today,
     )
     answer = await context.reasoner.answer(question)
     asked = tuple(filter(None, (one_line(text, 300) for text in answer.value.follow_ups)))[:_FOLLOW_UPS]
-    event = t.AnswerDrafted(number=turn.number, sentences=answer.value.sentences, follow_ups=asked)
-    return _recorded(event, answer)
+    sentences = tuple(read_sentences(" ".join(answer.value.answer.split()), facts))
+    return _recorded(t.AnswerDrafted(number=turn.number, sentences=sentences, follow_ups=asked), answer)
+
+
+def _keyed(turn: Turn) -> dict[str, Fact]:
+    return {f"E{number}": fact for number, fact in enumerate(turn.facts(), start=1)}
 
 
 async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    """Check the draft by code, then by the reasoner; keep at most 120 words of what is supported. Quotes need no check."""
+    """Check the draft; keep at most 120 words of what is supported. Passages need no check."""
     turn = state.turns[-1]
     assert turn.draft is not None  # noqa: S101 - the agenda checks only a draft
-    if context.reasoner.name == EXTRACTIVE and state.reasoner == EXTRACTIVE:
-        return Outcome((_answered(turn, turn.draft.sentences),))
-    known = {fact.id: fact for fact in turn.facts()}
-    sound = [one for one in turn.draft.sentences if not _objection(one, known, turn, context)]
+    if context.reasoner.name == EXTRACTIVE:
+        kept = tuple(one for one in turn.draft.sentences if one.facts and _is_passage(one, turn))
+        return Outcome((_answered(turn, kept) if kept else _refusal(turn),))
+    facts = _keyed(turn)
+    keys = {fact.id: key for key, fact in facts.items()}
+    sound = [one for one in turn.draft.sentences if one.facts and not one.unknown]
     if not sound:
-        return Outcome((await _refusal(turn, context),))
-    facts = tuple(known[name] for name in sorted({name for one in sound for name in one.facts}))
-    question = ClaimCheckQuestion(query=turn.stands_alone, sentences=tuple(sound), facts=facts, today=context.today)
+        return Outcome((_refusal(turn),))
+    asked: dict[str, CheckedSentence] = {}
+    for number, one in enumerate(sound, start=1):
+        cited = [fact for fact in facts.values() if fact.id in one.facts]
+        derived = one.basis == "derived"
+        asked[f"T{number}"] = CheckedSentence(
+            text=one.text,
+            keys=tuple(keys[name] for name in one.facts),
+            cites="derived" if derived else "quoted",
+            warning=warning_of(one.text, cited, turn.stands_alone, context.today, derived=derived),
+        )
+    question = CheckQuestion(query=turn.stands_alone, facts=facts, sentences=asked, whole=False, today=context.today)
     answer = await context.reasoner.answer(question)
-    with charged_to(answer):
-        kept = _supported(sound, answer.value.verdicts)
-    return _recorded(_answered(turn, kept) if _cited(kept) else await _refusal(turn, context), answer)
+    wrong = {fault.sentence.strip("[]() ").upper() for fault in answer.value.faults}
+    kept = within_words([one for key, one in zip(asked, sound, strict=True) if key not in wrong], ANSWER_WORDS)
+    return _recorded(_answered(turn, kept) if kept else _refusal(turn), answer)
 
 
-def _supported(sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> tuple[Sentence, ...]:
-    if len(verdicts) < len(sentences):
-        raise AnswerInvalid("the verdicts do not match the sentences of the answer")
-    good = {verdict.sentence for verdict in verdicts if verdict.supported}
-    return within_words([one for place, one in enumerate(sentences) if place in good], ANSWER_WORDS)
+def _is_passage(sentence: Sentence, turn: Turn) -> bool:
+    quotes = {fact.id: fact.quote for fact in turn.facts()}
+    return any(holds_quote(quotes[name], sentence.text) for name in sentence.facts if name in quotes)
 
 
 def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, ...]:
@@ -203,22 +211,13 @@ def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, .
     return tuple(kept)
 
 
-def _objection(sentence: Sentence, known: dict[str, Fact], turn: Turn, context: TalkContext) -> str:
-    facts = [known[name] for name in sentence.facts if name in known]
-    if sentence.unknown or len(facts) < len(sentence.facts):
-        return "It cites what was not found."
-    if "\n" in sentence.text:  # a passage with items, rows or code, as the extractive reasoner quotes it
-        return code_objection(sentence.text, facts)
-    return objection(sentence, facts, turn.stands_alone, context.today)
+async def _refuse(_step: TalkStep, state: TalkState, _context: TalkContext) -> Outcome:
+    return Outcome((_refusal(state.turns[-1]),))
 
 
-async def _refuse(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    return Outcome((await _refusal(state.turns[-1], context),))
-
-
-async def _refusal(turn: Turn, context: TalkContext) -> t.MessageAnswered:
+def _refusal(turn: Turn) -> t.MessageAnswered:
     """Return that the pages do not say, and the passages that come nearest."""
-    near = await _nearest(turn, context) if turn.facts() and has_near_passages(turn) else ()
+    near = _nearest(turn) if turn.facts() and has_near_passages(turn) else ()
     return t.MessageAnswered(
         number=turn.number,
         found=False,
@@ -228,13 +227,9 @@ async def _refusal(turn: Turn, context: TalkContext) -> t.MessageAnswered:
     )
 
 
-async def _nearest(turn: Turn, context: TalkContext) -> tuple[Sentence, ...]:
+def _nearest(turn: Turn) -> tuple[Sentence, ...]:
     assert turn.found is not None  # noqa: S101 - what is near was found
-    known = turn.found.statistics
-    question = TalkQuestion(
-        query=turn.stands_alone, facts=turn.facts(), words=_PASSAGE_WORDS, statistics=known, today=context.today
-    )
-    return (await context.plain.answer(question)).value.sentences
+    return best_passages(turn.stands_alone, turn.facts(), turn.found.statistics, _PASSAGE_WORDS)
 
 
 def _cited(sentences: Iterable[Sentence]) -> tuple[str, ...]:

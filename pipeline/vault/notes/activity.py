@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.pruning_events import ResearchPruned
+from pipeline.domain.report_parts import items_of
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.text.labels import count
 from pipeline.vault.output.formatting import joined
@@ -104,18 +105,22 @@ def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
         yield f"compared {count(len(validated.facts), 'fact')}"
     for found in _of(events, e.ContradictionsFound):
         yield f"found {count(len(found.contradictions), 'disagreement')}"
-    for ended in _of(events, e.AnalysisCompleted):
-        yield f"left {count(len(ended.gaps), 'question')} open"
+    for gaps in [event.gaps for event in events if isinstance(event, e.AnalysisCompleted | e.GapsFound)]:
+        yield f"left {count(len(gaps), 'question')} open"
     answered = sum(bool(search.facts) for search in _of(events, e.GapLookedUp))
     yield _counted(answered, "found answers in pages read for ", "of them", "of them")
 
 
 def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
-    yield _counted(len(_of(events, e.SectionWritten)), "wrote ", "section")
+    sections = [section for event in _of(events, e.ReportWritten) for section in event.sections]
+    yield _counted(len(_of(events, e.SectionWritten)) + len(sections), "wrote ", "section")
     verdicts = [verdict for event in _of(events, e.ClaimsChecked) for verdict in event.verdicts]
-    yield _counted(len(verdicts), "checked ", "sentence")
+    checked = sum(len(items_of([section])) for section in sections) if _of(events, e.ClaimsChecked) else 0
+    yield _counted(checked or len(verdicts), "checked ", "sentence")
     yield _counted(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
-    yield _counted(len(_of(events, e.ReportRevised)), "revised ", "section")
+    yield _counted(len([one for one in _of(events, e.ReportRevised) if one.section_id]), "revised ", "section")
+    if any(not one.section_id for one in _of(events, e.ReportRevised)):
+        yield "mended the report"
     if _of(events, e.ReportEdited):
         yield "edited the whole report"
     yield _counted(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
@@ -194,10 +199,12 @@ _PHASES: dict[type[e.EventBase], str] = {
     e.FactsValidated: "analyse",
     e.ContradictionsFound: "analyse",
     e.AnalysisCompleted: "analyse",
+    e.GapsFound: "analyse",
     e.GapLookedUp: "analyse",
     e.SynthesisStarted: "write",
     e.PassagesChosen: "write",
     e.OutlineCreated: "write",
+    e.ReportWritten: "write",
     e.SectionWritten: "write",
     e.ClaimsChecked: "write",
     e.ReportRevised: "write",

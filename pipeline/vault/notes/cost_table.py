@@ -27,6 +27,10 @@ _WORDS = {
     "CheckChanges": "Checking changed sentences",
     "ReviseSection": "Revising",
     "EditReport": "Editing the report",
+    "ReadPages": "Reading pages",
+    "WriteReport": "Writing the report",
+    "CheckReport": "Checking the report",
+    "MendReport": "Mending the report",
 }
 _STEP_OF = {  # of events in a log from before they named their step
     e.TopicSurveyed: "Survey",

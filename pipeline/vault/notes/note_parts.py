@@ -338,7 +338,7 @@ class Citer:
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(fenced(sentence.text)) if is_code else (),
-            self._standing(known),
+            self._standing(known) or _UNSOURCED.get(sentence.basis, ""),
         )
 
     def _standing(self, facts: Iterable[str]) -> str:
@@ -367,6 +367,9 @@ class Citer:
         fact = self._loaded.state.facts[fact_id]
         source = self._model.sources[fact.url]
         return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
+
+
+_UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
 
 
 def _filled(cells: tuple[Inert, ...], width: int) -> tuple[Inert, ...]:

@@ -10,6 +10,7 @@ from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import by_model, nearest_facts
 from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.values import CutSentence
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
@@ -98,6 +99,7 @@ class ReportView:
     disagreements: tuple[Disagreement, ...]
     unknowns: tuple[Open, ...]
     to_ask: tuple[Inert, ...]
+    cut: tuple[CutSentence, ...]
     limits: tuple[str, ...]
     more_places: tuple[Link | Inert, ...]
     outcome: str
@@ -193,6 +195,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report, language: st
         disagreements=disagreements,
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
+        cut=report.cut_sentences,
         limits=limits,
         more_places=citer.places(fact for fact in state.more_places if fact.url in state.pages),
         outcome=OUTCOME_WORDS.get(outcome_of(state), ""),
@@ -262,7 +265,7 @@ def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
 
 def _limits(state: SessionState, report: Report) -> tuple[str, ...]:
     found = list(report.limits)
-    if report.cut:
+    if report.cut and not report.cut_sentences:  # a log of an earlier version only counts them
         cut = labels.count(report.cut, "sentence")
         rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
         found.append(f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")

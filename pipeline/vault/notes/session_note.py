@@ -46,16 +46,13 @@ _STEPS = {
     "Survey": "the first survey",
     "Plan": "planning",
     "PlainPlan": "planning without the model",
-    "Validate": "cross-checking the facts",
-    "Contrast": "looking for disagreements",
-    "FindGaps": "looking for what is still unknown",
-    "MakeOutline": "outlining the report",
-    "PlainOutline": "outlining the report without the model",
-    "CheckChanges": "checking the changed sentences of all sections",
-    "EditReport": "editing the whole report",
+    "ChoosePassages": "choosing passages",
+    "WriteReport": "writing the report",
+    "CheckReport": "checking the report",
+    "MendReport": "mending the report",
+    "Compare": "comparing with the report before",
 }
-_WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}
-_SECTION_STEPS = {"WriteSection": "writing", "CheckSection": "checking", "ReviseSection": "revising"}
+_WORKER_STEPS = {"ReadPages": "reading the pages found", "PlainReading": "taking passages of the pages found"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +82,8 @@ def _step_words(state: SessionState, key: str) -> str:
         return f"searching for “{rest}”"
     if kind == "Read":
         return f"reading {rest}"
-    if kind == "Observe":
-        return f"taking facts from {rest.split(':', 2)[-1]}"
-    if kind == "ObservePage":
-        return f"taking facts from {rest.partition(':')[2]}"
-    if kind == "LookUp":
-        return "searching the pages read for an answer to an open question"
     if kind in _WORKER_STEPS:
         return f"{_WORKER_STEPS[kind]} ({_perspective(state, rest.partition(':')[0])})"
-    if kind in _SECTION_STEPS:
-        return f"{_SECTION_STEPS[kind]} the section “{_section(state, rest.partition(':')[0])}”"
     return _STEPS.get(kind, key)
 
 
@@ -102,11 +91,6 @@ def _perspective(state: SessionState, worker_id: str) -> str:
     worker = state.workers.get(worker_id)
     view = state.perspectives.get(worker.perspective_id) if worker else None
     return view.name if view else worker_id
-
-
-def _section(state: SessionState, section_id: str) -> str:
-    section = state.sections.get(section_id)
-    return section.plan.title if section else section_id
 
 
 @dataclass(frozen=True, slots=True)

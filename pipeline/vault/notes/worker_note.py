@@ -160,7 +160,7 @@ def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Wor
         session=session_link(loaded.card),
         report=report_link(loaded.card),
         siblings=tuple(_siblings(loaded, worker)),
-        summary=worker.summary,
+        summary="",
         rounds=tuple(_round(model, loaded, worker, number) for number in range(1, len(worker.iterations) + 1)),
         facts=tuple(facts.values()),
         by_source=tuple(_by_source(model, loaded, worker, facts)),
@@ -208,7 +208,7 @@ def _page(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int,
 def _failure_of_page(state: SessionState, worker: Worker, number: int, url: str) -> Failure | None:
     if url not in state.pages:
         return state.failures.get(f"Read:{url}")
-    return state.failures.get(f"ObservePage:1:{url}") or state.failures.get(f"Observe:{worker.id}:{number}:{url}")
+    return state.failures.get(f"ReadPages:{worker.id}:{number}") or state.failures.get(f"ObservePage:1:{url}")
 
 
 def _found(model: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:

@@ -25,7 +25,7 @@ from pipeline.engine.stopping import Stop
 from pipeline.ports import Answer
 from pipeline.research import StepContext
 from tests.fakes import A, FakeFetch, FakeReasoner, FakeSearch, Journal
-from tests.simulation.doors import PRICE, WORST, Free
+from tests.simulation.doors import PRICE, WORST
 from tests.simulation.machines.ledger import Ledger
 
 
@@ -65,8 +65,6 @@ class PaidReasoner:
 
 def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> SessionWorker:
     """Build the worker as ``research work`` does, with scripted doors."""
-    from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
-
     store = PostgresStore(setup.url, setup.folder / setup.machine)
     connections = Connections(setup.url)
     process = WorkerProcess(f"{setup.machine}-{os.getpid()}", setup.machine, setup.sessions, setup.lease_s)
@@ -75,8 +73,7 @@ def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> SessionWorker:
         journal = Journal(note=lambda name: ledger.note("ask", state.id, name), latency=lambda _name: setup.latency_s)
         purse = CombinedBudget((Budget(name="query"), Budget(name="night", shared=part)))
         paid = PaidReasoner(journal, ledger, state.id, purse)
-        reasoner = FallbackReasoner(paid, Free())
-        return StepContext(reasoner, FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode())
+        return StepContext(paid, FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode())
 
     def acknowledged(event: EventBase, state: SessionState) -> None:
         ledger.note("ack", state.id, f"{event.version} {event.id}")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
+from pipeline.domain.values import Fact
+from pipeline.research.report_text import read_sentence
 from pipeline.vault.output.prose import prose
 from tests.site.scratch import read
 from tests.vault.output.test_escaping import HOSTILE, anything
@@ -67,21 +68,10 @@ KEPT = (
 # Keys and addresses that only code may add.
 REMOVED = (
     ("It holds 45 records [E5].", "It holds 45 records."),
-    ("It holds 45 records (E5, E20).", "It holds 45 records."),
-    ("It holds 45 records (E5; E6) by default.", "It holds 45 records by default."),
     ("It holds [E5][E6] records.", "It holds records."),
-    ("E5 names the setting, see E20.", "A source names the setting."),
-    ("E5 and E6 agree.", "Several sources agree."),
-    ("It is so (see E5).", "It is so."),
-    ("According to E5, it is so.", "It is so."),
-    ("It is so, cf. E7.", "It is so."),
-    ("It is so (source S1).", "It is so."),
     ("It is so [E5-E7].", "It is so."),
     ("It is **so** [E5].", "It is <strong>so</strong>."),
-    ("It is so ( E5 ).", "It is so."),
     ("Go to https://evil.example/?q=1 now.", "Go to now."),
-    ("It listens at https://evil.example/x by default.", "It listens by default."),
-    ("More (https://evil.example) here.", "More here."),
 )
 # What Obsidian, Dataview, Templater, MathJax or a browser would obey; all of it is shown as words.
 OBEYED = (
@@ -93,11 +83,9 @@ OBEYED = (
 
 
 def said(text: str) -> str:
-    keys = CitationKeys()
-    for letter, count in GIVEN.items():
-        for number in range(count):
-            keys.give(letter, f"{letter}-{number}")  # type: ignore[arg-type]
-    return keys.prose(text, [QUOTE])
+    fact = Fact(id="f", claim=QUOTE, quote=QUOTE, url="corpus:a.md", digest="d")
+    one = read_sentence(f"{text} [E1]" if "http" in text else text, {"E1": fact})
+    return one.text if one else ""
 
 
 def page_of(text: str) -> str:
@@ -105,7 +93,7 @@ def page_of(text: str) -> str:
 
 
 def test_the_table_is_as_long_as_it_should_be() -> None:
-    assert len(KEPT) + len(REMOVED) + len(OBEYED) + len(HOSTILE) >= 60
+    assert len(KEPT) + len(REMOVED) + len(OBEYED) + len(HOSTILE) >= 50
 
 
 @pytest.mark.parametrize(("text", "shown"), [*KEPT, *REMOVED])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pipeline.domain.memory.values import Recalled
-from pipeline.domain.reasoner_questions import OthersWork, Question
-from pipeline.domain.values import Fact, Hit, Value
+from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.text.model_orders import orders_in
 from pipeline.text.normalise import normalised
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 
 
 def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
@@ -27,21 +26,15 @@ def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Que
 def _texts_by_source(question: Question[Any]) -> dict[str, str]:
     """Return the text of each source in the question, by address."""
     found: dict[str, list[str]] = {}
-    for fact in _facts(question):
+    for fact in (*getattr(question, "facts", {}).values(), *getattr(question, "earlier", ())):
         found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
     for one in getattr(question, "recalled", Recalled()).statements:
         found.setdefault(one.statement.url, []).append(one.statement.claim)
-    hits: Iterable[Hit] = getattr(question, "hits", ())
-    for hit in hits:
+    for hit in getattr(question, "hits", ()):
         found.setdefault(hit.url, []).append(f"{hit.title} {hit.heading} {hit.snippet}")
+    for page in getattr(question, "pages", {}).values():
+        found.setdefault(page.url, []).append(page.text)
     return {url: normalised(" ".join(parts)) for url, parts in found.items()}
-
-
-def _facts(question: Question[Any]) -> list[Fact]:
-    grouped: tuple[tuple[Fact, ...], ...] = getattr(question, "groups", ())
-    others: OthersWork = getattr(question, "others", OthersWork())
-    own = (*getattr(question, "facts", ()), *getattr(question, "earlier", ()))
-    return [*own, *others.facts, *(fact for group in grouped for fact in group)]
 
 
 def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
@@ -58,14 +51,13 @@ def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
 
 def _without(question: Question[A], url: str) -> Question[A]:
     update: dict[str, Any] = {}
-    for name in ("facts", "earlier", "hits"):
+    for name in ("facts", "pages"):
+        if hasattr(question, name):
+            update[name] = {key: entry for key, entry in getattr(question, name).items() if entry.url != url}
+    for name in ("earlier", "hits"):
         if hasattr(question, name):
             update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
-    if isinstance(others := getattr(question, "others", None), OthersWork):
-        update["others"] = others.model_copy(update={"facts": tuple(fact for fact in others.facts if fact.url != url)})
     if isinstance(recalled := getattr(question, "recalled", None), Recalled):
         kept = tuple(one for one in recalled.statements if one.statement.url != url)
         update["recalled"] = recalled.model_copy(update={"statements": kept})
-    if hasattr(question, "groups"):
-        update["groups"] = tuple(tuple(fact for fact in group if fact.url != url) for group in question.groups)
     return question.model_copy(update=update)

@@ -16,21 +16,9 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "report": "write",
         "mending": "write",
         "check": "check",
-        "perspectives": "plan",
-        "outline": "plan",
-        "thought": "read",
-        "observation": "read",
-        "evaluation": "read",
-        "gaps": "read",
-        "fold": "read",
         "stand_alone": "read",
         "talk": "write",
         "episode": "write",
-        "section": "write",
-        "revision": "write",
-        "editing": "write",
-        "cross_check": "check",
-        "claim_check": "check",
     }
 )
 # How much a model that thinks is to think, where the settings do not say; "" leaves it to the model.

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
 from pipeline.adapters.reasoners.openai.capabilities import UNUSABLE_AT_MOST, KnownCapabilities
 from pipeline.adapters.reasoners.openai.completion_reply import (
     Content,
@@ -22,24 +21,21 @@ from pipeline.adapters.reasoners.openai.completion_reply import (
     Withheld,
 )
 from pipeline.adapters.reasoners.openai.flagged_source import without_flagged_source
-from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
+from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.adapters.reasoners.openai.model_call import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.adapters.reasoners.openai.model_roles import ROLE_OF, Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Prices
-from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys, SessionKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, harmless
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import view_of
-from pipeline.adapters.reasoners.openai.prompting.prompt_parts import PromptParts
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
-from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_values import view_of
+from pipeline.adapters.reasoners.openai.schemas import schema_of
 from pipeline.domain.budget import Budget, CombinedBudget
-from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.values import Value
+from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.ports import Answer
 from pipeline.text.normalise import tokens
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 
 MOST_PAID = 3  # calls of one answer that may be charged, those of the fallbacks included
 _SPARE = 1.25  # of the tokens that a reply needed, what the next replies of the model are allowed
@@ -69,17 +65,17 @@ class OpenAIReasoner:
     ) -> None:
         self.name = server.name
         self._roles, self._prompts, self._entropy = roles, prompts, entropy
-        self._delimiters, self._keys = Delimiters(entropy(32)), SessionKeys()
+        self._delimiters = Delimiters(entropy(32))
         self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
 
-    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None, keys: SessionKeys | None = None) -> OpenAIReasoner:
-        """Return a reasoner for one session: with its budgets, perhaps other models, citation keys and delimiters of its own.
+    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
+        """Return a reasoner for one session: with its budgets, perhaps other models, and delimiters of its own.
 
         It shares the known capabilities of the server.
         """
         other = OpenAIReasoner.__new__(OpenAIReasoner)
         other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
-        other._delimiters, other._keys = Delimiters(self._entropy(32)), keys or SessionKeys()
+        other._delimiters = Delimiters(self._entropy(32))
         other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
         return other
 
@@ -114,7 +110,7 @@ class OpenAIReasoner:
             _log.info("%s: %s was asked, %s answered", question.name, role.model, cost.model)
         return Answer(cast(A, value), cost, calls.transcript.data())
 
-    async def _answered(self, question: Question[Any], role: Role, calls: AnswerCalls) -> Value:
+    async def _answered(self, question: Question[Any], role: Role, calls: AnswerCalls) -> Reply:
         """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""
         failed: StepError | None = None
         for model in role.models:
@@ -127,14 +123,14 @@ class OpenAIReasoner:
                 failed = error
         raise failed or AnswerInvalid("no model is named for this role", hint="set `reasoner:` in queries.yaml")
 
-    async def _one_model(self, model: str, question: Question[Any], role: Role, calls: AnswerCalls) -> Value:
+    async def _one_model(self, model: str, question: Question[Any], role: Role, calls: AnswerCalls) -> Reply:
         """Ask one model, and count whether its answers in this role are of use."""
         known, name = self._client.capabilities, ROLE_OF[question.name]
         if known.is_of_no_use(name, model):
             raise _of_no_use(model, name)
         await self._client.window(model)
         last = model == role.models[-1]
-        attempt = _ModelAttempt(self._prompts, known, self._delimiters, self._keys, role, model, question, last)
+        attempt = _ModelAttempt(self._prompts, known, self._delimiters, role, model, question, last)
         try:
             value = await self._attempted(attempt, calls)
         except AnswerInvalid:
@@ -143,7 +139,7 @@ class OpenAIReasoner:
         known.count_usable(name, model)
         return value
 
-    async def _attempted(self, attempt: _ModelAttempt, calls: AnswerCalls) -> Value:
+    async def _attempted(self, attempt: _ModelAttempt, calls: AnswerCalls) -> Reply:
         while True:
             attempt.retried = attempt.retried or calls.paid >= MOST_PAID - 1
             found = await self._client.ask(attempt.wanted(), calls)
@@ -154,7 +150,6 @@ class OpenAIReasoner:
                     attempt.ask_again(found, str(fault))
                     continue
                 attempt.learn(calls.costs[-1].output_tokens)
-                calls.transcript.removed += attempt.keys.removed
                 return value
             attempt.meet(found)
 
@@ -179,12 +174,10 @@ class _ModelAttempt:
     prompts: PromptTemplates
     known: KnownCapabilities
     delimiters: Delimiters
-    session_keys: SessionKeys
     role: Role
     model: str
     question: Question[Any]
     last: bool
-    keys: CitationKeys = field(init=False)
     messages: list[dict[str, str]] = field(init=False)
     max_tokens: int = field(init=False)
     retried: bool = False
@@ -198,22 +191,26 @@ class _ModelAttempt:
         self._put(self.question)
 
     def _put(self, question: Question[Any]) -> None:
-        self.question, self.keys = question, CitationKeys(self.session_keys)
-        material = self.known.material(self.model, self.role.material)
-        view = view_of(question, PromptParts(self.keys, self.delimiters, material))
+        self.question = question
+        view = view_of(question, self.delimiters, self.known.material(self.model, self.role.material))
         self.messages = self.prompts.messages(question.name, view)
 
     def wanted(self) -> ModelRequest:
         """Return the next call."""
-        name = self.question.name
-        return ModelRequest(self.model, name, self.messages, schema_of(WIRES[name]), self.max_tokens, self.last, self.plain)
+        name, is_text = self.question.name, self.question.is_text
+        schema = {} if is_text else schema_of(self.question.answer_type)
+        return ModelRequest(self.model, name, self.messages, schema, self.max_tokens, self.last, self.plain or is_text)
 
-    def value(self, found: Content) -> Value:
+    def value(self, found: Content) -> Reply:
         """Return the answer in the reply. Raises ``UnusableReply`` if there is none."""
+        parse = parse_text if self.question.is_text else parse_reply
         try:
-            return answer_of(self.question, parse_reply(found.text, WIRES[self.question.name]), self.keys)
+            answer: Reply = parse(found.text, self.question.answer_type)
+            if fault := self.question.fault(answer):
+                raise UnusableReply(fault)
         except UnusableReply as error:
             raise UnusableReply(found.unusable or str(error)) from None
+        return answer
 
     def ask_again(self, found: Content, why: str) -> None:
         """Prepare a re-ask: the same prompt, the unusable reply, and the reason ``why``."""
@@ -224,7 +221,8 @@ class _ModelAttempt:
             )
         self.retried = True
         said = harmless(found.text[:_ECHOED]) or "(no text)"
-        again = f"That reply cannot be used. {harmless(why)} Reply again, with one JSON object of the schema and nothing else."
+        form = "the text that was asked for" if self.question.is_text else "one JSON object of the schema"
+        again = f"That reply cannot be used. {harmless(why)} Reply again, with {form} and nothing else."
         self.messages = [*self.messages[:2], {"role": "assistant", "content": said}, {"role": "user", "content": again}]
 
     def meet(self, found: Meaning) -> None:

@@ -21,13 +21,14 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_templates import Prompt
 from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
+from pipeline.domain.reasoner_questions import Reply
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
-from pipeline.domain.values import Contradiction, Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence, Value
+from pipeline.domain.values import Fact, Hit, Perspective
 from pipeline.ports import Answer
 from pipeline.text.redaction import Secret
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound=Reply)
 
 TEMPLATES = Path(__file__).resolve().parents[4] / "templates" / "prompts"
 KEY = "sk-canary-0123456789"
@@ -129,136 +130,61 @@ def thinking(*replies: Scripted, fallbacks: tuple[str, ...] = ()) -> tuple[Scrip
 VIEW = Perspective(id="basic-facts", name="Basic facts", focus="What it is.", questions=("What is a WAL?", "What survives?"))
 FACT_A = Fact(id="fact-a", claim="c", quote="The log holds 45 records.", url=URL_A, digest="d" * 64, heading="Log", relevance=0.9)
 FACT_B = Fact(id="fact-b", claim="c", quote="The log holds 54 records.", url=URL_B, digest="d" * 64, relevance=0.5)
-ORIGINS = {"fact-a": "a.example", "fact-b": "b.example"}
+FACTS = {"E1": FACT_A, "E2": FACT_B}
 QUERY = "How does a log survive?"
-CLASH = Contradiction(id="c", subject="records", kind="number", a="fact-a", b="fact-b", explanation="45 or 54")
-
-THOUGHT = q.ThoughtQuestion(
+TODAY = "2026-11-21"
+SENTENCES = {
+    "T1": q.CheckedSentence(text="The log holds 45 records.", keys=("E1",)),
+    "T2": q.CheckedSentence(text="It may hold more.", keys=("E2",), warning="no quote names Moon"),
+}
+READING = q.ReadingQuestion(
     query=QUERY,
     perspective=VIEW,
-    iteration=2,
-    facts=(FACT_A,),
-    gaps=("What survives?",),
+    questions={"Q1": "What is a WAL?", "Q2": "What survives?"},
+    pages={"S1": q.ShownPage(url=URL_A, title="WAL", text="# WAL\n\nThe log holds 45 records.")},
     asked=("wal",),
-    summary="",
-    limit=2,
-    context=q.WorkerContext(levels=("young", "", "old"), folded=(), recent=("Thought 1: x",), queries=("wal",), pages=("WAL",)),
+    known=("A log is a file.",),
+    today=TODAY,
 )
-OBSERVATION = q.ObservationQuestion(
-    query=QUERY,
-    perspectives=(VIEW,),
-    url=URL_A,
-    title="WAL",
-    text="# WAL\n\nThe log holds 45 records.",
-    limit=3,
-)
-EVALUATION = q.EvaluationQuestion(query=QUERY, perspective=VIEW, iteration=1, facts=(FACT_A,), summary="")
-SECTION = q.SectionQuestion(
-    query=QUERY,
-    section=SectionPlan(id="section_1", title="The log", facts=("fact-a", "fact-b"), purpose="Says what it holds."),
-    facts=(FACT_A, FACT_B),
-    validated=(),
-    contradictions=(CLASH,),
-    other_sections=("Recovery",),
-    written=(),
-    words=100,
-)
-SENTENCES = (Sentence(text="The log holds 45 records.", facts=("fact-a",)), Sentence(text="It may hold more.", facts=("fact-b",)))
 QUESTIONS: dict[str, q.Question[Any]] = {
-    "perspectives": q.PerspectivesQuestion(
-        query=QUERY, hits=(Hit(url=URL_A, title="WAL", snippet="A log."),), count=3, questions=2
-    ),
-    "thought": THOUGHT,
-    "observation": OBSERVATION,
-    "evaluation": EVALUATION,
-    "cross_check": q.CrossCheckQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
-    "gaps": q.GapsQuestion(
-        query=QUERY, perspectives=(VIEW,), facts=(FACT_A, FACT_B), validated=(), contradictions=(CLASH,), open_questions=("Why?",)
-    ),
-    "outline": q.OutlineQuestion(
-        query=QUERY,
-        perspectives=(VIEW,),
-        facts=(FACT_A, FACT_B),
-        validated=(),
-        contradictions=(CLASH,),
-        min_sections=2,
-        max_sections=3,
-        words=600,
-    ),
-    "section": SECTION,
-    "claim_check": q.ClaimCheckQuestion(query=QUERY, sentences=SENTENCES, facts=(FACT_A, FACT_B)),
-    "revision": q.RevisionQuestion(
-        query=QUERY,
-        section=SECTION.section,
-        sentences=SENTENCES[1:],
-        reasons=("not said",),
-        facts=(FACT_A, FACT_B),
-        today="2026-11-21",
-    ),
-    "editing": q.EditingQuestion(
-        query=QUERY,
-        title="Logs",
-        sections=(
-            ReportSection(id="summary", title="Summary", paragraphs=(Paragraph(sentences=SENTENCES[:1]),)),
-            ReportSection(id="section_1", title="The log", paragraphs=(Paragraph(sentences=SENTENCES),)),
-        ),
-        facts=(FACT_A, FACT_B),
-        validated=(),
-        contradictions=(CLASH,),
-        gaps=(),
-        words=20,
-        today="2026-11-21",
-    ),
-    "fold": q.FoldQuestion(
-        query=QUERY, perspective=VIEW, facts=(FACT_A,), searches=("wal",), summary="", limit_tokens=100, context=THOUGHT.context
+    "plan": q.PlanQuestion(query=QUERY, hits=(Hit(url=URL_A, title="WAL", snippet="A log."),), count=3, questions=2, today=TODAY),
+    "reading": READING,
+    "report": q.ReportQuestion(query=QUERY, facts=FACTS, unknown=("How large?",), today=TODAY),
+    "check": q.CheckQuestion(query=QUERY, facts=FACTS, sentences=SENTENCES, today=TODAY),
+    "mending": q.MendingQuestion(
+        query=QUERY, facts=FACTS, sentences=SENTENCES, faults={"T2": "not said"}, missing={"E2": "the other count"}, today=TODAY
     ),
     "stand_alone": StandAloneQuestion(
         query=QUERY, history=(PastTurn(question="What is a WAL?", answer="A log."),), folded=("Why?",), subject="logs"
     ),
-    "talk": TalkQuestion(
-        query=QUERY, facts=(FACT_A, FACT_B), words=20, history=(PastTurn(question="What is a WAL?"),), today="2026-11-21"
-    ),
-    "episode": EpisodeQuestion(query=QUERY, facts=(FACT_A, FACT_B), open=("How large?",), today="2026-11-21"),
+    "talk": TalkQuestion(query=QUERY, facts=FACTS, words=20, history=(PastTurn(question="What is a WAL?"),), today=TODAY),
+    "episode": EpisodeQuestion(query=QUERY, facts=FACTS, open=("How large?",), today=TODAY),
 }
-GOOD: dict[str, dict[str, Any]] = {
-    "perspectives": {
+REPORT = "- What it holds\n\n# Logs\n\nIt holds 45 records [E1].\n\n## The log\n\nAnother says 54 [E2].\n\nanswered"
+GOOD: dict[str, Any] = {
+    "plan": {
+        "kind": "explanation",
         "perspectives": [
-            {"name": "Facts", "focus": "f", "questions": ["What?", "How?", "Too many?"], "keywords": ["wal"]},
-            {"name": "Power cuts", "focus": "f", "questions": ["When?"], "keywords": []},
-            {"name": "Doubts", "focus": "f", "questions": ["Why not?"], "keywords": []},
-        ]
+            {"name": "Facts", "focus": "f", "questions": ["What?", "How?"], "queries": ["wal"]},
+            {"name": "Doubts", "focus": "f", "questions": ["Why not?"], "queries": []},
+        ],
     },
-    "thought": {"reasoning": "More is needed.", "queries": ["wal fsync", "wal fsync", "wal torn write", "one too many"]},
-    "observation": {
-        "findings": [{"claim": "45.", "quote": "The log holds 45 records.", "question": "Q1", "relevance": "high"}],
-        "more_sections": [],
+    "reading": {
+        "findings": [{"source": "S1", "quote": "The log holds 45 records.", "claim": "", "question": "Q1"}],
+        "open_questions": ["Q2"],
+        "queries": ["wal fsync", "wal torn write"],
     },
-    "evaluation": {"open_questions": ["Q2"], "reason": "Nothing on it."},
-    "cross_check": {
-        "confirmations": [{"evidence": "E1", "confirmed_by": ["E2"], "confidence": "high"}],
+    "report": REPORT,
+    "check": {
+        "faults": [{"sentence": "T2", "reason": "r"}],
+        "claimless": [],
+        "missing": [],
         "contradictions": [{"first": "E1", "second": "E2", "subject": "records", "kind": "number", "explanation": "45 or 54"}],
+        "overstated": [],
+        "outcome": "answered",
     },
-    "gaps": {"gaps": [{"question": "Why 45?", "importance": "high", "reason": "one source", "perspective": "P1"}]},
-    "outline": {"title": "Logs", "sections": [{"title": "The log", "purpose": "p", "evidence": ["E1", "E2"]}]},
-    "section": {"paragraphs": [{"sentences": [{"text": "The log holds 45 records.", "evidence": ["E1"]}]}]},
-    "claim_check": {
-        "verdicts": [{"sentence": "T1", "supported": True, "reason": "r"}, {"sentence": "T2", "supported": False, "reason": "r"}]
-    },
-    "revision": {
-        "edits": [{"sentence": "T1", "drop": False, "text": "It holds 54.", "evidence": ["E2"], "basis": "quoted", "cells": []}],
-        "title": "",
-    },
-    "editing": {
-        "edits": [{"sentence": "T3", "drop": True, "text": "", "evidence": [], "basis": "quoted", "cells": []}],
-        "order": ["R1"],
-        "to_do": [{"text": "Count the records.", "evidence": ["E1", "E2"], "basis": "derived", "cells": []}],
-        "how_sure": [],
-    },
-    "fold": {"mode": "deep", "summary": "The log holds 45 records."},
+    "mending": {"edits": [{"sentence": "T2", "text": "It holds 54 [E2]."}], "additions": []},
     "stand_alone": {"question": "How does a write-ahead log survive?"},
-    "talk": {
-        "sentences": [{"text": "It holds 45 records.", "evidence": ["E1"], "basis": "quoted", "cells": []}],
-        "follow_ups": ["How large is it?"],
-    },
-    "episode": {"episode": [{"text": "It holds 45 records.", "evidence": ["E1"], "basis": "quoted", "cells": []}]},
+    "talk": {"answer": "It holds 45 records [E1].", "follow_ups": ["How large is it?"]},
+    "episode": {"episode": "It holds 45 records [E1]."},
 }

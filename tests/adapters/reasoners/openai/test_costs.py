@@ -11,11 +11,9 @@ import httpx
 import pytest
 
 from pipeline import errors
-from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.domain.budget import Budget
 from pipeline.domain.values import Cost
-from pipeline.reasoners.plain_answers import PassageReasoner
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, KEY, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, said
 
@@ -27,7 +25,7 @@ def usage(**parts: Any) -> dict[str, Any]:
     return {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "cost": 0.001} | parts}
 
 
-def spent_on(script: Script, ledger: Budget, name: str = "thought", prices: Prices = PRICES) -> Cost:
+def spent_on(script: Script, ledger: Budget, name: str = "reading", prices: Prices = PRICES) -> Cost:
     """What one question cost by its event, and by the ledger: they must agree."""
     reasoner = reasoner_for(script, budgets=(ledger,), prices=prices)
     try:
@@ -43,18 +41,18 @@ def spent_on(script: Script, ledger: Budget, name: str = "thought", prices: Pric
 
 @pytest.mark.parametrize("stated", [0.00014, "0.00014", "1.4e-4"])
 def test_the_servers_own_cost_counts_as_a_number_or_a_string(stated: Any) -> None:
-    assert spent_on(Script([said(GOOD["thought"], **usage(cost=stated))]), Budget()).usd == 0.00014
+    assert spent_on(Script([said(GOOD["reading"], **usage(cost=stated))]), Budget()).usd == 0.00014
 
 
 @pytest.mark.parametrize("stated", [None, "free", -1, True, {}, 1e300, "NaN"])
 def test_without_a_usable_cost_the_settings_price_its_tokens(stated: Any) -> None:
-    cost = spent_on(Script([said(GOOD["thought"], **usage(cost=stated))]), Budget())
+    cost = spent_on(Script([said(GOOD["reading"], **usage(cost=stated))]), Budget())
     assert cost.usd == pytest.approx((100 * 1.0 + 10 * 4.0) / 1_000_000)
 
 
 def test_an_unknown_cost_counts_as_the_worst_case() -> None:
     ledger = Budget()
-    cost = spent_on(Script([said(GOOD["thought"], **usage(cost=None))]), ledger, prices=Prices(Price(10.0, 10.0)))
+    cost = spent_on(Script([said(GOOD["reading"], **usage(cost=None))]), ledger, prices=Prices(Price(10.0, 10.0)))
     assert (cost.input_tokens, cost.output_tokens) == (100, 10)
     assert cost.assumed_usd == cost.usd > 1_000 * 10.0 / 1_000_000
 
@@ -63,13 +61,13 @@ def test_an_unknown_cost_counts_as_the_worst_case() -> None:
     "account", [None, "x", [], {"prompt_tokens": -1}, {"prompt_tokens": "9" * 40}, {"completion_tokens": True}]
 )
 def test_unknown_tokens_count_as_the_worst_case(account: Any) -> None:
-    cost = spent_on(Script([said(GOOD["thought"], usage=account)]), Budget())
+    cost = spent_on(Script([said(GOOD["reading"], usage=account)]), Budget())
     assert cost.output_tokens == 1_000
     assert cost.usd >= 1_000 * 4.0 / 1_000_000
 
 
 def test_all_calls_of_an_answer_are_summed() -> None:
-    script = Script([httpx.Response(503), finished("length", "x"), said(GOOD["thought"])])
+    script = Script([httpx.Response(503), finished("length", "x"), said(GOOD["reading"])])
     cost = spent_on(script, Budget())
     assert (cost.input_tokens, cost.output_tokens, cost.total_tokens) == (200, 20, 220)
     assert cost.usd == pytest.approx(0.002)
@@ -78,7 +76,7 @@ def test_all_calls_of_an_answer_are_summed() -> None:
 
 def test_a_cut_connection_counts_as_its_reservation() -> None:
     ledger = Budget()
-    cost = spent_on(Script([CUT, said(GOOD["thought"])]), ledger)
+    cost = spent_on(Script([CUT, said(GOOD["reading"])]), ledger)
     assert cost.output_tokens == 1_000 + 10
     assert cost.usd - cost.assumed_usd == pytest.approx(0.001)
     assert ledger.calls == 2
@@ -104,14 +102,14 @@ def test_an_error_that_states_its_usage_is_charged() -> None:
 
 
 def test_a_reply_that_cannot_be_read_may_have_been_billed() -> None:
-    cost = spent_on(Script([httpx.Response(200, content=b"{"), said(GOOD["thought"])]), Budget())
+    cost = spent_on(Script([httpx.Response(200, content=b"{"), said(GOOD["reading"])]), Budget())
     assert cost.output_tokens == 1_010
 
 
 def test_a_call_that_does_not_fit_is_not_sent() -> None:
-    script, ledger = Script([said(GOOD["thought"])]), Budget(0.001, name="query")
+    script, ledger = Script([said(GOOD["reading"])]), Budget(0.001, name="query")
     with pytest.raises(errors.BudgetSpent) as caught:
-        ask(reasoner_for(script, budgets=(Budget(), ledger), prices=PRICES), QUESTIONS["thought"])
+        ask(reasoner_for(script, budgets=(Budget(), ledger), prices=PRICES), QUESTIONS["reading"])
     assert script.requests == []
     assert (caught.value.cost, caught.value.ledger, caught.value.cap) == (None, "query", "usd")
 
@@ -120,18 +118,18 @@ def test_a_retry_and_a_re_ask_must_fit_too() -> None:
     for bad in (said("no json"), CUT):
         script, ledger = Script([bad]), Budget(cap_calls=1)
         with pytest.raises(errors.BudgetSpent) as caught:
-            ask(reasoner_for(script, budgets=(ledger,)), QUESTIONS["thought"])
+            ask(reasoner_for(script, budgets=(ledger,)), QUESTIONS["reading"])
         assert len(script.requests) == 1
         assert caught.value.cost is not None
         assert ledger.calls == 1
 
 
 def test_many_at_once_never_pass_the_cap() -> None:
-    script, ledger = Script([said(GOOD["thought"])]), Budget(0.03)
+    script, ledger = Script([said(GOOD["reading"])]), Budget(0.03)
     reasoner = reasoner_for(script, budgets=(ledger,), prices=PRICES)
 
     async def rush() -> list[Any]:
-        calls = (reasoner.answer(QUESTIONS["thought"]) for _ in range(100))
+        calls = (reasoner.answer(QUESTIONS["reading"]) for _ in range(100))
         return list(await asyncio.gather(*calls, return_exceptions=True))
 
     results = asyncio.run(rush())
@@ -140,46 +138,23 @@ def test_many_at_once_never_pass_the_cap() -> None:
 
 
 def test_reasoners_of_two_queries_charge_their_own_ledgers_and_share_what_they_learnt() -> None:
-    script = Script([httpx.Response(400, json={}), said(GOOD["thought"])])
+    script = Script([httpx.Response(400, json={}), said(GOOD["reading"])])
     one, two, night = Budget(), Budget(), Budget()
     first = reasoner_for(script, budgets=(one, night))
-    ask(first, QUESTIONS["thought"])
-    ask(first.for_query((two, night)), QUESTIONS["thought"])
+    ask(first, QUESTIONS["reading"])
+    ask(first.for_query((two, night)), QUESTIONS["reading"])
     assert (one.usd, two.usd, night.usd) == (0.001, 0.001, 0.002)
     assert len(script.requests) == 3
-
-
-@pytest.mark.parametrize("name", ["outline", "section", "claim_check"])
-def test_a_spent_budget_still_ends_in_a_report(name: str) -> None:
-    model = reasoner_for(Script([said("no json")]), budgets=(Budget(cap_calls=1),))
-    answer = ask(FallbackReasoner(model, PassageReasoner()), QUESTIONS[name])
-    assert type(answer.value) is QUESTIONS[name].answer_type
-    assert (answer.cost.usd, answer.cost.model) == (0.001, "extractive")
-    assert answer.exchange
-
-
-def test_a_spent_budget_ends_the_gathering() -> None:
-    model = reasoner_for(Script([said("x")]), budgets=(Budget(cap_calls=0),))
-    with pytest.raises(errors.BudgetSpent):
-        ask(FallbackReasoner(model, PassageReasoner()), QUESTIONS["thought"])
-
-
-def test_a_fold_that_the_model_cannot_make_is_made_without_it_but_a_refusal_is_not_hidden() -> None:
-    frugal = FallbackReasoner(reasoner_for(Script([said("no json")])), PassageReasoner())
-    assert ask(frugal, QUESTIONS["fold"]).cost.usd == pytest.approx(0.002)
-    refused = FallbackReasoner(reasoner_for(Script([httpx.Response(402)])), PassageReasoner())
-    with pytest.raises(errors.ProviderRefused):
-        ask(refused, QUESTIONS["fold"])
 
 
 def test_the_key_stands_in_one_header_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     echo = httpx.Response(400, json={"error": {"message": f"bad key {KEY} for {MODEL}", "code": 400}})
-    script = Script([echo, echo, said(json.dumps({"reasoning": KEY, "queries": []})), said(f"no json {KEY}")])
+    script = Script([echo, echo, said(json.dumps({"findings": [], "queries": [KEY]})), said(f"no json {KEY}")])
     reasoner = reasoner_for(script)
-    answer = ask(reasoner, QUESTIONS["thought"])
+    answer = ask(reasoner, QUESTIONS["reading"])
     with pytest.raises(errors.AnswerInvalid) as caught:
-        ask(reasoner, QUESTIONS["thought"])
+        ask(reasoner, QUESTIONS["reading"])
     assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in script.requests)
     shown = [str(caught.value), repr(caught.value), caplog.text, repr(reasoner.__dict__)]
     assert KEY not in "".join(shown)
@@ -189,20 +164,20 @@ def test_the_key_stands_in_one_header_and_nowhere_else(caplog: pytest.LogCapture
 def test_a_refusal_that_echoes_the_key_does_not_show_it() -> None:
     echo = httpx.Response(401, json={"error": {"message": f"Incorrect API key provided: {KEY}."}})
     with pytest.raises(errors.ProviderRefused) as caught:
-        ask(reasoner_for(Script([echo])), QUESTIONS["thought"])
+        ask(reasoner_for(Script([echo])), QUESTIONS["reading"])
     assert KEY not in str(caught.value)
     assert KEY.encode() not in caught.value.exchange
 
 
 def test_the_exchange_is_canonical_json_of_requests_and_raw_replies_without_headers() -> None:
-    script = Script([httpx.Response(500, content=b"\xff" * 5_000), said(GOOD["thought"])])
-    answer = ask(reasoner_for(script), QUESTIONS["thought"])
+    script = Script([httpx.Response(500, content=b"\xff" * 5_000), said(GOOD["reading"])])
+    answer = ask(reasoner_for(script), QUESTIONS["reading"])
     whole = json.loads(answer.exchange)
     assert answer.exchange == json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
     (call,) = whole["calls"]
     assert call["request"] == script.bodies[0]
     assert (
-        json.loads(ask(reasoner_for(Script([CUT, said(GOOD["thought"])])), QUESTIONS["thought"]).exchange)["calls"][0]["lost"]
+        json.loads(ask(reasoner_for(Script([CUT, said(GOOD["reading"])])), QUESTIONS["reading"]).exchange)["calls"][0]["lost"]
         == 1
     )
     assert [reply["status"] for reply in call["replies"]] == [500, 200]
@@ -226,13 +201,13 @@ def test_the_exchange_is_canonical_json_of_requests_and_raw_replies_without_head
 )
 def test_tokens_from_a_cache_are_read_in_each_servers_form_and_priced(account: dict[str, Any], sent: int, cached: int) -> None:
     prices = Prices(Price(10.0, 10.0), {MODEL: Price(1.0, 4.0, 0.1)})
-    cost = spent_on(Script([said(GOOD["thought"], usage=account)]), Budget(), prices=prices)
+    cost = spent_on(Script([said(GOOD["reading"], usage=account)]), Budget(), prices=prices)
     assert (cost.input_tokens, cost.cached_tokens, cost.output_tokens) == (sent, cached, 10)
     assert cost.usd == pytest.approx(((sent - cached) * 1.0 + cached * 0.1 + 10 * 4.0) / 1_000_000)
 
 
 def test_without_a_price_of_their_own_cached_tokens_cost_what_others_cost() -> None:
     account = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 80}}
-    cost = spent_on(Script([said(GOOD["thought"], usage=account)]), Budget())
+    cost = spent_on(Script([said(GOOD["reading"], usage=account)]), Budget())
     assert cost.cached_tokens == 80
     assert cost.usd == pytest.approx((100 * 1.0 + 10 * 4.0) / 1_000_000)

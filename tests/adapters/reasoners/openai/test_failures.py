@@ -73,8 +73,8 @@ PASSING: dict[str, Scripted] = {
 
 @pytest.mark.parametrize("fault", sorted(PASSING))
 def test_what_may_pass_is_tried_again_and_then_answered(fault: str) -> None:
-    script, reasoner = thinking(PASSING[fault], said(GOOD["thought"]))
-    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+    script, reasoner = thinking(PASSING[fault], said(GOOD["reading"]))
+    assert ask(reasoner, QUESTIONS["reading"]).value.queries
     assert len(script.requests) == 2
     assert script.bodies[0] == script.bodies[1]
 
@@ -83,7 +83,7 @@ def test_what_may_pass_is_tried_again_and_then_answered(fault: str) -> None:
 def test_what_does_not_pass_is_a_typed_failure_after_two_tries(fault: str) -> None:
     script, reasoner = thinking(PASSING[fault])
     with pytest.raises(errors.ServiceUnavailable):
-        ask(reasoner, QUESTIONS["thought"])
+        ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) == 2
 
 
@@ -92,10 +92,10 @@ DOWN = ("F6 rate", "F7 capacity", "F11 overloaded", "bad gateway", "no connectio
 
 @pytest.mark.parametrize("fault", sorted(PASSING))
 def test_a_server_that_is_down_is_told_from_a_call_that_failed(fault: str) -> None:
-    _, reasoner = thinking(said(GOOD["thought"]), PASSING[fault])
-    ask(reasoner, QUESTIONS["thought"])
+    _, reasoner = thinking(said(GOOD["reading"]), PASSING[fault])
+    ask(reasoner, QUESTIONS["reading"])
     with pytest.raises(errors.ServiceUnavailable) as caught:
-        ask(reasoner, QUESTIONS["thought"])
+        ask(reasoner, QUESTIONS["reading"])
     assert (caught.value.outage is not None) == (fault in DOWN or fault.startswith(("F1 ", "F2 ", "F3 ")))
 
 
@@ -103,7 +103,7 @@ def test_a_server_that_is_down_is_told_from_a_call_that_failed(fault: str) -> No
 def test_a_server_that_has_not_answered_at_all_is_down(fault: str) -> None:
     _, reasoner = thinking(PASSING[fault])
     with pytest.raises(errors.ServiceUnavailable) as caught:
-        ask(reasoner, QUESTIONS["thought"])
+        ask(reasoner, QUESTIONS["reading"])
     assert caught.value.outage is not None
     assert not caught.value.outage.was_up
 
@@ -125,7 +125,7 @@ def test_a_refusal_for_good_is_one_hit_and_stops_all_later_calls_even_with_fallb
     script, reasoner = thinking(REFUSING[fault], fallbacks=("acme/two",))
     for _ in range(2):
         with pytest.raises(errors.ProviderRefused) as caught:
-            ask(reasoner, QUESTIONS["thought"])
+            ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) == 1
     assert caught.value.exit_code == 4
     assert caught.value.hint
@@ -141,8 +141,8 @@ def test_a_refusal_for_good_is_one_hit_and_stops_all_later_calls_even_with_fallb
     ],
 )
 def test_an_unknown_model_is_replaced_by_its_fallback_at_once(fault: httpx.Response) -> None:
-    script, reasoner = thinking(fault, said(GOOD["thought"], model="acme/two"), fallbacks=("acme/two",))
-    answer = ask(reasoner, QUESTIONS["thought"])
+    script, reasoner = thinking(fault, said(GOOD["reading"], model="acme/two"), fallbacks=("acme/two",))
+    answer = ask(reasoner, QUESTIONS["reading"])
     assert [body["model"] for body in script.bodies] == [MODEL, "acme/two"]
     assert (answer.cost.model_requested, answer.cost.model) == (MODEL, "acme/two")
 
@@ -150,15 +150,15 @@ def test_an_unknown_model_is_replaced_by_its_fallback_at_once(fault: httpx.Respo
 def test_an_unknown_model_without_a_fallback_fails_and_says_where_to_correct_it() -> None:
     script, reasoner = thinking(reply(400, UNKNOWN))
     with pytest.raises(errors.ServiceFailed, match="not a valid model") as caught:
-        ask(reasoner, QUESTIONS["thought"])
+        ask(reasoner, QUESTIONS["reading"])
     assert "queries.yaml" in caught.value.hint
     assert not caught.value.retryable
     assert len(script.requests) == 1
 
 
 def test_a_model_without_capacity_is_replaced_without_waiting() -> None:
-    script, reasoner = thinking(reply(429, CAPACITY), said(GOOD["thought"]), fallbacks=("acme/two",))
-    ask(reasoner, QUESTIONS["thought"])
+    script, reasoner = thinking(reply(429, CAPACITY), said(GOOD["reading"]), fallbacks=("acme/two",))
+    ask(reasoner, QUESTIONS["reading"])
     assert [body["model"] for body in script.bodies] == [MODEL, "acme/two"]
 
 
@@ -183,7 +183,7 @@ def test_the_errors_of_a_proxy_mean_what_they_say(name: str) -> None:
     status, words, kind, error = LITELLM[name]
     script, reasoner = thinking(reply(status, {"error": {"message": words, "type": kind, "param": None, "code": str(status)}}))
     with pytest.raises(error) as caught:
-        ask(reasoner, QUESTIONS["observation"])
+        ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) <= 2
     assert (caught.value.outage is not None) == (error is errors.ServiceUnavailable)
 
@@ -192,5 +192,5 @@ def test_the_errors_of_a_proxy_mean_what_they_say(name: str) -> None:
 def test_no_retry_after_makes_it_spin_or_sleep_past_the_cap(after: str) -> None:
     script, reasoner = thinking(reply(429, LIMITED, retry_after=after))
     with pytest.raises(errors.ServiceUnavailable):
-        ask(reasoner, QUESTIONS["thought"])
+        ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) <= 3

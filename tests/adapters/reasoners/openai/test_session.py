@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Any
 
 import httpx
 import pytest
 
-from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered
@@ -19,7 +18,6 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import ProviderRefused
 from pipeline.ports import Reasoner
-from pipeline.reasoners.plain_answers import PassageReasoner
 from pipeline.research import StepContext
 from tests.adapters.reasoners.openai.kit import Script, reasoner_for, said
 from tests.engine.test_loop import begin
@@ -27,7 +25,6 @@ from tests.fakes import Journal, MemoryStore, context_for, desk_for
 
 QUOTE = re.compile(r"Pump \d+ delivers \d+ litres in mode \d\.")
 KEYS = re.compile(r"^\[(E\d+)\] \"(.*?)\" \(", re.MULTILINE)
-ASKED = re.compile(r"^ *\[(Q\d+)\] (.*)$", re.MULTILINE)
 PRICE = 0.0005
 
 
@@ -35,54 +32,42 @@ def model(request: httpx.Request) -> httpx.Response:
     """A model that follows its instructions, and now and then cites what it was never given."""
     body = json.loads(request.content)
     prompt = body["messages"][1]["content"]
-    content = RULES[body["response_format"]["json_schema"]["name"]](prompt)
+    content = RULES[name_of(body)](prompt)
     return said(content, usage={"prompt_tokens": 50, "completion_tokens": 5, "cost": PRICE})
 
 
-def _section(prompt: str) -> Any:
-    cited = KEYS.findall(prompt)[:4]
-    sentences = [{"text": quote, "evidence": [key]} for key, quote in cited]
-    sentences.append({"text": "It is good.", "evidence": [cited[0][0], "E999"]})
-    return {"paragraphs": [{"sentences": [*sentences, {"text": "It is the best.", "evidence": []}]}]}
+def name_of(body: dict[str, Any]) -> str:
+    return str(body["response_format"]["json_schema"]["name"]) if "response_format" in body else "report"
 
 
-def _outline(prompt: str) -> Any:
-    keys = [key for key, _ in KEYS.findall(prompt)]
-    parts = [keys[start::3] for start in range(3)]
-    return {
-        "title": "Pumps",
-        "sections": [{"title": f"Part {n}", "purpose": "", "evidence": part} for n, part in enumerate(parts)],
-    }
-
-
-def _verdicts(prompt: str) -> Any:
-    keys = re.findall(r"^\[(T\d+)\] (.*)$", prompt, re.MULTILINE)
-    return {"verdicts": [{"sentence": key, "supported": "best" not in text, "reason": "looked"} for key, text in keys]}
+def _report(prompt: str) -> str:
+    cited = KEYS.findall(prompt)
+    lines = [f"{quote.removesuffix('.')} [{key}]." for key, quote in cited]
+    false = f"It is good [{cited[0][0]}, E999]. It is the best."
+    return f"- Pumps\n\n# Pumps\n\n{' '.join(lines[:3])} {false}\n\n## All of it\n\n{' '.join(lines)}\n\nanswered"
 
 
 RULES: dict[str, Any] = {
-    "perspectives": lambda _: {
+    "plan": lambda _: {
+        "kind": "overview",
         "perspectives": [
-            {"name": f"View {n}", "focus": "f", "questions": [f"What of {n}?", f"How is {n}?"], "keywords": []} for n in range(2)
-        ]
-    },
-    "thought": lambda prompt: {"reasoning": "r", "queries": [f"pumps {len(prompt)}", "valves"]},
-    "observation": lambda prompt: {
-        "findings": [
-            {"claim": q, "quote": q, "question": "Q1", "relevance": "high"}
-            for q in (*QUOTE.findall(prompt), "made up words here")
+            {
+                "name": f"View {n}",
+                "focus": "f",
+                "questions": [f"What of {n}?", f"How is {n}?"],
+                "queries": [f"pumps {n}", "valves"],
+            }
+            for n in range(2)
         ],
-        "more_sections": [],
     },
-    "evaluation": lambda prompt: {"open_questions": [*(key for key, _ in ASKED.findall(prompt)), "Q7"], "reason": "r"},
-    "cross_check": lambda _: {"confirmations": [], "contradictions": []},
-    "gaps": lambda _: {"gaps": []},
-    "outline": _outline,
-    "section": _section,
-    "claim_check": _verdicts,
-    "revision": lambda _: {"edits": [], "title": ""},
-    "editing": lambda _: {"edits": [], "order": [], "to_do": [], "how_sure": []},
-    "fold": lambda _: {"mode": "deep", "summary": "Pumps deliver litres."},
+    "reading": lambda prompt: {
+        "findings": [{"source": "S1", "quote": one} for one in (*QUOTE.findall(prompt), "made up words here")],
+        "open_questions": ["Q1", "Q7"],
+        "queries": [f"pumps {len(prompt)}"],
+    },
+    "report": _report,
+    "check": lambda _: {"faults": [], "claimless": []},
+    "mending": lambda _: {"edits": []},
 }
 
 
@@ -101,73 +86,58 @@ def logged(store: MemoryStore) -> float:
 
 def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_servers() -> None:
     script, ledger, store = Script([model]), Budget(), MemoryStore()
-    state = researched(reasoner_for(script, budgets=(ledger,)), store, context_tokens=150)
+    state = researched(reasoner_for(script, budgets=(ledger,)), store)
     assert state.status == "complete"
     assert state.report is not None
     sentences = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
     assert sentences
     assert all(state.facts[name].quote == sentence.text for sentence in sentences for name in sentence.facts)
-    asked = Counter(body["response_format"]["json_schema"]["name"] for body in script.bodies)
-    assert asked["fold"]
-    assert asked["thought"] == 4
+    assert [one.text for one in state.report.cut_sentences] == ["It is good.", "It is the best."]
+    assert [one.reason for one in state.report.cut_sentences] == ["It cites E999, which was not given out.", "It cites nothing."]
+    assert Counter(map(name_of, script.bodies)) == {"plan": 1, "reading": 4, "report": 1, "check": 1, "mending": 1}
     assert logged(store) == pytest.approx(len(script.requests) * PRICE)
     assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
-    assert all(worker.levels for worker in state.workers.values() if worker.folds)
 
 
-MOON = "The moon stores all logs."
+MOON = "The moon stores all logs"
 
 
-@pytest.mark.parametrize(
-    ("text", "evidence", "claimless"),
-    [
-        (MOON, ["E999"], True),
-        (MOON, ["E1", "E999"], True),
-        (MOON, ["E1, S77"], True),
-        (f"{MOON} [E999]", [], True),
-        (MOON, [], False),
-    ],
-)
-def test_what_a_page_talks_the_writer_into_is_nowhere_in_the_report_though_the_checker_agrees(
-    monkeypatch: pytest.MonkeyPatch, text: str, evidence: list[str], claimless: bool
+@pytest.mark.parametrize("cited", [" [E999]", " [E1, E999]", " [E1] [S77]", " [E1, S77]", ""])
+@pytest.mark.parametrize("claimless", [True, False])
+def test_what_a_page_talks_the_writer_into_is_left_out_or_shown_as_unsourced_though_the_checker_agrees(
+    monkeypatch: pytest.MonkeyPatch, cited: str, claimless: bool
 ) -> None:
-    """The writer puts a page's claim beside its quotes, into each section and the summary; the checker says yes to all."""
-
-    def section(prompt: str) -> Any:
-        sentences = [{"text": quote, "evidence": [key]} for key, quote in KEYS.findall(prompt)[:4]]
-        return {"paragraphs": [{"sentences": [{"text": text, "evidence": evidence}, *sentences]}]}
+    def report(prompt: str) -> str:
+        lines = [f"{quote.removesuffix('.')} [{key}]." for key, quote in KEYS.findall(prompt)[:4]]
+        body = " ".join([f"{MOON}{cited}.", *lines])
+        return f"# Logs\n\n{body}\n\n## More\n\n{body}\n\nanswered"
 
     def agrees(prompt: str) -> Any:
         keys = re.findall(r"^\[(T\d+)\] ", prompt, re.MULTILINE)
-        verdicts = [{"sentence": key, "supported": True, "reason": ""} for key in keys]
-        return {"verdicts": verdicts, "overstated": [], "claimless": keys if claimless else []}
+        return {"faults": [], "claimless": keys if claimless else []}
 
-    monkeypatch.setitem(RULES, "section", section)
-    monkeypatch.setitem(RULES, "claim_check", agrees)
+    monkeypatch.setitem(RULES, "report", report)
+    monkeypatch.setitem(RULES, "check", agrees)
+    monkeypatch.setitem(RULES, "mending", lambda _: {"edits": [{"sentence": "T2", "text": f"{MOON}{cited}."}]})
     state = researched(reasoner_for(Script([model])), MemoryStore())
     assert state.report is not None
-    assert state.report.summary
-    assert "moon" not in repr(state.report)
+    sentences = [*state.report.summary, *(s for part in state.report.sections for p in part.paragraphs for s in p.sentences)]
+    told = [one for one in sentences if MOON in one.text]
+    assert all(one.basis == "bridge" and not one.facts for one in told)
+    assert bool(told) == (claimless and not cited)
+    assert told or any(MOON in one.text and one.reason for one in state.report.cut_sentences)
 
 
-def test_a_question_has_one_key_in_all_prompts_of_a_session() -> None:
-    script = Script([model])
-    researched(reasoner_for(script), MemoryStore(), context_tokens=150, shares_pages=True)
-    shown: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for body in script.bodies:
-        shown[body["response_format"]["json_schema"]["name"]] |= set(ASKED.findall(body["messages"][1]["content"]))
-    keys = {("Q1", "What of 0?"), ("Q2", "How is 0?"), ("Q3", "What of 1?"), ("Q4", "How is 1?")}
-    assert shown["thought"] == shown["evaluation"] == shown["fold"] == shown["observation"] == keys
-
-
-def test_a_session_whose_budget_is_spent_is_written_without_the_model() -> None:
+def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages_and_says_so() -> None:
     script, store = Script([model]), MemoryStore()
-    ledger = Budget(cap_calls=9)
-    state = researched(FallbackReasoner(reasoner_for(script, budgets=(ledger,)), PassageReasoner()), store)
+    ledger = Budget(cap_calls=4)
+    state = researched(reasoner_for(script, budgets=(ledger,)), store)
     assert state.exhausted == "calls"
     assert state.report is not None
-    assert len(script.requests) == 9
-    assert logged(store) == pytest.approx(9 * PRICE)
+    assert state.report.outcome == "passages"
+    assert any("could not be written" in line for line in state.report.limits)
+    assert len(script.requests) == 4
+    assert logged(store) == pytest.approx(4 * PRICE)
 
 
 def test_a_refused_key_is_one_hit_and_ends_the_run() -> None:

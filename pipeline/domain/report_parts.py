@@ -1,0 +1,167 @@
+"""The report while it is written: which facts each part of it is written from, under which keys, and what of its text is kept.
+
+A report that fits the model's window has one part, number 1. Else the facts are dealt out, in the order of the plan, to as many
+parts as it takes, and part 0, written last from what the others say, is the beginning. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from pipeline.domain.findings import all_facts
+from pipeline.domain.state import SUMMARY, ReportPart, SessionState
+from pipeline.domain.values import CutSentence, Fact, Paragraph, ReportSection, Sentence
+from pipeline.text.normalise import holds_quote, tokens
+
+USUAL_WINDOW = 32_000  # tokens of a model of which nobody says how many it takes
+LEAST_WINDOW = 6_000
+BEGINNING, WHOLE = 0, 1
+_INSTRUCTIONS = 3_000  # tokens of a prompt and its reply beside facts and text
+_FACT = 30  # tokens around a fact in a list
+
+
+class Item(NamedTuple):
+    """What is checked by itself: a sentence of a section, or (None) the section's heading."""
+
+    section: ReportSection
+    paragraph: Paragraph | None
+    sentence: Sentence | None
+
+    @property
+    def text(self) -> str:
+        """The text of the sentence or heading."""
+        return self.sentence.text if self.sentence else self.section.title
+
+
+def items_of(sections: Iterable[ReportSection]) -> tuple[Item, ...]:
+    """Return what is checked of a text, in order; the place of an item is its index."""
+    return tuple(item for section in sections for item in _items_of(section))
+
+
+def _items_of(section: ReportSection) -> Iterator[Item]:
+    yield Item(section, None, None)
+    for paragraph in section.paragraphs:
+        yield from (Item(section, paragraph, sentence) for sentence in paragraph.sentences)
+
+
+def window_of(state: SessionState) -> int:
+    """Return the tokens that prompt and reply may have together: as set, as the server says, or the usual ones."""
+    return max(LEAST_WINDOW, state.config.context_tokens or state.window or USUAL_WINDOW)
+
+
+def fact_tokens(fact: Fact) -> int:
+    """Return an estimate of a fact's tokens in a prompt."""
+    return tokens(fact.quote) + tokens(fact.lead) + (0 if holds_quote(fact.quote, fact.claim) else tokens(fact.claim)) + _FACT
+
+
+def facts_of_parts(state: SessionState) -> list[list[Fact]]:
+    """Return the facts of each part from 1 on; one list if they all fit. The text needs as much room as the facts."""
+    room = (window_of(state) - _INSTRUCTIONS) // 2
+    parts: list[list[Fact]] = [[]]
+    left = room
+    for fact in all_facts(state):
+        left -= fact_tokens(fact)
+        if left < 0 and parts[-1]:
+            parts.append([])
+            left = room - fact_tokens(fact)
+        parts[-1].append(fact)
+    return parts
+
+
+def keys_of(state: SessionState) -> dict[str, str]:
+    """Return the key of each fact by id, numbered in the order of the plan: the same in all prompts about the report."""
+    return {fact.id: f"E{number}" for number, fact in enumerate(all_facts(state), start=1)}
+
+
+def facts_for(state: SessionState, part: int) -> dict[str, Fact]:
+    """Return the facts that a part is written from, by key: for the beginning those that the other parts cite, as many as fit."""
+    keys = keys_of(state)
+    if part != BEGINNING:
+        return {keys[fact.id]: fact for fact in facts_of_parts(state)[part - 1]}
+    cited = {name for item in _kept_items(state) if item.sentence for name in item.sentence.facts}
+    left = (window_of(state) - _INSTRUCTIONS) // 3
+    shown: dict[str, Fact] = {}
+    for fact in all_facts(state):
+        if fact.id in cited and (left := left - fact_tokens(fact)) >= 0:
+            shown[keys[fact.id]] = fact
+    return shown
+
+
+def _kept_items(state: SessionState) -> Iterator[Item]:
+    sections, _ = kept_text(state)
+    return (item for item in items_of(sections))
+
+
+def kept_text(state: SessionState) -> tuple[tuple[ReportSection, ...], tuple[CutSentence, ...]]:
+    """Return the sections that the report may contain, the beginning first, and the sentences that it may not, with reasons."""
+    sections: list[ReportSection] = []
+    cut: list[CutSentence] = []
+    for part in (state.parts[number] for number in sorted(state.parts)):
+        reasons = reasons_to_cut(state, part)
+        cut += part.lost
+        place = 0
+        for section in part.sections:
+            size = len(items_of([section]))
+            own = {at - place: why for at, why in reasons.items() if place <= at < place + size}
+            place += size
+            kept, left_out = _without(section, own)
+            sections.append(kept)
+            cut += left_out
+    numbered = [one for one in sections if one.id == SUMMARY or any(p.sentences for p in one.paragraphs)]
+    return tuple(_renumbered(numbered)), tuple(cut)
+
+
+def _renumbered(sections: Iterable[ReportSection]) -> Iterator[ReportSection]:
+    number = 0
+    for section in sections:
+        if section.id == SUMMARY:
+            yield section
+        else:
+            number += 1
+            yield section.model_copy(update={"id": f"section_{number}", "title": section.title or f"Part {number}"})
+
+
+def reasons_to_cut(state: SessionState, part: ReportPart) -> dict[int, str]:
+    """Return why items of a part may not be in the report, by place. What could not be checked must stand in a cited quote."""
+    if part.checked:
+        return dict(part.faults)
+    items = items_of(part.sections)
+    unchecked = range(len(items)) if part.new is None else part.new
+    why = "It could not be checked."
+    return {place: why for place in unchecked if (one := items[place].sentence) and not _is_quote(one, state.facts)}
+
+
+def _is_quote(sentence: Sentence, facts: Mapping[str, Fact]) -> bool:
+    quotes = (facts[name].quote for name in sentence.facts if name in facts)
+    return not sentence.unknown and any(holds_quote(quote, sentence.text) for quote in quotes)
+
+
+def _without(section: ReportSection, reasons: Mapping[int, str]) -> tuple[ReportSection, list[CutSentence]]:
+    """Return a section without the items at the places of ``reasons``, of which 0 is its heading, and what was left out."""
+    cut: list[CutSentence] = []
+    place = 0
+    paragraphs: list[Paragraph] = []
+    for paragraph in section.paragraphs:
+        kept: list[Sentence] = []
+        for sentence in paragraph.sentences:
+            place += 1
+            if place in reasons:
+                cut.append(cut_sentence(section, sentence, reasons[place]))
+            else:
+                kept.append(sentence)
+        if kept:
+            paragraphs.append(paragraph.model_copy(update={"sentences": tuple(kept)}))
+    title = "" if 0 in reasons else section.title
+    return section.model_copy(update={"paragraphs": tuple(paragraphs), "title": title}), cut
+
+
+def cut_sentence(section: ReportSection, sentence: Sentence, reason: str) -> CutSentence:
+    """Return a sentence of a section as one that is not in the report."""
+    why = reason or "Its quotes do not support it."
+    return CutSentence(section=section.id, title=section.title, text=sentence.text, facts=sentence.facts, reason=why)
+
+
+def cites_anything(sections: Iterable[ReportSection]) -> bool:
+    """Return whether a sentence of these sections cites a fact."""
+    return any(item.sentence and item.sentence.facts for item in items_of(sections))

@@ -1,0 +1,98 @@
+"""The steps of a worker around its readings: start, search, read a page, go on, end."""
+
+from __future__ import annotations
+
+from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import facts_of
+from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries
+from pipeline.domain.steps import FailWorker, FinishWorker, NextRound, Read, SearchFor, StartAnalysis, StartWorker
+from pipeline.domain.values import EXTRACTIVE
+from pipeline.errors import ReadFailed
+from pipeline.research.planning import clean_hits, new_queries
+from pipeline.research.recalled_pages import recalled_pages
+from pipeline.research.step_context import Outcome, StepContext
+from pipeline.text.model_orders import gives_orders
+from pipeline.text.normalise import clean, digest_of, one_line
+
+
+def start_worker(step: StartWorker, state: SessionState) -> Outcome:
+    """Start the worker of a search node, with the first queries of its perspective and the pages that earlier nights found."""
+    node = state.nodes[step.worker_id]
+    view = state.perspectives[node.perspective]
+    number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
+    started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
+    if state.config.reasoner == EXTRACTIVE:
+        queries = tuple(text for text in view.questions if text != state.query)
+        return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, reasoning="", queries=queries)))
+    queries = new_queries(view.queries or view.questions, (), state.config.queries_per_thought)
+    pages = recalled_pages(state, view) if not number else ()
+    return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, reasoning="", queries=queries, pages=pages)))
+
+
+def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:
+    """Record that a worker has finished."""
+    facts = len(facts_of(state, state.workers[step.worker_id]))
+    return Outcome((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
+
+
+def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
+    """Record that a worker failed, with the failure of the step that ended it."""
+    failure = state.failures[step.step]
+    return Outcome((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
+
+
+def next_round(step: NextRound, state: SessionState) -> Outcome:
+    """Go on with the searches that the last reading named; an older session may name only what is still open."""
+    last = state.workers[step.worker_id].iterations[-1:]
+    named = [query for iteration in last for query in (iteration.next_queries or iteration.gaps)]
+    if not last:
+        view = state.perspectives[state.workers[step.worker_id].perspective_id]
+        named = [*(view.queries or view.questions)]
+    queries = new_queries(named, asked_queries(state.workers[step.worker_id]), state.config.queries_per_thought)
+    reason = last[0].reason if last else ""
+    return Outcome((e.WorkerThought(worker_id=step.worker_id, iteration=step.iteration, reasoning=reason, queries=queries),))
+
+
+def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
+    """Close a round of gathering."""
+    return Outcome((e.AnalysisStarted(round=step.round),))
+
+
+async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> Outcome:
+    """Make one search."""
+    result = await step_context.search.search(step.query, state.config.hits_per_query)
+    hits = clean_hits(result.hits)[: state.config.hits_per_query]
+    found = e.SearchCompleted(query=step.query, provider=result.provider, hits=hits, failed=result.failed, cost=result.cost)
+    return Outcome((found,))
+
+
+async def read(step: Read, _state: SessionState, step_context: StepContext) -> Outcome:
+    """Read one page; its text is returned as an object to store.
+
+    Raises:
+        ReadFailed: the page has no text.
+    """
+    page = await step_context.fetch.read(step.url)
+    text = clean(page.text).strip()
+    if not text:
+        raise ReadFailed(f"{step.url} has no text")
+    data, title = text.encode(), one_line(page.title)
+    event = e.PageRead(
+        url=step.url,
+        title=title if title and not gives_orders(title) else step.url,
+        digest=digest_of(data),
+        characters=len(text),
+        final_url=page.url if page.url != step.url else "",
+        media_type=page.media_type,
+        author=one_line(page.author),
+        published=one_line(page.published, 40),
+        notices=(*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
+        sheets=page.sheets,
+        language=page.language,
+        extractor=page.extractor,
+        visible=page.visible,
+        stored=page.stored,
+        dropped=dict(page.dropped),
+        empty_pages=page.empty_pages,
+    )
+    return Outcome((event,), (data,))

@@ -1,0 +1,167 @@
+"""From findings to facts: a quote must be in the page, and the page's own words are stored as the quote."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipeline.domain.values import NOT_IN_PAGE, Fact, RejectedFact
+from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line
+from pipeline.text.page_format import blocks
+from pipeline.text.quotes import Span, find_quote
+from pipeline.text.words import word_count
+
+MIN_QUOTE_WORDS = 3  # words
+
+
+class Found(NamedTuple):
+    """What was found in a page, before its quote is looked for there.
+
+    ``lead`` is the table header or the line before a list that the quote needs, verbatim, or "". ``near`` is the quote's offset
+    in characters in the normalised page; -1 is unknown. Other fields as in ``Fact``.
+    """
+
+    quote: str
+    claim: str = ""
+    question: str = ""
+    relevance: float = 0.0
+    lead: str = ""
+    near: int = -1
+    cosine: float | None = None
+
+
+class SourceText(NamedTuple):
+    """A stored page: its text in the format of ``page_format``, its digest, and the parts of it that a model was shown."""
+
+    url: str
+    title: str
+    digest: str
+    text: str
+    shown: Sequence[Span] = ()
+
+
+def facts_and_rejected(found: Iterable[Found], page: SourceText) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
+    """Return the facts of a page, each once, and what is none because the page does not say it."""
+    facts: dict[str, Fact] = {}
+    rejected: list[RejectedFact] = []
+    for one in found:
+        own, near = _own_words(one, page)
+        if why := _why_rejected(one, own, page.text):
+            rejected.append(RejectedFact(claim=clean(one.claim or one.quote), quote=clean(one.quote), reason=why))
+        else:
+            fact = _fact_from(one, own, near, page)
+            facts.setdefault(fact.id, fact)
+    return tuple(facts.values()), tuple(rejected)
+
+
+def _why_rejected(found: Found, own: str, text: str) -> str:
+    if max(word_count(found.quote), word_count(own)) < MIN_QUOTE_WORDS:
+        return f"its quote is shorter than {MIN_QUOTE_WORDS} words"
+    if found.lead.strip() and normalised(clean(found.lead)) not in _normalised_page(text):
+        return "the header or introduction of its quote is not in the page"
+    return "" if own else NOT_IN_PAGE
+
+
+def _own_words(found: Found, page: SourceText) -> tuple[str, int]:
+    """Return the page's own words for a quote, or "", and where in the normalised page they are looked for.
+
+    What knows the offset of a quote has cut it from the page. A quote that the page has twice is looked for first in the parts
+    that were shown.
+    """
+    text = page.text
+    if found.near >= 0 and normalised(clean(found.quote)) in _normalised_page(text):
+        return _verbatim(found.quote, text), found.near
+    quote = clean(found.quote).strip().removeprefix('"').removesuffix('"')
+    for start, end in (*page.shown, Span(0, len(text))):
+        if place := find_quote(text[start:end], quote):
+            first, last = start + place.start, start + place.end
+            while last < len(text) and text[last] in ";|" and quote.endswith((";", "|")):  # of code and of table rows
+                last += 1
+            return text[first:last], max(0, len(normalised(text[:first])) - 1) if page.shown else -1
+    return "", -1
+
+
+@lru_cache(maxsize=64)
+def _normalised_page(text: str) -> str:
+    return normalised(text)
+
+
+class _Place(NamedTuple):
+    """The start of a block in the normalised page, its headings, and whether it directly follows one (``opens``)."""
+
+    start: int
+    anchor: str
+    path: tuple[str, ...]
+    opens: bool = False
+    header: str = ""
+
+
+@lru_cache(maxsize=64)
+def _places(text: str) -> tuple[_Place, ...]:
+    page = _normalised_page(text)
+    found: list[_Place] = []
+    at = 0
+    opens, header, kind = True, "", ""
+    for block in blocks(text):
+        header = "" if block.kind != "row" else header if kind == "row" else block.text
+        if block.kind != "heading" and (start := page.find(normalised(block.text), at)) >= 0:
+            found.append(_Place(start, block.anchor, block.path, opens, header))
+            at = start + len(normalised(block.text))
+        opens, kind = block.kind == "heading", block.kind
+    return tuple(found)
+
+
+def _place_of(quote: str, text: str, near: int) -> _Place:
+    """Return the start of a normalised quote, with the anchor and headings of the block in which it begins."""
+    page = _normalised_page(text)
+    start = page.find(quote, max(near, 0))
+    start = page.find(quote) if start < 0 else start
+    marks = len(quote) - len(quote.lstrip("-|` "))  # a block's start does not include its list or table mark
+    places = _places(text)
+    at = bisect_right(places, start + marks, key=lambda place: place.start) - 1
+    if at < 0:
+        return _Place(start, "", ())
+    return places[at]._replace(start=start, opens=places[at].opens and start <= places[at].start)
+
+
+def _fact_from(found: Found, own: str, near: int, page: SourceText) -> Fact:
+    quote = normalised(own)
+    place = _place_of(quote, page.text, near)
+    return Fact(
+        id=digest_of(f"{quote}\n{page.url}".encode())[:12],
+        claim=one_line(found.claim, 1_000) or one_line(own, 1_000),
+        quote=own,
+        url=page.url,
+        digest=page.digest,
+        anchor=place.anchor,
+        heading=one_line(place.path[-1]) if len(place.path) > 1 else "",
+        question=one_line(found.question, 400),
+        relevance=round(min(1.0, max(0.0, found.relevance)), 4),
+        path=tuple(one_line(name) for name in place.path) or (one_line(page.title),),
+        lead=one_line(found.lead, 1_000) or _header_of(own, place, found.near),
+        start=place.start,
+        opens=place.opens,
+        cosine=found.cosine,
+    )
+
+
+def _header_of(quote: str, place: _Place, near: int) -> str:
+    """Return the table header that a quoted row needs, unless the reasoner gave the place and thus the lead itself."""
+    is_row = quote.startswith("| ") and near < 0
+    return place.header if is_row and not holds_quote(quote, place.header) else ""
+
+
+def _verbatim(quote: str, text: str) -> str:
+    """Return a quote with the page's line breaks; if it differs, with its own lines for items, rows and code, else joined."""
+    if clean(quote).strip() in text:
+        return clean(quote).strip()
+    lines = [line.rstrip() for line in clean(quote).strip().split("\n")]
+    if any(line.startswith(("- ", "| ", "```")) for line in lines):
+        return "\n".join(lines)
+    return (
+        " ".join(" ".join(lines).split())
+        if "" not in lines
+        else "\n\n".join(" ".join(part.split()) for part in "\n".join(lines).split("\n\n"))
+    )

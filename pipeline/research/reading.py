@@ -1,0 +1,241 @@
+"""The reading of a worker's pages in one answer: facts, what is still open, what to search for next.
+
+The page with most hits is shown whole and first, if it fits; then others, whole if they fit, else in parts: the sections that
+were hit, then their neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from pipeline.domain.agenda.worker_agenda import pages_to_read
+from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import page_of
+from pipeline.domain.not_found_gate import survey_statistics
+from pipeline.domain.reasoner_questions import Reading, ReadingQuestion, ShownPage
+from pipeline.domain.report_parts import window_of
+from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
+from pipeline.domain.steps import PlainReading, ReadPages
+from pipeline.domain.values import Hit, Perspective
+from pipeline.research.plain_reading import nearest_passages
+from pipeline.research.planning import new_queries, today_of
+from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
+from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.normalise import one_line, tokens
+from pipeline.text.quotes import Span
+from pipeline.text.words import word_count
+
+MOST_TOKENS = 24_000  # of pages in one reading; a third of the window if that is less
+USUAL_TOKENS = 12_000  # up to which further pages are added to the first
+OMITTED = "[…]"
+_PIECE = 600  # tokens of a part of a section that is left out or shown by itself
+_LEAST = 300  # tokens of room in which a further page is shown
+_KNOWN = 40  # facts found before that are named
+_PLAIN_FACTS = 8  # passages of a page that take the place of facts
+
+
+class Piece(NamedTuple):
+    """A part of a page: a section, or some paragraphs of a long one."""
+
+    span: Span
+    heading: str
+    anchor: str
+
+
+async def read_pages(step: ReadPages, state: SessionState, context: StepContext) -> Outcome:
+    """Ask what the pages of an iteration say; a quote that is not in its page is rejected."""
+    worker = state.workers[step.worker_id]
+    sources, left_out = sources_of(state, worker, step.iteration, context)
+    pages = {f"S{number}": source for number, source in enumerate(sources, start=1)}
+    questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker), start=1)}
+    question = ReadingQuestion(
+        query=state.query,
+        perspective=state.perspectives[worker.perspective_id],
+        questions=questions,
+        pages={key: _shown(source, state.pages[source.url]) for key, source in pages.items()},
+        iteration=step.iteration,
+        asked=tuple(dict.fromkeys(_asked(state, worker, step.iteration))),
+        known=tuple(_known(state, worker, step.iteration)),
+        left_out=left_out,
+        today=today_of(state),
+    )
+    answer = await context.reasoner.answer(question)
+    said, cost = answer.value, paid(answer)
+    found = _found_by_page(said, questions, pages)
+    events = [_observed(step, source, found[key]) for key, source in pages.items()]
+    events[0] = events[0].model_copy(update={"cost": cost.cost, "exchange": cost.exchange})
+    gaps = tuple(dict.fromkeys(filter(None, (_open_question(text, questions) for text in said.open_questions))))
+    ending = {"last": True, "gaps": gaps, "queries": new_queries(said.queries, question.asked)}
+    events[-1] = events[-1].model_copy(update=ending)
+    return Outcome(tuple(events), cost.objects)
+
+
+async def read_plainly(step: PlainReading, state: SessionState, context: StepContext) -> Outcome:
+    """Take the passages that are nearest to the questions, because the model could not read."""
+    worker = state.workers[step.worker_id]
+    sources, _ = sources_of(state, worker, step.iteration, context)
+    asked = (state.query, *_questions_of(state, worker))
+    known = survey_statistics(state)
+    events = [_observed(step, source, nearest_passages(source.text, asked, known, _PLAIN_FACTS)) for source in sources]
+    events[-1] = events[-1].model_copy(update={"last": True})
+    return Outcome(tuple(events))
+
+
+def _observed(step: ReadPages | PlainReading, source: SourceText, found: Iterable[Found]) -> e.FactsObserved:
+    facts, rejected = facts_and_rejected(found, source)
+    return e.FactsObserved(
+        worker_id=step.worker_id,
+        iteration=step.iteration,
+        url=source.url,
+        digest=source.digest,
+        facts=facts,
+        rejected=rejected,
+        whole=source.shown == (Span(0, len(source.text)),),
+    )
+
+
+def _questions_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
+    """Return the questions that a reading is asked: of all perspectives, because a page answers more than one; or the gaps."""
+    views: Iterable[Perspective] = [state.perspectives[worker.perspective_id]]
+    if not worker.round:
+        views = (state.perspectives[other.perspective_id] for other in workers_in_order(state) if not other.round)
+    return tuple(dict.fromkeys(question for view in views for question in view.questions))
+
+
+def _before(state: SessionState, worker: Worker) -> list[Worker]:
+    """Return the workers of which it is certain what they have searched for when a worker reads."""
+    return [other for other in workers_in_order(state) if other.round <= worker.round]
+
+
+def _asked(state: SessionState, worker: Worker, iteration: int) -> Iterator[str]:
+    for other in _before(state, worker):
+        last = iteration if other.round == worker.round else len(other.iterations)
+        yield from (query for step in other.iterations[:last] for query in step.queries)
+
+
+def _known(state: SessionState, worker: Worker, iteration: int) -> Iterator[str]:
+    """Yield what was found before, shortly; of the workers beside this one what earlier iterations found."""
+    facts = (
+        fact
+        for other in _before(state, worker)
+        for number, one in enumerate(other.iterations, start=1)
+        if other.round < worker.round or number < iteration
+        for seen in one.observed.values()
+        for fact in seen.facts
+    )
+    found = dict.fromkeys(one_line(fact.claim, 160) for fact in facts)
+    yield from list(found)[:_KNOWN]
+
+
+def _shown(source: SourceText, page: PageDone) -> ShownPage:
+    parts = [source.text[start:end].strip("\n") for start, end in source.shown]
+    text = f"\n\n{OMITTED}\n\n".join(parts)
+    if source.shown[-1].end < len(source.text):
+        text += f"\n\n{OMITTED}"
+    return ShownPage(url=source.url, title=source.title, text=text, published=page.published)
+
+
+def _found_by_page(said: Reading, questions: dict[str, str], pages: dict[str, SourceText]) -> dict[str, list[Found]]:
+    """Return what was found, by the key of its page; under a wrong key, or none, by the first page."""
+    found: dict[str, list[Found]] = {key: [] for key in pages}
+    first, most = next(iter(pages)), len(said.findings)
+    for place, finding in enumerate(said.findings):
+        key = finding.source.strip("[]() ").upper()
+        asked = questions.get(finding.question.strip("[]() ").upper(), "")
+        one = Found(finding.quote, finding.claim, asked, round(1 - place / (2 * most), 4))
+        found[key if key in pages else first].append(one)
+    return found
+
+
+def _open_question(text: str, questions: dict[str, str]) -> str:
+    known = questions.get(text.strip("[]() ").upper())
+    return known or (one_line(text, 400) if word_count(text) > 2 else "")
+
+
+def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
+    """Return the pages of an iteration with the parts that are shown, as many as fit, and the number of the others."""
+    most = min(MOST_TOKENS, window_of(state) // 3)
+    urls = pages_to_read(state, worker, iteration)
+    hits = _hits_of(state, worker, iteration)
+    sources: list[SourceText] = []
+    used = 0
+    for url in urls:
+        page = state.pages[url]
+        text = context.page_text(page.digest)
+        room = most if not sources else min(most, USUAL_TOKENS) - used
+        if room < _LEAST and sources:
+            break
+        shown = shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room)
+        used += sum(tokens(text[start:end]) for start, end in shown)
+        sources.append(SourceText(url, page.title, page.digest, text, shown))
+    return sources, len(urls) - len(sources)
+
+
+def _hits_of(state: SessionState, worker: Worker, iteration: int) -> list[Hit]:
+    """Return the hits of an iteration's searches, those of the best ranks first, then those of the first search."""
+    found = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
+    ranked = [hits[rank] for rank in range(max(map(len, found), default=0)) for hits in found if rank < len(hits)]
+    return [*ranked, *(state.survey.hits if state.survey else ())]
+
+
+def shown_parts(text: str, hits: Sequence[Hit], room: int) -> tuple[Span, ...]:
+    """Return the parts of a page that fit ``room`` tokens: all of it, or what was hit, then its neighbours, then the rest."""
+    if tokens(text) <= room:
+        return (Span(0, len(text)),)
+    pieces = pieces_of(text)
+    hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
+    around = (place + step for place in hit for step in (1, -1) if 0 <= place + step < len(pieces))
+    kept: set[int] = set()
+    for place in dict.fromkeys(chain(hit, around, range(len(pieces)))):
+        cost = tokens(text[pieces[place].span.start : pieces[place].span.end]) + 4
+        if cost <= room:
+            kept.add(place)
+            room -= cost
+    if not kept:
+        start, end = pieces[hit[0] if hit else 0].span
+        return (Span(start, min(end, start + 3 * room)),)
+    spans: list[Span] = []
+    for place in sorted(kept):
+        start, end = pieces[place].span
+        if spans and spans[-1].end == start:
+            spans[-1] = Span(spans[-1].start, end)
+        else:
+            spans.append(Span(start, end))
+    return tuple(spans)
+
+
+def _places_of(hit: Hit, pieces: Sequence[Piece], text: str) -> list[int]:
+    """Return the pieces in which a hit lies: that of its passage, else those of its section."""
+    line = max(hit.snippet.split("\n"), key=len, default="").strip()[:80]
+    at = text.find(line) if line else -1
+    if at >= 0:
+        return [place for place, piece in enumerate(pieces) if piece.span.start <= at < piece.span.end]
+    anchor = hit.url.partition("#")[2]
+    return [
+        place
+        for place, piece in enumerate(pieces)
+        if (anchor and piece.anchor == anchor) or (hit.heading and piece.heading == hit.heading)
+    ]
+
+
+def pieces_of(text: str) -> list[Piece]:
+    """Return a page's pieces in order; together they are the page."""
+    pieces: list[Piece] = []
+    heading = anchor = ""
+    start = at = size = 0
+    in_code = False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("```"):
+            in_code = not in_code
+        is_heading = line.startswith("#") and not in_code
+        if at > start and (is_heading or (size > _PIECE and (not line.strip() or size > 2 * _PIECE))):
+            pieces.append(Piece(Span(start, at), heading, anchor))
+            start, size = at, 0
+        if is_heading:
+            heading, _, mark = line.strip("# \n").partition(" {#")
+            anchor = mark.rstrip("}")
+        at += len(line)
+        size += tokens(line)
+    return [*pieces, Piece(Span(start, len(text)), heading, anchor)]

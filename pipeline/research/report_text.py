@@ -1,0 +1,254 @@
+"""From a model's Markdown to sentences with citations: the text of a report, of a single sentence, of an answer.
+
+A citation is a key in brackets behind what it supports (``[E3]``, ``[E3, E7]``); ``∴`` marks what follows from several quotes and
+is said by none. A key that was not given out is kept as ``unknown``: its sentence is unsupported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pipeline.domain.state import SUMMARY
+from pipeline.domain.values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
+from pipeline.text.normalise import clean, one_line
+from pipeline.text.sentences import split_sentences
+
+DERIVED = "∴"
+BEYOND = "Not in your sources: from the model's general knowledge"
+# The form of a citation is this program's own; a model may write wide brackets, several keys, a mark between them.
+_CITED = re.compile(r"\s*[\[【]\s*∴?\s*((?:[A-Z]\d{1,4}[\s,;&–-]*(?:and\s)?)+)[\]】]")
+_KEY = re.compile(r"[A-Z]\d{1,4}")
+_HELD = re.compile("\ue000(\\d+)\ue001")  # a citation while its text is split into sentences
+_BEHIND_STOP = re.compile('([.!?…]["”’)]?)\\s*((?:\ue000\\d+\ue001)+)')
+_DERIVED = re.compile(r"∴\s*(\S+)")  # it stands before its sentence, so it is held behind the first word
+_LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s)\]>\"'`]+", re.IGNORECASE)
+_ITEM = re.compile(r"(?:(\d{1,3})[.)]|[-*+•])\s+")
+_OUTCOMES: tuple[tuple[str, Outcome], ...] = (
+    ("answered in part", "in-part"),
+    ("not answered", "not-found"),
+    ("answered", "answered"),
+)
+
+Facts = Mapping[str, Fact]  # by key
+
+
+@dataclass
+class WrittenText:
+    """What a model wrote: title, outline, sections (the first is the summary, if there is a title), and its last line."""
+
+    title: str = ""
+    outline: list[str] = field(default_factory=list)
+    sections: list[ReportSection] = field(default_factory=list)
+    outcome: Outcome | Literal[""] = ""
+    lacks: str = ""
+
+
+def read_report(text: str, facts: Facts, *, beyond: bool = False) -> WrittenText:
+    """Return what a model wrote of a report, or of a part of one. ``beyond``: a block of its own knowledge was asked for."""
+    written = WrittenText()
+    lines = clean(text).strip().split("\n")
+    if lines and lines[0].startswith("```") and lines[-1].strip() == "```":
+        lines = lines[1:-1]
+    lines = _without_last_line(lines, written)
+    section = ReportSection(id="", title="", paragraphs=())
+    held: list[str] = []
+    in_code = False
+    for line in [*lines, "# "]:
+        in_code ^= line.lstrip().startswith("```")
+        if in_code or not line.startswith("#"):
+            held.append(line)
+            continue
+        paragraphs = tuple(_paragraphs(held, facts))
+        if section.id:
+            written.sections.append(section.model_copy(update={"paragraphs": paragraphs}))
+        else:
+            written.outline = [_plain_line(entry) for entry in held if entry.strip() and not entry.startswith("---")]
+        held, level, title = [], len(line) - len(line.lstrip("#")), _plain_line(line.lstrip("# "))
+        is_title = level == 1 and not written.title and not written.sections
+        section = ReportSection(id=SUMMARY if is_title else f"section_{len(written.sections) + 1}", title=title, paragraphs=())
+        written.title = title if is_title else written.title
+    written.sections = [_as_beyond(one) if beyond and one.title == BEYOND else one for one in written.sections if one.paragraphs]
+    return written
+
+
+def _without_last_line(lines: list[str], written: WrittenText) -> list[str]:
+    """Return the lines without the one that says whether the question is answered, which is noted."""
+    for place in range(len(lines) - 1, max(-1, len(lines) - 6), -1):
+        said = lines[place].strip("*_#>- .").strip()
+        for words, outcome in _OUTCOMES:
+            rest = said[len(words) :]
+            if said.lower().startswith(words) and not rest[:1].isalnum() and not rest.startswith(" "):
+                written.outcome, written.lacks = outcome, one_line(_without_keys(rest).strip("*_:;,.— "), 400)
+                return lines[:place]
+    return lines
+
+
+def _as_beyond(section: ReportSection) -> ReportSection:
+    paragraphs = tuple(
+        paragraph.model_copy(
+            update={"sentences": tuple(Sentence(text=one.text, basis="beyond", cells=one.cells) for one in paragraph.sentences)}
+        )
+        for paragraph in section.paragraphs
+    )
+    return section.model_copy(update={"paragraphs": paragraphs})
+
+
+def _plain_line(line: str) -> str:
+    return one_line(_without_keys(_ITEM.sub("", line.strip(), count=1)).strip("#*_ "), 160)
+
+
+def _without_keys(text: str) -> str:
+    return _CITED.sub("", text)
+
+
+def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
+    """Yield the blocks of some lines: code, tables, lists and running text."""
+    at = 0
+    while at < len(lines):
+        line = lines[at].strip()
+        if not line or set(line) <= set("-*_="):
+            at += 1
+        elif line.startswith("```"):
+            end = next((place for place in range(at + 1, len(lines)) if lines[place].strip().startswith("```")), len(lines))
+            code = "\n".join(lines[at + 1 : end])
+            behind = lines[end].strip().lstrip("`") if end < len(lines) else ""
+            if not behind and end + 1 < len(lines) and not _without_keys(lines[end + 1]).strip(" .") and lines[end + 1].strip():
+                behind, end = lines[end + 1], end + 1
+            yield from _code(code, line.lstrip("`") + behind, facts)
+            at = end + 1
+        elif line.startswith("|"):
+            rows = [at]
+            while rows[-1] + 1 < len(lines) and lines[rows[-1] + 1].strip().startswith("|"):
+                rows.append(rows[-1] + 1)
+            yield from _table([lines[row].strip() for row in rows], facts)
+            at = rows[-1] + 1
+        elif found := _ITEM.match(line):
+            form: BlockForm = "steps" if found[1] else "bullets"
+            at, items = _items(lines, at, numbered=bool(found[1]))
+            sentences = tuple(one for item in items if (one := read_sentence(item, facts)))
+            if sentences:
+                yield Paragraph(sentences=sentences, form=form)
+        else:
+            end = at
+            while end < len(lines) and lines[end].strip() and not _begins_block(lines[end]):
+                end += 1
+            end = max(end, at + 1)
+            text = " ".join(one.strip().removeprefix("> ") for one in lines[at:end])
+            if sentences := tuple(read_sentences(text, facts)):
+                yield Paragraph(sentences=sentences)
+            at = end
+
+
+def _begins_block(line: str) -> bool:
+    return line.strip().startswith(("```", "|")) or _ITEM.match(line.strip()) is not None
+
+
+def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[str]]:
+    """Return where a list ends, and its items; lines that are indented, and lists inside it, belong to the item before."""
+    items: list[str] = []
+    while at < len(lines):
+        line = lines[at].strip()
+        found = _ITEM.match(line)
+        if found and (bool(found[1]) == numbered or lines[at].startswith((" ", "\t"))):
+            if items and lines[at].startswith(("  ", "\t")):
+                items[-1] += " " + line[found.end() :]
+            else:
+                items.append(line[found.end() :])
+        elif not line:
+            following = next((one for one in lines[at:] if one.strip()), "")
+            if not (_ITEM.match(following.strip()) and bool(_ITEM.match(following.strip())[1]) == numbered):  # type: ignore[index]
+                break
+        elif found or _begins_block(line) or not items:
+            break
+        else:
+            items[-1] += " " + line
+        at += 1
+    return at, items
+
+
+def _code(text: str, behind: str, facts: Facts) -> Iterator[Paragraph]:
+    cited = _cited_in(behind, facts)
+    if text.strip():
+        yield Paragraph(sentences=(Sentence(text=text.strip("\n"), **cited),), form="code")
+
+
+def _table(rows: list[str], facts: Facts) -> Iterator[Paragraph]:
+    split = [[cell.strip() for cell in row.strip("|").replace("\\|", "\ue002").split("|")] for row in rows]
+    split = [[cell.replace("\ue002", "|") for cell in row] for row in split]
+    is_rule = [all(cell and set(cell) <= set(":- ") for cell in row) for row in split]
+    header = tuple(map(_plain_line, split[0])) if len(split) > 1 and is_rule[1] else ()
+    body = [row for place, row in enumerate(split) if not is_rule[place] and not (place == 0 and header)]
+    if sentences := tuple(one for row in body if (one := row_of(row, header, facts))):
+        yield Paragraph(sentences=sentences, form="table", header=header)
+
+
+def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:
+    """Return a table's row: its text names the column of each cell, and it cites what its cells cite."""
+    read = [read_sentence(cell, facts) or Sentence(text="") for cell in cells]
+    plain = tuple(one.text for one in read)
+    names = (*header, *[""] * len(plain))
+    text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, plain, strict=False) if cell)
+    if not text:
+        return None
+    cited = tuple(dict.fromkeys(name for one in read for name in one.facts))
+    unknown = tuple(dict.fromkeys(name for one in read for name in one.unknown))
+    derived = any(one.basis == "derived" for one in read)
+    return _sentence(text, cited, unknown, derived=derived).model_copy(update={"cells": plain})
+
+
+def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
+    """Yield the sentences of running text, each with what it cites; a citation behind a full stop belongs before it."""
+    held: list[str] = []
+
+    def hold(found: re.Match[str]) -> str:
+        held.append(DERIVED if found[0].startswith(DERIVED) else found[0])
+        return f"\ue000{len(held) - 1}\ue001"
+
+    spans = text.split("`")
+    for place in range(0, len(spans), 2):  # what is between two marks is code
+        spans[place] = _DERIVED.sub(lambda found: found[1] + hold(found), _CITED.sub(hold, spans[place]))
+    marked = _BEHIND_STOP.sub(r"\2\1", "`".join(spans))
+    for part in split_sentences(marked):
+        keys = "".join(held[int(number)] for number in _HELD.findall(part))
+        plain = _HELD.sub("", part)
+        if one := _read(plain, keys, facts):
+            yield one
+
+
+def read_sentence(text: str, facts: Facts) -> Sentence | None:
+    """Return a text as one sentence, with all that it cites; None if it is empty."""
+    parts = list(read_sentences(" ".join(text.split()), facts))
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    cited = tuple(dict.fromkeys(name for one in parts for name in one.facts))
+    unknown = tuple(dict.fromkeys(name for one in parts for name in one.unknown))
+    derived = any(one.basis == "derived" for one in parts)
+    return _sentence(" ".join(one.text for one in parts), cited, unknown, derived=derived)
+
+
+def _read(plain: str, keys: str, facts: Facts) -> Sentence | None:
+    cited = _cited_in(keys, facts)
+    derived = DERIVED in plain or DERIVED in keys
+    spoken = " ".join(f"{fact.lead} {fact.quote}" for fact in facts.values() if fact.id in cited["facts"])
+    text = _LINK.sub(r"\1", plain.replace(DERIVED, ""))
+    text = _ADDRESS.sub(lambda found: found[0] if found[0].rstrip(".,;") in spoken else "", text)  # only pages have addresses
+    text = " ".join(text.split()).lstrip(",;: ")
+    return _sentence(text, cited["facts"], cited["unknown"], derived=derived) if any(map(str.isalnum, text)) else None
+
+
+def _sentence(text: str, cited: tuple[str, ...], unknown: tuple[str, ...], *, derived: bool) -> Sentence:
+    basis: Literal["quoted", "derived", "bridge"] = "derived" if derived and cited else "quoted"
+    return Sentence(text=text, facts=cited, unknown=unknown, basis=basis if cited or unknown else "bridge")
+
+
+def _cited_in(text: str, facts: Facts) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the facts whose keys a text has, and the keys that were not given out."""
+    keys = tuple(dict.fromkeys(key for group in _CITED.findall(text) for key in _KEY.findall(group)))
+    return {
+        "facts": tuple(facts[key].id for key in keys if key in facts),
+        "unknown": tuple(key for key in keys if key not in facts),
+    }

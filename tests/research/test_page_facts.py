@@ -1,0 +1,141 @@
+"""Which pages a worker reads, and where in its page a fact stands."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.findings import chosen_pages
+from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
+from pipeline.domain.values import Fact, Hit, RejectedFact
+from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
+from pipeline.research.reading import pieces_of, shown_parts
+from pipeline.text.normalise import digest_of, tokens
+from pipeline.text.page_format import blocks
+from pipeline.text.quotes import Span
+
+PAGE = """# Logs
+
+A log is written at its end.
+
+## Flushing {#flushing}
+
+The writer calls for a flush. It waits until the disk has answered.
+
+Only then does it acknowledge the record. It never acknowledges earlier.
+
+## Reading {#reading}
+
+The writer calls for nothing here.
+"""
+
+
+def _fact_of(quote: str) -> Fact:
+    page = SourceText("corpus:a", "Logs", digest_of(PAGE.encode()), PAGE)
+    facts, rejected = facts_and_rejected([Found(quote)], page)
+    assert not rejected
+    return facts[0]
+
+
+def test_a_quote_inside_one_block_has_that_blocks_anchor_and_heading() -> None:
+    found = _fact_of("The writer calls for nothing here.")
+    assert (found.anchor, found.heading) == ("reading", "Reading")
+
+
+def test_a_quote_over_two_blocks_has_anchor_and_heading_of_the_one_that_it_begins_in() -> None:
+    found = _fact_of("It waits until the disk has answered. Only then does it acknowledge the record.")
+    assert (found.anchor, found.heading) == ("flushing", "Flushing")
+    assert not any(found.quote in block.text for block in blocks(PAGE))
+
+
+def _chosen(provider: str) -> tuple[str, ...]:
+    """Four pages, after searches that all find the same own documents, but each another page of the web."""
+    state = SessionState()
+    worker = Worker("search_0", "basic-facts", 0, "", iterations=[Iteration("", ("a", "b", "c"))])
+    for query in ("a", "b", "c"):
+        own = [Hit(url=f"corpus:{name}.md#top", title=name) for name in "wxyz"]
+        state.searches[query] = SearchDone(provider, (own[0], Hit(url=f"https://{query}.example/", title=query), *own[1:]))
+    return chosen_pages(state, worker, 1)
+
+
+def test_documents_that_every_search_finds_leave_a_third_of_the_pages_to_the_web() -> None:
+    assert _chosen("local+brave") == ("corpus:w.md", "corpus:x.md", "https://a.example/", "https://b.example/")
+
+
+def test_the_pages_of_a_log_from_before_both_were_asked_stay_as_they_were_chosen() -> None:
+    assert _chosen("local") == ("corpus:w.md", "corpus:x.md", "corpus:y.md", "corpus:z.md")
+
+
+TABLE = """# Settings
+
+## Memory {#memory}
+
+| Setting | Default | Range |
+| work_mem | 4 MB | 64 kB to 2 GB |
+| max_connections | 100 | 1 to 262143 |
+"""
+
+
+def _found(text: str, quote: str, shown: tuple[Span, ...] = ()) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
+    return facts_and_rejected([Found(quote, "It is so.")], SourceText("corpus:a", "Logs", digest_of(text.encode()), text, shown))
+
+
+def test_the_pages_own_words_are_stored_however_a_model_copied_them() -> None:
+    facts, rejected = _found(PAGE, quote="**only then does it acknowledge the record**")
+    assert not rejected
+    assert facts[0].quote == "Only then does it acknowledge the record."
+    assert (facts[0].anchor, PAGE.find(facts[0].quote) >= 0) == ("flushing", True)
+
+
+def test_two_copies_of_the_same_words_are_one_fact() -> None:
+    one, other = (_found(PAGE, quote=quote)[0][0] for quote in ("A log is written at its end.", "a log is *written* at its end"))
+    assert one.id == other.id
+
+
+def test_a_quoted_row_has_the_header_of_its_table() -> None:
+    facts, _ = _found(TABLE, quote="work_mem 4 MB 64 kB to 2 GB")
+    assert facts[0].quote == "| work_mem | 4 MB | 64 kB to 2 GB |"
+    assert facts[0].lead == "| Setting | Default | Range |"
+    assert facts[0].anchor == "memory"
+
+
+def test_a_row_that_is_quoted_with_its_header_needs_no_other() -> None:
+    facts, _ = _found(TABLE, quote="| Setting | Default | Range |\n| work_mem | 4 MB | 64 kB to 2 GB |")
+    assert facts[0].lead == ""
+
+
+def test_an_altered_quote_may_be_corrected_and_a_short_one_may_not() -> None:
+    assert _found(PAGE, quote="A log is never written at its end.")[1][0].may_be_corrected
+    assert not _found(PAGE, quote="a log")[1][0].may_be_corrected
+
+
+def test_a_quote_that_a_page_has_twice_is_where_it_was_shown() -> None:
+    text = "# A\n\n## One {#one}\n\nThe pump is off.\n\n## Two {#two}\n\nThe pump is off.\n"
+    second = text.index("## Two")
+    assert _found(text, "The pump is off.")[0][0].anchor == "one"
+    assert _found(text, "The pump is off.", (Span(second, len(text)),))[0][0].anchor == "two"
+
+
+def test_the_semicolon_of_quoted_code_belongs_to_it() -> None:
+    text = "# SQL\n\n```\nSELECT a FROM b WHERE c;\n```\n"
+    assert _found(text, "SELECT a FROM b WHERE c;")[0][0].quote.endswith("c;")
+
+
+LONG = "# Manual\n\n" + "\n\n".join(f"## Part {n} {{#p{n}}}\n\n{f'Sentence {n} of it. ' * 60}" for n in range(40))
+
+
+def test_of_a_page_that_does_not_fit_what_was_hit_is_shown_with_its_neighbours() -> None:
+    hits = [Hit(url="corpus:m.md#p20", title="M", heading="Part 20")]
+    spans = shown_parts(LONG, hits, 1_500)
+    shown = "".join(LONG[start:end] for start, end in spans)
+    assert all(f"## Part {n} " in shown for n in (19, 20, 21))
+    assert tokens(shown) <= 1_500
+    assert list(spans) == sorted(spans)
+    assert shown_parts(LONG, hits, 1_000_000) == (Span(0, len(LONG)),)
+    assert "".join(LONG[piece.span.start : piece.span.end] for piece in pieces_of(LONG)) == LONG
+
+
+@given(st.text(max_size=400), st.integers(1, 60))
+def test_what_is_shown_of_a_page_never_fails_and_fits(text: str, room: int) -> None:
+    spans = shown_parts(text, [], room)
+    assert sum(tokens(text[start:end]) for start, end in spans) <= max(room, 1) + 8

@@ -1,0 +1,106 @@
+"""What a session does with what earlier nights found: pages read again, searches left out, and nothing cited unread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.domain.agenda import agenda
+from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import chosen_pages
+from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledStatement, Statement
+from pipeline.domain.plan import first_plan
+from pipeline.domain.state import SessionState
+from pipeline.domain.steps import FinishWorker, Read, SearchFor
+from pipeline.domain.values import EarlierSession, Hit, Perspective, ResearchConfig
+from pipeline.research.recalled_pages import recalled_pages
+from tests.fakes import MemoryStore
+from tests.vault.builders import Scribe
+
+QUESTION = "How deep is the harbour at low tide?"
+VIEW = Perspective(id="basic-facts", name="Facts", focus="", questions=(QUESTION,))
+
+
+def statement(number: int, url: str, claim: str = "The harbour is deep at low tide.") -> RecalledStatement:
+    found = Statement(fact=f"f{number}", claim=f"{claim} {number}", quote=claim, url=url, digest="0" * 64)
+    return RecalledStatement(statement=found, session="s-0", day="2026-11-01")
+
+
+def recalled(*urls: str, **fields: Any) -> Recalled:
+    return Recalled(statements=tuple(statement(number, url) for number, url in enumerate(urls)), **fields)
+
+
+def session(known: Recalled | None, *, search: tuple[str, ...] = ("local",), **config: Any) -> Scribe:
+    scribe = Scribe(MemoryStore(), "s-1")
+    limits = ResearchConfig(search=search, pages_per_iteration=6, reads_survey=True, **config)
+    scribe.note(e.RunStarted(), e.ResearchStarted(query=QUESTION, query_id="harbour", config=limits))
+    if known:
+        scribe.note(e.MemoryRecalled(recalled=known))
+    hits = tuple(Hit(url=f"corpus:new-{number}.md", title="New") for number in range(9))
+    scribe.note(
+        e.TopicSurveyed(provider="local", hits=hits),
+        e.PlanCreated(perspectives=(VIEW,), nodes=first_plan((VIEW,))),
+        e.WorkerStarted(worker_id="search_0", perspective_id="basic-facts"),
+    )
+    return scribe
+
+
+def thought_of(scribe: Scribe, queries: tuple[str, ...], pages: tuple[str, ...]) -> SessionState:
+    scribe.note(e.WorkerThought(worker_id="search_0", iteration=1, reasoning="", queries=queries, pages=pages))
+    return scribe.session.state
+
+
+def test_pages_that_answered_the_question_are_read_again_those_with_most_answers_first() -> None:
+    known = recalled("corpus:b.md", "corpus:a.md", "corpus:a.md")
+    other = RecalledStatement(statement=statement(9, "corpus:c.md", "Bread rises.").statement, session="s-0", day="2026-11-01")
+    known = known.model_copy(update={"statements": (*known.statements, other)})
+    assert recalled_pages(session(known).session.state, VIEW) == ("corpus:a.md", "corpus:b.md")
+
+
+def test_a_session_reads_only_what_its_own_searches_may_read() -> None:
+    known = recalled("corpus:a.md", "https://a.example/x")
+    assert recalled_pages(session(known).session.state, VIEW) == ("corpus:a.md",)
+    assert recalled_pages(session(known, search=("brave",)).session.state, VIEW) == ("https://a.example/x",)
+
+
+def test_a_session_without_memory_recalls_no_page() -> None:
+    assert recalled_pages(session(None).session.state, VIEW) == ()
+
+
+def test_recalled_pages_without_a_search_come_first_with_some_new_ones_beside_them() -> None:
+    state = thought_of(session(recalled("corpus:a.md")), (), ("corpus:a.md",))
+    assert chosen_pages(state, state.workers["search_0"], 1) == ("corpus:a.md", "corpus:new-0.md")
+    assert [step for step in agenda(state) if isinstance(step, FinishWorker | SearchFor)] == []
+    assert Read("corpus:a.md") in list(agenda(state))
+
+
+def test_beside_a_search_recalled_pages_are_one_more_ranking_and_fewer_others_are_read() -> None:
+    state = thought_of(session(recalled("corpus:a.md")), ("deep harbour",), ("corpus:a.md",))
+    assert chosen_pages(state, state.workers["search_0"], 1) == ("corpus:a.md", "corpus:new-0.md", "corpus:new-1.md")
+
+
+def test_a_question_that_is_researched_again_reads_as_many_pages_as_without_memory() -> None:
+    state = thought_of(session(recalled("corpus:a.md")), (), ("corpus:a.md",))
+    state.earlier = EarlierSession(session="s-0", reported_at="2026-11-14", facts=(), sources=(), cited=())
+    assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6
+
+
+def test_pages_of_a_failing_host_come_last_and_are_not_left_out() -> None:
+    known = Recalled(origins=(OriginRecord(origin="corpus:new-0.md", failed=3, failing=True),))
+    state = thought_of(session(known), ("deep harbour",), ())
+    six = chosen_pages(state, state.workers["search_0"], 1)
+    assert "corpus:new-0.md" not in six
+    few = thought_of(session(known, survey_hits=3), (), ())
+    few.survey = few.survey and type(few.survey)("local", few.survey.hits[:3])
+    few.workers["search_0"].iterations[0].queries = ("deep harbour",)
+    assert chosen_pages(few, few.workers["search_0"], 1)[-1] == "corpus:new-0.md"
+
+
+def test_a_document_that_was_read_and_not_cited_is_left_out_if_there_is_any_other() -> None:
+    known = Recalled(unhelpful=("corpus:new-0.md", "corpus:new-1.md"))
+    state = thought_of(session(known), ("deep harbour",), ())
+    assert chosen_pages(state, state.workers["search_0"], 1) == tuple(f"corpus:new-{number}.md" for number in range(2, 8))
+    again = thought_of(session(Recalled(unhelpful=known.unhelpful)), ("deep harbour",), ("corpus:new-0.md",))
+    assert "corpus:new-0.md" in chosen_pages(again, again.workers["search_0"], 1)
+    all_of_them = Recalled(unhelpful=tuple(f"corpus:new-{number}.md" for number in range(9)))
+    state = thought_of(session(all_of_them), ("deep harbour",), ())
+    assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6
