@@ -117,7 +117,7 @@ def test_a_reply_that_is_cut_twice_is_never_parsed(content: str) -> None:
 
 
 def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> None:
-    for bad, why in (({"reasoning": 1, "more": 2}, "findings: Field required"), ("Sure! Here it is:", "not one JSON object")):
+    for bad, why in (({"queries": ["x"], "more": 2}, "findings: Field required"), ("Sure! Here it is:", "not one JSON object")):
         script, reasoner = thinking(said(bad), said(GOOD["reading"]))
         ask(reasoner, QUESTIONS["reading"])
         assert why in script.bodies[1]["messages"][-1]["content"]
@@ -128,7 +128,7 @@ def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> Non
 UNFIT: dict[str, Any] = {
     "prose": "I think that",
     "duplicate keys": '{"findings": [], "queries": [], "queries": []}',
-    "a missing key": {"findings": []},
+    "a missing key": {"queries": []},
 }
 
 
