@@ -55,7 +55,7 @@ def test_what_an_old_log_does_not_say_has_its_default() -> None:
     assert (state.missing, state.nearest) == ((), ())
     assert state.survey is not None
     assert (state.survey.statistics, state.survey.languages) == (TermStatistics(), ())
-    assert {p.kind for section in state.sections.values() for p in section.paragraphs or ()} == {"prose"}
+    assert {p.kind for part in state.parts.values() for section in part.sections for p in section.paragraphs} == {"prose"}
 
 
 def test_an_old_end_for_want_of_evidence_is_not_found_and_another_one_failed() -> None:
@@ -99,5 +99,5 @@ def test_facts_of_a_log_from_before_pages_were_shared_belong_to_the_worker_that_
     state = SessionState(workers={"w": Worker("w", "view", 0, "", iterations=[Iteration("", ())])})
     fold.apply(state, observed)
     assert state.workers["w"].iterations[0].observed["u"].facts == ()
-    assert not state.observed
+    assert state.observed["u"].whole
     assert not state.config.shares_pages

@@ -195,7 +195,8 @@ def shown_parts(text: str, hits: Sequence[Hit], room: int) -> tuple[Span, ...]:
             room -= cost
     if not kept:
         start, end = pieces[hit[0] if hit else 0].span
-        return (Span(start, min(end, start + 3 * room)),)
+        part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
+        return (Span(start, start + max(1, len(part))),)
     spans: list[Span] = []
     for place in sorted(kept):
         start, end = pieces[place].span
