@@ -34,7 +34,6 @@ def nearest_passages(
             if score > 0:
                 best[place] = max(best.get(place, (0.0, "")), (round(score / BEST, 4), question))
     ranked = sorted(best, key=lambda place: (-best[place][0], place))[:limit]
-    starts = _starts(text)
     return [
         Found(
             quote=cut[place].text,
@@ -42,7 +41,7 @@ def nearest_passages(
             question=best[place][1],
             relevance=best[place][0],
             lead=cut[place].lead,
-            near=starts[place],
+            near=cut[place].start,
             cosine=cosines[place],
         )
         for place in ranked
@@ -63,19 +62,3 @@ def near_passages(url: str, hits: Iterable[Hit]) -> dict[str, float]:
 def _stemmed_passages(text: str, language: str) -> tuple[StemmedText, ...]:
     """Return a page's passages prepared for ranking; cached, as several sessions of a night read the same page."""
     return tuple(StemmedText.of(one.body, one.headings, language) for one in passages(text))
-
-
-@lru_cache(maxsize=48)
-def _starts(text: str) -> tuple[int, ...]:
-    """Return the offset of each passage in the normalised page, which may contain the same words twice."""
-    page = normalised(text)
-    starts: list[int] = []
-    at = 0
-    for passage in passages(text):
-        said = normalised(passage.text)
-        heading = passage.path[-1] if passage.opens and passage.path else ""
-        behind = page.find(normalised(heading), at) if heading else at
-        start = page.find(said, max(at, behind))
-        starts.append(start)
-        at = start + len(said) if start >= 0 else at
-    return tuple(starts)
