@@ -14,7 +14,6 @@ from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.service_selection import LOCAL
-from pipeline.domain.values import Cost
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.events.batch_events import PassagesEmbedded
-    from pipeline.domain.values import ResearchConfig
+    from pipeline.domain.values import Cost, ResearchConfig
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
@@ -60,7 +59,8 @@ class Decisions(NamedTuple):
 class RunEnvironment:
     """What a run works with: the workspace with the run's limits, its keys, its event store, and the kind of its documents.
 
-    ``spent`` is what earlier runs of the night cost, ``granted_usd`` what this one may spend beside the night's cap.
+    ``spent`` is what earlier runs of the night cost (None: there is no cap), ``granted_usd`` what this one may spend beside
+    the night's cap.
     """
 
     console: Console
@@ -68,7 +68,7 @@ class RunEnvironment:
     keys: Keys
     store: EventStore
     documents: Callable[[], Documents] = lambda: ""
-    spent: Cost = field(default_factory=Cost)
+    spent: Cost | None = None
     granted_usd: float = 0.0
 
     @property

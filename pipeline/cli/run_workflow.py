@@ -129,7 +129,8 @@ def _work(run: UnattendedRun, request: Request) -> int:
         answer_note_questions(env, open_note_questions(env))
         from pipeline.batch.totals import total
 
-        spent = total((env.spent, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
+        before = [env.spent] if env.spent else []
+        spent = total((*before, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
         consolidate_after_run(env, spent, end, asks_model=not result.stopped)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
@@ -184,19 +185,20 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
     from pipeline.config.settings import environment
+    from pipeline.domain.values import Cost
     from pipeline.wiring.session_adapters import AdapterFactory
 
     console, workspace = env.console, env.workspace
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     searches = {env.config_of(decision.query).search for decision in due}
-    factory = AdapterFactory(workspace, env.store, env.keys, spent=env.spent)
+    factory = AdapterFactory(workspace, env.store, env.keys, spent=env.spent or Cost())
     try:
         prepare(console, workspace, factory, searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:
             context = context_of(env, progress.listen, run, request.bounds.until)
             at_once, gone = sessions_at_once(workspace), decided.archived
             batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
-            batch.spent, batch.granted_usd = env.spent, env.granted_usd
+            batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
             if any(LOCAL in names for names in searches):
                 batch.embed = lambda: report_embedding(console, factory.embed_documents())
             if workspace.queue.settings.memory != "off":

@@ -43,6 +43,7 @@ async def run_distributed_batch(run: UnattendedRun, env: RunEnvironment, decided
     from pipeline.cli.progress import progress_on
     from pipeline.cli.run_environment import context_of
     from pipeline.config.settings import environment
+    from pipeline.domain.values import Cost
     from pipeline.wiring import queue_adapters
 
     env = replace(env, store=queue_adapters.patient_store_of(env.workspace.folder))
@@ -54,7 +55,7 @@ async def run_distributed_batch(run: UnattendedRun, env: RunEnvironment, decided
         runner = _runner(env, request, context, documents, progress)
         try:
             batch = Batch(env.store, queue, _no_desk, env.config_of, context, spent_out=lambda: runner.spent_out)
-            batch.spent, batch.granted_usd = env.spent, env.granted_usd
+            batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
             batch.archived, batch.remote = decided.archived, runner
             if queue.settings.memory != "off":
                 batch.recall = Recaller(env.store)
@@ -91,10 +92,11 @@ def _runner(
 
 def _night(env: RunEnvironment, context: RunContext) -> Night:
     from pipeline.domain.distribution.jobs import Night
+    from pipeline.domain.values import Cost
 
     limits = env.workspace.queue.settings.limits
     left_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
-    spent = env.spent
+    spent = env.spent or Cost()
     usd = None if limits.cost_usd is None else max(0.0, limits.cost_usd - spent.usd)
     tokens = None if limits.tokens is None else max(0, limits.tokens - spent.total_tokens)
     calls = None if limits.calls is None else max(0, limits.calls - spent.calls)
