@@ -30,7 +30,7 @@ def test_every_link_of_a_document_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), written
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/queries.md", "docs/models-and-web.md", "docs/every-night.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/questions-and-settings.md", "docs/models-and-web.md", "docs/every-night.md"])
 def test_every_example_of_the_queue_is_valid(name: str, tmp_path: Path) -> None:
     examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", (ROOT / name).read_text())
     assert examples
@@ -38,3 +38,12 @@ def test_every_example_of_the_queue_is_valid(name: str, tmp_path: Path) -> None:
         file = tmp_path / f"{number}.yaml"
         file.write_text(example if "queries:" in example else f"{example}queries:\n  - What is a log?\n")
         assert read(file).queries
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "when-something-fails.md").read_text()
+    promises = page.partition("\n## What you can rely on\n")[2].partition("\n## ")[0]
+    names = [name for row in re.findall(r"(?m)^\| \*\*.*\| ([^|]*) \|$", promises) for name in re.findall(r"`(\w+)`", row)]
+    tests = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
+    assert len(names) >= 20
+    assert [name for name in names if not re.search(rf"def test_\w*{name}", tests)] == []

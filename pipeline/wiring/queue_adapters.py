@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 600.0
 _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
-_HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/many-machines.md"
+_HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/several-machines.md"
 
 
 def queue_of(folder: Path) -> tuple[PostgresDispatcher, PostgresBudget]:

@@ -65,7 +65,7 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
             if outcome == "forgotten":
                 console.say(f"  not imported again, because it was forgotten: {stream}", always=True, fg="yellow")
     if not done:
-        hint = f"--as names the format: {', '.join(FORMATS)}; docs/imports.md says what each looks like"
+        hint = f"--as names the format: {', '.join(FORMATS)}; docs/how-it-is-built.md says what each looks like"
         raise UsageError(f"nothing in {path} can be imported: {'; '.join(faults.lines[:3]) or 'it holds no file'}", hint=hint)
     outcomes = Counter(one["outcome"] for one in done)
     words = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(outcomes.items()))

@@ -22,7 +22,7 @@ from pipeline.errors import UsageError
 
 pytest.importorskip("psycopg")
 
-CHAPTER = Path(__file__).parents[3] / "docs" / "many-machines.md"
+CHAPTER = Path(__file__).parents[3] / "docs" / "several-machines.md"
 
 
 def environment(url: str, machine: str) -> dict[str, str]:
@@ -59,8 +59,8 @@ def folders(tmp_path: Path, postgres_url: str) -> dict[str, Path]:
 def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_worker_is_killed(
     folders: dict[str, Path], postgres_url: str
 ) -> None:
-    commands = re.findall(r"^(research .+)$", CHAPTER.read_text(), re.M)
-    assert [commands[n] for n in (1, 2, 3)] == ["research store init", "research work", "research run --distribute"]
+    wanted = ["research store init", "research work", "research run --distribute"]
+    assert [command for command in re.findall(r"^(research .+)$", CHAPTER.read_text(), re.M) if command in wanted] == wanted
     missing = run("run", "--distribute", folder=folders["run"], url=postgres_url)
     assert "research store init" in missing.stderr
     assert run("store", "init", folder=folders["run"], url=postgres_url).returncode == 0

@@ -1,0 +1,91 @@
+"""Writes docs/commands.md from the help of the commands.
+
+Run as ``python -m scripts.write_commands`` after a change of a command, an option or its help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pipeline.cli.main import cli
+
+PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
+BEGINNING = """\
+# Commands
+
+This page is made from the help of the commands: `research COMMAND --help` prints the same. A `SESSION` is named by its id, or by
+the id of its question, which means the latest session; an `ID` is the id of a question. `research list` prints both. Results go
+to stdout, messages to stderr.
+[Exit codes](every-night.md#exit-codes) are in the page on nights.
+
+Options before the command:
+"""
+GROUPS = {
+    "Every day": ("run", "add", "list", "ask", "retry", "resume"),
+    "Read": ("serve", "show", "log", "why", "graph", "digest", "export", "references"),
+    "Keep in order": (
+        *("init", "doctor", "build", "watch", "verify", "approve", "cancel", "hide", "unhide", "forget", "prune", "consolidate"),
+        *("templates", "completion"),
+    ),
+    "Several machines and other programs": ("merge", "handoff", "store", "work", "import", "mcp"),
+}
+
+
+def written() -> str:
+    """Return the page: the groups of commands; one that is in no group comes last."""
+    named = {name for names in GROUPS.values() for name in names}
+    shown = {name: command for name, command in cli.commands.items() if not command.hidden}
+    groups = {**GROUPS, "Further": tuple(shown.keys() - named)}
+    lines = [BEGINNING, *_options(cli)]
+    for title, names in groups.items():
+        if present := [name for name in names if name in shown]:
+            lines += [f"\n## {title}", *(line for name in present for line in _command(f"research {name}", shown[name]))]
+    if older := sorted(name for name, command in cli.commands.items() if command.hidden):
+        lines += ["\n## Older names", "", "Still understood: " + ", ".join(f"**`research {name}`**" for name in older) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def _command(path: str, command: click.Command) -> Iterator[str]:
+    """Yield a command's usage, help and options, then its subcommands."""
+    with click.Context(command, info_name=path) as context:
+        pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+        first, *rest = (command.help or "").replace("\b\n", "").split("\n\n")
+        yield f"\n**`{' '.join([path, *pieces])}`** {_line(first)}"
+        for paragraph in rest:
+            yield f"\n{_line(paragraph)}"
+        if options := list(_options(command)):
+            yield ""
+            yield from options
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                yield from _command(f"{path} {name}", command.commands[name])
+
+
+def _options(command: click.Command) -> Iterator[str]:
+    """Yield the rows of the table of a command's own options."""
+    with click.Context(command) as context:
+        records = [
+            found
+            for one in command.params
+            if isinstance(one, click.Option) and not one.hidden and (found := one.get_help_record(context))
+        ]
+    if records:
+        yield from ("| option | meaning |", "|---|---|")
+    for names, meaning in records:
+        written = ", ".join(f"`{name}`" for name in names.split(", "))
+        yield f"| {_cell(written)} | {_cell(_line(meaning))} |"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written())
