@@ -262,7 +262,8 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
     gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
     words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"
     united = [(words.format(*pair), True) for pair in sorted(report.united.items())]
-    return [*aside, *united, *moved, *gone]
+    alone = [(f"left alone: vault/{text}", True) for text in report.left_alone]
+    return [*aside, *united, *moved, *gone, *alone]
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:

@@ -68,6 +68,29 @@ def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) 
     return done
 
 
+def set_aside(folder: Path, message: str) -> str:
+    """Replace an edited template of an earlier version that no longer fits, which ``message`` begins with; return its copy.
+
+    "" if it names none, or one that was edited since this version copied it: that is its writer's to mend.
+
+    Raises:
+        SystemRefused: the disk refuses.
+    """
+    own, current = folder / "templates", _current()
+    known = _shipped(own)
+    named = (name for name in current if message.startswith((f"{own / name}:", f"{own / name},")))
+    name = next(named, "")
+    if not name or known.get(name) == digest_of(current[name]) or _is_same(own / name, current[name]):
+        return ""
+    try:
+        copy = _copy_aside(own, name, read_bytes(own / name), dry=False)
+        _write(own / name, current[name])
+        record_shipped(folder)
+    except OSError as error:
+        raise SystemRefused(f"{own / name} cannot be replaced: {error.strerror}", hint="let this user write there") from error
+    return copy
+
+
 def _update(own: Path, name: str, data: bytes, known: str, done: TemplateUpdate, *, replace: bool, dry: bool) -> None:
     file = own / name
     found = None if not os.path.lexists(file) else b"" if file.is_symlink() or not file.is_file() else read_bytes(file)

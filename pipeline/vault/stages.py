@@ -361,18 +361,19 @@ class Build:
     def _record(self, placed: Sequence[PlacedFile], stale: set[str], result: WriteResult) -> BuildReport:
         """Keep what is done and what is left to do; return the report."""
         swept = stale <= result.left.keys()
-        problems = (*self._values.problems, *result.problems)
+        is_done = swept and not self._values.problems and not result.problems and not result.refused
         self._kept.put_made(self._made)
         self._kept.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._identity.remember(stale, kept=stale - result.left.keys())
-        self._kept.keep(SETTLED, self._settled if swept and not problems and not result.refused else "")
+        self._kept.keep(SETTLED, self._settled if is_done else "")
         self._drift.record(result.left)
         return BuildReport(
             tuple(sorted(result.written)),
             len(result.unchanged) + self._count_untouched(placed, result),
             tuple(sorted(result.removed)),
             tuple(sorted(result.set_aside)),
-            problems,
+            tuple(self._values.problems),
+            tuple(result.problems),
             self._marks,
             self._values.fresh,
             self._identity.moved,

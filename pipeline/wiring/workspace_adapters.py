@@ -279,7 +279,7 @@ def compiled_templates() -> Path | None:
 def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> BuildReport:
     """Bring the vault up to date with the events; what ``mode`` and ``workers`` do is said at ``build_vault``.
 
-    Templates of an earlier version of the program that nobody edited give way if they no longer fit.
+    Templates of an earlier version of the program give way (``_with_templates_of_now``).
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -306,17 +306,25 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
 
 
 def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
-    """Make the notes or pages; where a template does not fit, bring those up to date that nobody edited, and try once more."""
-    try:
-        return make()
-    except TemplateInvalid:
-        from pipeline.config.template_update import update_templates
+    """Make the notes or pages with the templates of this version.
 
-        done = update_templates(folder)
-        if not (done.updated or done.added or done.removed):
-            raise
-        _log.info("templates of an earlier version were replaced: %s", ", ".join([*done.updated, *done.added, *done.removed]))
-        return make()
+    Those of an earlier one that nobody edited give way; an edited one of an earlier version that no longer fits is set aside.
+    """
+    from pipeline.config.template_update import set_aside, update_templates
+
+    done = update_templates(folder)
+    if changed := [*done.updated, *done.added, *done.removed]:
+        _log.info("templates of an earlier version were replaced: %s", ", ".join(changed))
+    while True:
+        try:
+            return make()
+        except TemplateInvalid as error:
+            copy = set_aside(folder, error.message)
+            if not copy:
+                raise
+            _log.warning(
+                "an edited template of an earlier version no longer fits; it is now templates/%s: %s", copy, error.message
+            )
 
 
 def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:

@@ -139,10 +139,10 @@ def test_a_file_that_was_refused_is_seen_again(place: Workplace) -> None:
     whole = note.read_bytes()
     note.write_bytes(whole + b"%% begin notes %%\n")
     for _ in range(2):
-        assert len(place.build().problems) == 1
+        assert len(place.build().left_alone) == 1
         assert _drifted(place) == {_path(place, note)}
     note.write_bytes(whole)
-    assert place.build().problems == ()
+    assert place.build().left_alone == ()
     assert _drifted(place) == set()
 
 
@@ -153,7 +153,7 @@ def test_a_file_of_which_the_build_could_not_be_rid_is_taken_away_by_a_later_one
     note.mkdir()
     for batch in ("batch-2026-11-21t020000-ab12", "batch-2026-11-28t020000-ab12"):
         del place.store.streams[batch]
-    assert len(place.build().problems) == 1
+    assert len(place.build().left_alone) == 1
     note.rmdir()
     note.write_bytes(data)
     assert place.build().removed == ("nights/2026-11-21.md",)

@@ -106,7 +106,7 @@ class Walker:
             after = "after a merge" if self.shared.meeting else "at other times"
             self.shared.counts[f"{'edited' if mine else 'untouched'}, set aside {after}"] += 1
             assert mine, f"untouched, but set aside: {path}"
-        assert report.problems == (), report.problems
+        assert report.problems == report.left_alone == (), report
         return report
 
     def record(self, drafts: Sequence[EventBase]) -> None:

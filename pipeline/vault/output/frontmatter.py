@@ -60,8 +60,20 @@ class PropertiesHandler(YAMLHandler):
     """What python-frontmatter reads and writes properties with."""
 
     def load(self, fm: str, **kwargs: Any) -> Any:
-        """Return the properties of a YAML block, read as YAML 1.2 reads it."""
-        return super().load(fm, Loader=_Core, **kwargs)
+        """Return the properties of a YAML block, read as YAML 1.2 reads it.
+
+        What the quick reader of YAML 1.1 cannot read, such as a question mark in a list on one line, a reader of 1.2 may.
+        """
+        try:
+            return super().load(fm, Loader=_Core, **kwargs)
+        except yaml.YAMLError:
+            from ruamel.yaml import YAML  # slow to import, and seldom needed
+            from ruamel.yaml.error import YAMLError
+
+            try:
+                return YAML(typ="safe", pure=True).load(fm)
+            except YAMLError as error:
+                raise ValueError(str(error)) from error
 
     def export(self, metadata: dict[str, Any], **_: Any) -> str:
         """Return ``metadata`` as a YAML block without its fences."""

@@ -31,7 +31,8 @@ _LEFT = "not changed, so that no text is lost; correct this and run `research bu
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """The result of a build, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
+    """The result of a build, as sorted vault paths with suffix; ``problems`` say which streams cannot be read.
+    ``left_alone`` says which files were not written, why, and what to do: no reason for a night to fail.
 
     ``unchanged`` is the number of unchanged files. ``marks`` are those of the log's streams;
     ``sessions`` are those that were read, by id. ``moved`` are the notes that a person moved since the last build, the new path
@@ -44,6 +45,7 @@ class BuildReport:
     removed: tuple[str, ...] = ()
     set_aside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
     marks: Mapping[str, str] = field(default_factory=dict)
     sessions: Mapping[str, Summary] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)

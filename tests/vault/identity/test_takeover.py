@@ -106,7 +106,7 @@ def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workpla
     report = place.build()
     assert not note.exists()
     assert (place.vault / report.set_aside[0]).read_bytes() == was
-    assert "moved to attic/" in report.problems[0]
+    assert "moved to attic/" in report.left_alone[0]
 
 
 def test_checking_changes_nothing(place: Workplace) -> None:

@@ -131,3 +131,10 @@ def test_a_note_without_properties_is_all_body(note: str) -> None:
 
 def test_marks_and_line_ends_of_other_editors_are_understood() -> None:
     assert frontmatter.split("\ufeff---\r\nx: 1\r\n---\r\nbody") == ("x: 1\r\n", "body")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("aliases: [How do I back up?]\n", ["How do I back up?"]), ("aliases: [b?,c]\n", ["b?", "c"])]
+)
+def test_a_list_on_one_line_as_tools_write_it_is_read(text: str, found: list[str]) -> None:
+    assert frontmatter.load(text) == {"aliases": found}

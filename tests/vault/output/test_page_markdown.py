@@ -209,10 +209,11 @@ def test_the_answer_holds_its_passages_each_with_its_place(tmp_path: Path) -> No
     answer = body.partition("> [!abstract] In short\n")[2].partition("\n\n")[0].split("\n")
     assert answer[0] == "> > A log grows."
     assert answer[2].startswith("> > — [[")
+    assert answer[4:6] == ["> > - [ ] useful", "> > - [ ] wrong"]
     assert [line for line in answer if line == ">"] == [">"]
-    assert answer[4:6] == ["> > Rules:", "> >"]
-    assert answer[6] == "> > - Sync."
-    assert answer[8].startswith("> > — [[")
+    assert answer[7:9] == ["> > Rules:", "> >"]
+    assert answer[9] == "> > - Sync."
+    assert answer[11].startswith("> > — [[")
 
 
 def test_a_passage_that_another_source_holds_too_leads_to_that_source_s_own_quote(tmp_path: Path) -> None:

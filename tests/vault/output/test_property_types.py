@@ -37,7 +37,7 @@ def test_a_file_that_obsidian_did_not_write_is_left_alone(text: str, tmp_path: P
     place = Workplace(tmp_path, a_store())
     (place.vault / PATH).parent.mkdir(parents=True)
     (place.vault / PATH).write_text(text)
-    (problem,) = place.build().problems
+    (problem,) = place.build().left_alone
     assert problem.startswith(PATH)
     assert (place.vault / PATH).read_text() == text
 

@@ -151,8 +151,8 @@ def test_a_note_with_a_broken_marker_is_left_alone_and_named(tmp_path: Path, bro
     before = note.read_bytes()
     report = place.build()
     assert note.read_bytes() == before
-    assert len(report.problems) == 1
-    assert re.search(rf"{note.name}: line \d+", report.problems[0])
+    assert len(report.left_alone) == 1
+    assert re.search(rf"{note.name}: line \d+", report.left_alone[0])
 
 
 def test_broken_properties_leave_a_note_alone(tmp_path: Path) -> None:
@@ -161,5 +161,5 @@ def test_broken_properties_leave_a_note_alone(tmp_path: Path) -> None:
     note = place.note("workers/")
     note.write_text(note.read_text().replace("---\n", "---\nbroken: [\n", 1))
     before = note.read_bytes()
-    assert len(place.build().problems) == 1
+    assert len(place.build().left_alone) == 1
     assert note.read_bytes() == before

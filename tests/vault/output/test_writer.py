@@ -93,7 +93,7 @@ def test_a_foreign_file_at_a_notes_path_is_left_alone_and_named(tmp_path: Path) 
     (place.vault / "nights/2026-11-21.md").write_text("my diary")
     report = place.build()
     assert (place.vault / "nights/2026-11-21.md").read_text() == "my diary"
-    assert [problem.partition(":")[0] for problem in report.problems] == ["nights/2026-11-21.md"]
+    assert [problem.partition(":")[0] for problem in report.left_alone] == ["nights/2026-11-21.md"]
     assert len(report.written) == len(place.files()) - 1
 
 
@@ -203,7 +203,7 @@ def test_a_symbolic_link_at_a_notes_path_is_not_followed(place: Workplace, tmp_p
     report = place.build()
     assert canary.read_text() == "untouched"
     assert note.is_symlink()
-    assert len(report.problems) == 1
+    assert len(report.left_alone) == 1
 
 
 def test_a_linked_folder_is_not_entered(place: Workplace, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_linked_folder_is_not_entered(place: Workplace, tmp_path: Path) -> Non
     (place.vault / "reports").symlink_to(outside)
     report = place.build()
     assert list(outside.iterdir()) == []
-    assert len(report.problems) == 2
+    assert len(report.left_alone) == 2
 
 
 def test_a_folder_or_a_pipe_in_the_way_is_named(place: Workplace) -> None:
@@ -222,7 +222,7 @@ def test_a_folder_or_a_pipe_in_the_way_is_named(place: Workplace) -> None:
     first.mkdir()
     second.unlink()
     os.mkfifo(second)
-    assert len(place.build().problems) == 2
+    assert len(place.build().left_alone) == 2
 
 
 def test_another_name_of_the_same_file_keeps_its_content(place: Workplace, tmp_path: Path) -> None:
