@@ -158,7 +158,12 @@ class KnownCapabilities:
     def room(self, model: str, usual: int) -> int:
         """Return the tokens to allow for a reply: more than ``usual`` if the model has needed more, and a third of its window."""
         room = max(usual, self._rooms.get(model, 0))
-        return min(room, self.windows[model] // 3) if self.windows.get(model) else room
+        return min(room, self.windows.get(model, 0) // 3 or room)
+
+    def most_room(self, model: str, usual: int) -> int:
+        """Return the tokens to allow for a reply that was cut off: twice as many, as far as the model takes them."""
+        window = self.windows.get(model, 0)
+        return min(2 * usual, self.of(model).most_tokens, window * 2 // 3 or 2 * usual)
 
     def learn_room(self, model: str, needed: int) -> None:
         """Store that a reply of the model needed that many tokens, thoughts included."""

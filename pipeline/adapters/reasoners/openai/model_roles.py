@@ -42,11 +42,6 @@ class Role:
         """The models to ask, in order, each once."""
         return tuple(dict.fromkeys((self.model, *self.fallbacks)))
 
-    @property
-    def cap(self) -> int:
-        """The tokens of a reply whose first attempt was cut off."""
-        return 2 * self.max_tokens
-
 
 @dataclass(frozen=True, slots=True)
 class Roles:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.reasoners.openai.capabilities import UNUSABLE_AT_MOST, KnownCapabilities
+from pipeline.adapters.reasoners.openai.capabilities import UNUSABLE_AT_MOST, KnownCapabilities, Message
 from pipeline.adapters.reasoners.openai.completion_reply import (
     Content,
     CutOff,
@@ -178,7 +178,7 @@ class _ModelAttempt:
     model: str
     question: Question[Any]
     last: bool
-    messages: list[dict[str, str]] = field(init=False)
+    messages: list[Message] = field(init=False)
     max_tokens: int = field(init=False)
     retried: bool = False
     plain: bool = False
@@ -187,7 +187,7 @@ class _ModelAttempt:
     shortened: bool = False
 
     def __post_init__(self) -> None:
-        self.max_tokens = min(self.known.room(self.model, self.role.max_tokens), self.role.cap)
+        self.max_tokens = self.known.room(self.model, self.role.max_tokens)
         self._put(self.question)
 
     def _put(self, question: Question[Any]) -> None:
@@ -251,7 +251,7 @@ class _ModelAttempt:
 
     @property
     def _most_room(self) -> int:
-        return min(self.role.cap, self.known.of(self.model).most_tokens)
+        return self.known.most_room(self.model, self.role.max_tokens)
 
     def learn(self, used: int) -> None:
         """Remember the room that the reply needed, if an earlier one was cut off, and that a plain request got it."""
@@ -273,7 +273,7 @@ class _ModelAttempt:
 
     def _shorten(self, found: TooLong) -> None:
         """Prepare the question with less fetched text, once. A stated limit that the prompt seems to keep says nothing."""
-        now = min(self.known.material(self.model, self.role.material), tokens(self.messages[1]["content"]))
+        now = min(self.known.material(self.model, self.role.material), tokens("".join(self.messages[1]["content"])))
         fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4
         fits = fits if found.limit and fits < now else now // 4
         if self.shortened or fits < _LEAST_MATERIAL:

@@ -15,10 +15,12 @@ from typing import Any
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from pipeline.adapters.reasoners.openai.capabilities import Message
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Material, harmless
 from pipeline.errors import TemplateInvalid
 
 SYSTEM = "_shared"
+EVIDENCE = "_evidence"
 
 _ADVICE = "correct it (templates/prompts/README.md lists what each template is given), then run again"
 _RESTORE = "put it back: `research templates update` copies what is missing"
@@ -34,18 +36,21 @@ class PromptTemplates:
         self._folder = templates
         self._environment = _environment_of((templates, supplied or templates))
 
-    def messages(self, name: str, view: Mapping[str, Any]) -> list[dict[str, str]]:
+    def messages(self, name: str, view: Mapping[str, Any]) -> list[Message]:
         """Return the system and the user message of the question ``name``.
 
         The system message is the same for all questions, so that a cache can serve it. The reply's schema is not part of the
-        prompt: it goes with the request, or behind the prompt where the server takes none (``Capabilities.body``).
+        prompt: it goes with the request, or behind the prompt where the server takes none (``Capabilities.body``). What several
+        questions begin with, the evidence, is a part of its own.
 
         Raises:
             TemplateInvalid: a template is missing, cannot be parsed, uses an unknown name, or fails.
         """
+        text = self._rendered(name, view)
+        shared = self._rendered(EVIDENCE, view) if "evidence" in view else ""
         return [
             {"role": "system", "content": self._rendered(SYSTEM, {"schema": ""})},  # a template of an earlier version prints it
-            {"role": "user", "content": self._rendered(name, view)},
+            {"role": "user", "content": [shared, text.removeprefix(shared)] if shared and text.startswith(shared) else text},
         ]
 
     def _rendered(self, name: str, view: Mapping[str, Any]) -> str:
