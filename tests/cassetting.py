@@ -21,9 +21,9 @@ from pipeline.adapters.reasoners.openai.completion_reply import Content, meaning
 from pipeline.adapters.reasoners.openai.model_call import Server
 from pipeline.config.service_selection import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
 from pipeline.errors import ServiceFailed
-from pipeline.search.providers.arxiv import Arxiv
+from pipeline.search.providers import NAMES, web_search
+from pipeline.search.providers.papers import Arxiv
 from pipeline.search.providers.provider import WebSearch
-from pipeline.search.providers.registry import NAMES, web_search
 from pipeline.text.redaction import Redaction, Secret
 
 FOLDER = Path(__file__).parent / "cassettes"

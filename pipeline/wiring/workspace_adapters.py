@@ -148,7 +148,7 @@ class Searches:
 
     def _member(self, name: str) -> Member:
         from pipeline.search.fallback_chain import Member
-        from pipeline.search.providers.registry import web_search
+        from pipeline.search.providers import web_search
 
         if name not in self._members and (access := search_access(name, self._settings, self._keys)):
             headers = {"user-agent": agent_of(self._settings)}

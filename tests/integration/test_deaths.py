@@ -24,7 +24,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
-from pipeline.search.providers.brave import Brave
+from pipeline.search.providers.web import Brave
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.seeds import FULL, SEED

@@ -1,1 +1,38 @@
-"""Web search providers, one file each, with their registry, rate limits and reply parsing."""
+"""Web search providers: one small class each, all asked in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from pipeline.text.redaction import Secret
+
+if TYPE_CHECKING:
+    from pipeline.adapters.http.client import HttpClient
+    from pipeline.search.providers.provider import Provider, WebSearch
+
+NAMES = ("brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
+
+
+def web_search(name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str]) -> WebSearch:
+    """Return the search of the provider ``name`` at ``url``; ``headers`` are sent with every request.
+
+    Raises:
+        KeyError: there is no such provider.
+    """
+    from pipeline.search.providers import papers, web
+    from pipeline.search.providers.provider import WebSearch
+    from pipeline.search.providers.rate_limit import Pacer
+
+    made: dict[str, Callable[[], Provider]] = {
+        "brave": lambda: web.Brave(key or Secret(""), url),
+        "tavily": lambda: web.Tavily(key or Secret(""), url),
+        "searxng": lambda: web.Searxng(url),
+        "wikipedia": lambda: web.Wikipedia(url),
+        "arxiv": lambda: papers.Arxiv(url),
+        "openalex": lambda: papers.Openalex(key, url),
+        "semanticscholar": lambda: papers.SemanticScholar(key, url),
+    }
+    # arXiv's terms allow one connection, so its requests run one at a time.
+    pacers = {"arxiv": Pacer(papers.ARXIV_GAP_S, one_at_a_time=True), "semanticscholar": Pacer(papers.SCHOLAR_GAP_S)}
+    return WebSearch(made[name](), http, pacers.get(name) or Pacer(), headers)

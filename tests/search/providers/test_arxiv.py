@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import Malformed, SearchFailed
-from pipeline.search.providers.arxiv import Arxiv, parse_feed
+from pipeline.search.providers.papers import Arxiv, parse_feed
 from tests.search.replies import Bench, reply
 
 ENTRY = """<entry><id>http://arxiv.org/abs/hep-ex/0307015v1</id><title>Multi-Electron Production at

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.search.providers.brave import Brave
+from pipeline.search.providers.web import Brave
 from pipeline.text.redaction import Secret
 from tests.search.replies import Bench, reply
 

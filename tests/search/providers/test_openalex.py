@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.search.providers.openalex import Openalex
+from pipeline.search.providers.papers import Openalex
 from pipeline.text.redaction import Secret
 from tests.search.replies import Bench, reply
 

@@ -8,7 +8,7 @@ from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
 from pipeline.config.queries.settings_section import PROVIDERS
 from pipeline.config.service_selection import SEARCHES
-from pipeline.search.providers.registry import NAMES, web_search
+from pipeline.search.providers import NAMES, web_search
 from pipeline.text.redaction import Secret
 from tests.search.replies import Script, reply
 

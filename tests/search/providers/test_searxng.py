@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.search.providers.searxng import Searxng
+from pipeline.search.providers.web import Searxng
 from tests.search.replies import Bench, reply
 
 BASE = "https://searx.example.org/"

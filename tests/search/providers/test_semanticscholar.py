@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.search.providers.semanticscholar import SemanticScholar
+from pipeline.search.providers.papers import SemanticScholar
 from pipeline.text.redaction import Secret
 from tests.search.replies import Bench, reply
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.search.providers.tavily import Tavily
+from pipeline.search.providers.web import Tavily
 from pipeline.text.redaction import Secret
 from tests.search.replies import Bench, reply
 

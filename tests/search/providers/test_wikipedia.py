@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.search.providers.wikipedia import Wikipedia
+from pipeline.search.providers.web import Wikipedia
 from tests.search.replies import Bench, reply
 
 ROW = {
