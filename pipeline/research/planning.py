@@ -58,9 +58,14 @@ async def survey(_step: Survey, state: SessionState, context: StepContext) -> Ou
     return Outcome((event,))
 
 
-async def make_plain_plan(_step: PlainPlan, state: SessionState, _context: StepContext) -> Outcome:
+async def make_plain_plan(_step: PlainPlan, state: SessionState, context: StepContext) -> Outcome:
     """Make the plan without a model: one perspective, which searches for the question and for each of its parts."""
-    return Outcome((_plan_of((plain_view(state.query),), state),))
+    return Outcome((_plan_of((plain_view(state.query),), state, window=_window(context)),))
+
+
+def _window(context: StepContext) -> int:
+    window: int = getattr(context.reasoner, "context_window", 0)
+    return window
 
 
 def plain_view(query: str) -> Perspective:
@@ -100,8 +105,7 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
     with charged_to(answer):
         views = _valid_perspectives(views, config.perspectives, config.questions)
     cost = paid(answer)
-    window = getattr(context.reasoner, "context_window", 0)
-    plan = _plan_of(views, state, kind=said.kind, window=window, cost=cost.cost, exchange=cost.exchange)
+    plan = _plan_of(views, state, kind=said.kind, window=_window(context), cost=cost.cost, exchange=cost.exchange)
     return Outcome((plan,), cost.objects)
 
 
