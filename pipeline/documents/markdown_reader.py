@@ -180,7 +180,7 @@ def _without_marks(source: str) -> str:
             tab = bare.partition(" ")[2] if bare.startswith(("=== ", "===! ", "===+ ")) else ""
             if tab[:1] in ("'", '"') and tab[-1:] == tab[:1]:  # a tab of MkDocs, which is written as its boxes are
                 line = f"{line[: len(line) - len(line.lstrip())]}!!! tab {tab}"
-            kept.append(_without_comments(line) if "%%" in line and comment < 0 else line)
+            kept.append(_without_comments(line) if comment < 0 and 0 < line.count("%%") < 1_000 else line)
     return "\n".join(kept)
 
 
