@@ -193,7 +193,7 @@ import resource, sys
 from pathlib import Path
 from pipeline.documents.extractor import Extractor, Limits
 from pipeline.errors import ReadFailed
-extractor = Extractor(Limits(wall_s=10, cpu_s=3))
+extractor = Extractor(Limits(wall_s=6, cpu_s=2))
 for path in sorted(Path(sys.argv[1]).iterdir()):
     try:
         assert len(extractor.file(path.read_bytes(), path).text) < 12_000_000

@@ -22,7 +22,8 @@ def lines(name: str) -> list[dict[str, object]]:
 def test_the_passage_with_the_answer_is_among_the_first_three_of_most_questions(tmp_path: Path) -> None:
     queries = "\n".join(f"  - {{id: {one['id']}, query: {json.dumps(one['query'])}}}" for one in lines("topics.jsonl"))
     (tmp_path / "queries.yaml").write_text(
-        f"settings:\n  reasoner: extractive\n  search: [local]\n  embeddings: off\n  corpus: {SET / 'documents'}\nqueries:\n{queries}\n",
+        f"settings:\n  reasoner: extractive\n  search: [local]\n  embeddings: off\n  corpus: {SET / 'documents'}\n"
+        f"queries:\n{queries}\n",
         "utf-8",
     )
     (tmp_path / "events").mkdir()
