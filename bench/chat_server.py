@@ -89,6 +89,9 @@ def _handler(answer: Answer, prefixes: Prefixes, lock: threading.Lock) -> type[B
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "messages" not in body:  # a question about the model's context, in the form of another server
+                self.send_error(404)
+                return
             with lock:
                 cached = prefixes.tokens_shared(prompt_of(body))
             self._send(completion(body, answer(body), cached))
