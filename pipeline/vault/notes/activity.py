@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
+from typing import Any
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.pruning_events import ResearchPruned
-from pipeline.domain.report_parts import items_of
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.text.labels import count
 from pipeline.vault.output.formatting import joined
-
-T = TypeVar("T", bound=e.EventBase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ def _stretches(history: Iterable[e.EventBase]) -> Iterator[Stretch]:
     for (run, phase), group in groupby(_phased(history), key=lambda entry: entry[:2]):
         events = [event for *_, event in group]
         resumed = run > 1 and isinstance(events[0], e.RunStarted)
-        if text := _sentence(phase, events, resumed):
+        if text := ("Resumed" if resumed else "Started") if phase == "start" else _sentence(events):
             yield Stretch(events[0].at, events[-1].at, text, resumed)
 
 
@@ -60,160 +57,89 @@ def _phased(history: Iterable[e.EventBase]) -> Iterator[tuple[int, str, e.EventB
         yield run, phase, event
 
 
-def _sentence(phase: str, events: Sequence[e.EventBase], resumed: bool) -> str:
-    if phase == "start":
-        return "Resumed" if resumed else "Started"
-    parts = [part for part in _SENTENCES[phase](events) if part]
-    if failed := _of(events, e.StepFailed):
-        parts.append(f"had {count(len(failed), 'failure')}")
-    return joined(parts)
-
-
-def _of(events: Iterable[e.EventBase], kind: type[T]) -> list[T]:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def _counted(number: int, what: str, one: str, many: str = "") -> str:
-    return f"{what}{count(number, one, many)}" if number else ""
-
-
-def _survey(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for event in _of(events, e.TopicSurveyed):
-        yield f"Surveyed the topic ({count(len(event.hits), 'passage')} found)"
-
-
-def _plan(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for event in _of(events, e.PlanCreated):
-        questions = sum(len(view.questions) for view in event.perspectives)
-        yield f"Planned {count(len(event.perspectives), 'perspective')} with {count(questions, 'question')}"
-
-
-def _gather(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for extended in _of(events, e.PlanExtended):
-        yield f"Followed up {count(len(extended.perspectives), 'open question')}"
-    observed = _of(events, e.FactsObserved)
-    yield _counted(len(_of(events, e.SearchCompleted)), "made ", "search", "searches")
-    yield _counted(len(_of(events, e.PageRead)), "read ", "page")
-    yield _counted(len({fact.id for event in observed for fact in event.facts}), "found ", "fact")
-    yield _counted(sum(len(event.rejected) for event in observed), "rejected ", "finding")
-    yield _counted(len(_of(events, e.WorkerCompleted)), "finished ", "perspective")
-    yield _counted(len(_of(events, e.WorkerFailed)), "gave up ", "perspective")
-
-
-def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for validated in _of(events, e.FactsValidated):
-        yield f"compared {count(len(validated.facts), 'fact')}"
-    for found in _of(events, e.ContradictionsFound):
-        yield f"found {count(len(found.contradictions), 'disagreement')}"
-    for gaps in [event.gaps for event in events if isinstance(event, e.AnalysisCompleted | e.GapsFound)]:
-        yield f"left {count(len(gaps), 'question')} open"
-    answered = sum(bool(search.facts) for search in _of(events, e.GapLookedUp))
-    yield _counted(answered, "found answers in pages read for ", "of them", "of them")
-
-
-def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
-    sections = [section for event in _of(events, e.ReportWritten) for section in event.sections]
-    yield _counted(len(_of(events, e.SectionWritten)) + len(sections), "wrote ", "section")
-    verdicts = [verdict for event in _of(events, e.ClaimsChecked) for verdict in event.verdicts]
-    checked = sum(len(items_of([section])) for section in sections) if _of(events, e.ClaimsChecked) else 0
-    yield _counted(checked or len(verdicts), "checked ", "sentence")
-    yield _counted(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
-    yield _counted(len([one for one in _of(events, e.ReportRevised) if one.section_id]), "revised ", "section")
-    if any(not one.section_id for one in _of(events, e.ReportRevised)):
-        yield "mended the report"
-    if _of(events, e.ReportEdited):
-        yield "edited the whole report"
-    yield _counted(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
-
-
-def _end(events: Sequence[e.EventBase]) -> Iterator[str]:
+def _sentence(events: Sequence[e.EventBase]) -> str:
+    """What similar work came to: what was counted of each type, in the order of the table."""
+    found: dict[type[e.EventBase], list[Any]] = {}
     for event in events:
-        if isinstance(event, e.ReportGenerated):
-            yield f"Report finished: {count(event.words, 'word')} from {count(len(event.references), 'source')}"
-        elif isinstance(event, e.ResearchFailed):
-            yield "Ended: not found" if event.cause == e.NO_EVIDENCE else "Ended without a report"
-        elif isinstance(event, e.ResearchCancelled):
-            yield "Cancelled"
+        found.setdefault(type(event), []).append(event)
+    said = ((lines, found[kind]) for kind, (_, lines) in _WORK.items() if kind in found)
+    parts = [text for lines, same in said for line in lines if (text := line(same))]
+    failed = len(found.get(e.StepFailed, ()))
+    return joined([*parts, *([f"had {count(failed, 'failure')}"] if failed else [])])
 
 
-def _prune(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for event in _of(events, ResearchPruned):
-        counts = event.counts
-        done = [count(counts.workers, "perspective"), count(counts.searches, "search", "searches"), count(counts.pages, "page")]
-        yield f"Worked on {', '.join(done)} and {count(counts.facts, 'fact')}; the log of this was pruned"
+_Line = Callable[[list[Any]], str]
 
 
-def _cap(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for event in _of(events, e.BudgetExhausted):
-        yield f"Stopped gathering: {event.cap} limit of {event.limit} reached"
+def _counted(before: str, one: str, many: str = "", size: Callable[[Any], int] = lambda _: 1) -> _Line:
+    """A line that counts over events of a type; "" for none."""
+
+    def line(events: list[Any]) -> str:
+        number = sum(map(size, events))
+        return f"{before}{count(number, one, many)}" if number else ""
+
+    return line
 
 
-def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
-    if _of(events, e.ApprovalRequested):
-        yield "Waited for the plan to be approved"
-    if _of(events, e.ApprovalGiven):
-        yield "Plan approved"
+def _ended(events: list[Any]) -> str:
+    return "Ended: not found" if events[-1].cause == e.NO_EVIDENCE else "Ended without a report"
 
 
-def _change(events: Sequence[e.EventBase]) -> Iterator[str]:
-    for event in _of(events, e.SettingsChanged):
-        yield f"Went on with {event.reasoner}, because the settings had changed"
-
-
-def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
-    yield "Opened again"
-
-
-_SENTENCES: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
-    "survey": _survey,
-    "plan": _plan,
-    "gather": _gather,
-    "analyse": _analyse,
-    "write": _write,
-    "end": _end,
-    "cap": _cap,
-    "reopen": _reopen,
-    "change": _change,
-    "approve": _approve,
-    "prune": _prune,
+# The phase of each type of event, and what is said of it.
+_WORK: dict[type[e.EventBase], tuple[str, tuple[_Line, ...]]] = {
+    e.RunStarted: ("start", ()),
+    e.ResearchStarted: ("start", ()),
+    e.SettingsChanged: ("change", (lambda same: f"Went on with {same[-1].reasoner}, because the settings had changed",)),
+    e.TopicSurveyed: ("survey", (_counted("Surveyed the topic: ", "passage", size=lambda one: len(one.hits)),)),
+    e.PlanCreated: ("plan", (_counted("Planned ", "perspective", size=lambda one: len(one.perspectives)),)),
+    e.ApprovalRequested: ("approve", (lambda _: "Waited for the plan to be approved",)),
+    e.ApprovalGiven: ("approve", (lambda _: "Plan approved",)),
+    e.PlanExtended: ("gather", (_counted("followed up ", "open question", size=lambda one: len(one.perspectives)),)),
+    e.WorkerStarted: ("gather", ()),
+    e.WorkerThought: ("gather", ()),
+    e.SearchCompleted: ("gather", (_counted("made ", "search", "searches"),)),
+    e.PageRead: ("gather", (_counted("read ", "page"),)),
+    e.FactsObserved: (
+        "gather",
+        (
+            _counted("found ", "fact", size=lambda one: len(one.facts)),
+            _counted("rejected ", "finding", size=lambda one: len(one.rejected)),
+        ),
+    ),
+    e.WorkerEvaluated: ("gather", ()),
+    e.ContextFolded: ("gather", ()),
+    e.WorkerCompleted: ("gather", (_counted("finished ", "perspective"),)),
+    e.WorkerFailed: ("gather", (_counted("gave up ", "perspective"),)),
+    e.AnalysisStarted: ("analyse", ()),
+    e.FactsValidated: ("analyse", (_counted("compared ", "fact", size=lambda one: len(one.facts)),)),
+    e.ContradictionsFound: ("analyse", (_counted("found ", "disagreement", size=lambda one: len(one.contradictions)),)),
+    e.AnalysisCompleted: ("analyse", (_counted("left ", "question open", "questions open", lambda one: len(one.gaps)),)),
+    e.GapLookedUp: ("analyse", (_counted("answered ", "of them", "of them", lambda one: bool(one.facts)),)),
+    e.SynthesisStarted: ("write", ()),
+    e.PassagesChosen: ("write", (_counted("chose ", "passage", size=lambda one: len(one.passages)),)),
+    e.OutlineCreated: ("write", ()),
+    e.SectionWritten: ("write", (_counted("wrote ", "section"),)),
+    e.ClaimsChecked: (
+        "write",
+        (
+            _counted("checked ", "sentence", size=lambda one: len(one.verdicts)),
+            _counted(
+                "found ", "of them unsupported", "of them unsupported", lambda one: sum(not v.supported for v in one.verdicts)
+            ),
+        ),
+    ),
+    e.ReportRevised: ("write", (_counted("revised ", "section"),)),
+    e.ReportEdited: ("write", (lambda _: "edited the whole report",)),
+    e.ChangesFound: ("write", (_counted("compared what was found with ", "earlier report"),)),
+    e.ReportGenerated: ("end", (_counted("finished a report of ", "word", size=lambda one: one.words),)),
+    e.ResearchCompleted: ("end", ()),
+    e.ResearchFailed: ("end", (_ended,)),
+    e.ResearchCancelled: ("end", (lambda _: "Cancelled",)),
+    e.BudgetExhausted: ("cap", (lambda same: f"Stopped gathering: {same[-1].cap} limit of {same[-1].limit} reached",)),
+    e.ResearchReopened: ("reopen", (lambda _: "Opened again",)),
+    ResearchPruned: (
+        "prune",
+        (_counted("worked on ", "page", size=lambda one: one.counts.pages), lambda _: "the log of this was pruned"),
+    ),
 }
-_PHASES: dict[type[e.EventBase], str] = {
-    e.RunStarted: "start",
-    e.ResearchStarted: "start",
-    e.SettingsChanged: "change",
-    e.TopicSurveyed: "survey",
-    e.PlanCreated: "plan",
-    e.ApprovalRequested: "approve",
-    e.ApprovalGiven: "approve",
-    e.PlanExtended: "gather",
-    e.WorkerStarted: "gather",
-    e.WorkerThought: "gather",
-    e.SearchCompleted: "gather",
-    e.PageRead: "gather",
-    e.FactsObserved: "gather",
-    e.WorkerEvaluated: "gather",
-    e.ContextFolded: "gather",
-    e.WorkerCompleted: "gather",
-    e.WorkerFailed: "gather",
-    e.AnalysisStarted: "analyse",
-    e.FactsValidated: "analyse",
-    e.ContradictionsFound: "analyse",
-    e.AnalysisCompleted: "analyse",
-    e.GapsFound: "analyse",
-    e.GapLookedUp: "analyse",
-    e.SynthesisStarted: "write",
-    e.PassagesChosen: "write",
-    e.OutlineCreated: "write",
-    e.ReportWritten: "write",
-    e.SectionWritten: "write",
-    e.ClaimsChecked: "write",
-    e.ReportRevised: "write",
-    e.ChangesFound: "write",
-    e.ReportGenerated: "end",
-    e.ResearchCompleted: "end",
-    e.ResearchFailed: "end",
-    e.ResearchCancelled: "end",
-    e.BudgetExhausted: "cap",
-    e.ResearchReopened: "reopen",
-    ResearchPruned: "prune",
-}
+_PHASES = {kind: phase for kind, (phase, _) in _WORK.items()}

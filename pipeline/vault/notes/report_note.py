@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -46,8 +45,6 @@ from pipeline.vault.output.prose import prose
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
-# What Obsidian leaves out of a heading when it looks for the one that a link names.
-_LEFT_OUT = re.compile(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""")
 MOST = 12  # earlier answers that a report lists
 
 
@@ -94,7 +91,6 @@ class ReportView:
     since: Since | None
     not_found: NotFound | None
     summary: tuple[Said, ...]
-    contents: tuple[Link | str, ...]
     sections: tuple[Part, ...]
     disagreements: tuple[Disagreement, ...]
     unknowns: tuple[Open, ...]
@@ -176,7 +172,6 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report, language: st
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     parts = tuple(Part(shown(section.title), citer.paragraphs(section.paragraphs)) for section in report.sections)
-    titles = tuple(section.title for section in report.sections)
     disagreements = citer.disagreements(report.contradictions) if by_model(state) else ()
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
@@ -190,7 +185,6 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report, language: st
         since=since(model, loaded),
         not_found=_not_found(loaded, citer),
         summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
-        contents=_contents(titles, shown, language, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
         disagreements=disagreements,
         unknowns=unknowns,
@@ -245,22 +239,6 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
     if state.status != "not-found":
         return None
     return NotFound(state.end_reason, citer.nearest(nearest_facts(state)), state.query_id, state.config.search == _OWN)
-
-
-def _contents(sections: tuple[str, ...], shown: Callable[[str], str], language: str, *further: bool) -> tuple[Link | str, ...]:
-    """The headings in order: links if Obsidian can find the heading by its words, else plain text."""
-    disagree, unknown, limited = further
-    before = ["Sources disagree"] if disagree else []
-    after = [*(["What was not found"] if unknown else []), *(["What limits this report"] if limited else []), "References"]
-    own = [[labels.label(title, language) for title in titles] for titles in (before, after)]
-    return tuple(_heading_link(title, shown) for title in (*own[0], *sections, *own[1]))
-
-
-def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
-    """The link to a heading by its words; the words alone if the heading as it is written has others, such as ``&lt;``."""
-    plain_title = " ".join(title.split())
-    written, words = (_LEFT_OUT.sub(" ", text).strip() for text in (str(shown(title)), plain_title))
-    return Link(f"#{words}", plain_title) if words and written == words else shown(title)
 
 
 def _limits(state: SessionState, report: Report) -> tuple[str, ...]:
