@@ -562,7 +562,10 @@ def _is_listing(node: LexborNode) -> bool:
 
 def _is_gutter(node: LexborNode) -> bool:
     """Return whether an element holds only the numbers of the lines of the code beside it."""
-    if node.tag not in ("td", "th", "div", "pre", "ol", "ul") or node.parent is None:
+    start = node.child if node.tag in ("td", "th", "div", "pre") else None
+    while start is not None and (start.tag != "-text" or not (start.text_content or "").strip()):
+        start = start.child if start.child is not None else start.next
+    if start is None or node.parent is None or not (start.text_content or "").strip()[0].isdecimal():
         return False
     beside = [one for one in node.parent.iter() if one.mem_id != node.mem_id]
     if node.tag == "pre" and node.parent.tag in ("td", "th") and node.parent.parent is not None:
