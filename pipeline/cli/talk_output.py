@@ -10,13 +10,20 @@ if TYPE_CHECKING:
     from pipeline.domain.values import Fact, Sentence
 
 NEAREST = "The stored pages do not clearly say. This comes nearest:"
+UNJUDGED = "The passages that come nearest. No model has read them."
 _QUOTE_WORDS = 14
 
 
 def refusal_of(turn: Turn) -> str:
     """Return what is printed where the stored pages hold no answer."""
     asked = turn.text.replace('"', "'")
-    return f'The stored pages do not say. research add "{asked}" has it researched.'
+    says = "Nothing that is stored is near the question." if _is_unjudged(turn) else "The stored pages do not say."
+    return f'{says} research add "{asked}" has it researched.'
+
+
+def _is_unjudged(turn: Turn) -> bool:
+    """Tell whether no model had a part in the answer: then nothing is said of what the pages say."""
+    return turn.answer is not None and turn.draft is None and turn.answer.outcome in ("passages", "not-found")
 
 
 def _refusal_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
@@ -30,7 +37,8 @@ def turn_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
     """Return the lines for one answer; ``notes`` are the paths of source notes by address."""
     if turn.answer is None or not turn.answer.found:
         return _refusal_lines(turn, notes)
-    lines = _quoted_lines(turn.answer.sentences, turn, notes)
+    lines = [UNJUDGED, ""] if turn.answer.outcome == "passages" else []
+    lines += _quoted_lines(turn.answer.sentences, turn, notes)
     lines += [f"  next: {text}" for text in turn.answer.follow_ups]
     lines += [f"  in part without the model: {why}" for why in dict.fromkeys(turn.failed.values())]
     return lines
@@ -90,6 +98,7 @@ def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
         "question": turn.text,
         "stands_alone": turn.stands_alone,
         "found": found,
+        "outcome": answer.outcome if answer else "",
         "answer": [{"text": one.text, "facts": list(one.facts)} for one in answer.sentences] if answer else [],
         "facts": [
             {

@@ -12,7 +12,7 @@ from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import EXTRACTIVE, Fact
-from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_in, parse_question
 from pipeline.text.ranking.scoring import FLOOR, StemmedText, best_coverage, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import language_of
@@ -59,9 +59,7 @@ def no_evidence_step(state: SessionState) -> Fail:
 
 def query_of(state: SessionState) -> ParsedQuestion:
     """Return the session's query, parsed in its own language if the sources are in it, else in theirs."""
-    languages = state.survey.languages if state.survey else ()
-    own = language_of(state.query)
-    return parse_question(state.query, own if own in languages or not languages else languages[0])
+    return parse_in(state.query, state.survey.languages if state.survey else ())
 
 
 def stemmed_fact(fact: Fact, language: str) -> StemmedText:

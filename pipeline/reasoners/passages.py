@@ -7,12 +7,12 @@ randomness, no network.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pipeline.domain.values import Fact
+from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import Passage, passages, without_open_end
@@ -25,7 +25,6 @@ _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their word
 _SHARE = 0.8  # least share of the best score for a second and third passage
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
-_MORE = 7
 _KEY = 200  # characters
 _RANKED = 150  # passages to choose from
 
@@ -49,6 +48,16 @@ class ReadPage(NamedTuple):
     cosines: Mapping[str, float] = MappingProxyType({})
 
 
+def cosines_by_page(hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
+    """Return how near the passages that were hit are to their queries, by the page's address and their ``passage_key``."""
+    found: dict[str, dict[str, float]] = {}
+    for hit in hits:
+        if hit.cosine is not None:
+            of_page, key = found.setdefault(hit.url.partition("#")[0], {}), passage_key(hit.snippet)
+            of_page[key] = max(of_page.get(key, -1.0), hit.cosine)
+    return found
+
+
 class Choice(NamedTuple):
     """The chosen passages and ``more`` places, the best first; none if nothing is near. Those of a whole section are in order."""
 
@@ -56,11 +65,14 @@ class Choice(NamedTuple):
     more: tuple[Fact, ...] = ()
 
 
-def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatistics) -> Choice:
+def choose(
+    query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatistics, *, more: int = 7, judged: bool = False
+) -> Choice:
     """Choose passages of ``pages`` for a question; ``known`` are the statistics of the index that was searched, if there is one.
 
     A narrow question gets the best passage, and up to two that are nearly as good, in 300 words. A broad one gets 900 words: the
-    section that holds half of the ten best passages, if one does, whole; then passages by what each adds.
+    section that holds half of the ten best passages, if one does, whole; then passages by what each adds. ``judged``: a model
+    will read them, so it says whether anything is near.
     """
     found = [(page, passage) for page in pages for passage in passages(page.text)]
     texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
@@ -71,7 +83,7 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
     ranking = _ranking(strength)[:_RANKED]
     of_best = [texts[place] for place in ranking]
     ranking = [ranking[place] for place in without_twins(of_best, ["".join(found[place][1].path[1:][-1:]) for place in ranking])]
-    if not ranking or not _is_near(query, [texts[place] for place in ranking], known, cosines):
+    if not ranking or not (judged or _is_near(query, [texts[place] for place in ranking], known, cosines)):
         return Choice()
 
     def fact(place: int) -> Fact:
@@ -86,8 +98,8 @@ def choose(query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatisti
         sections = [(page.url, passage.path) for page, passage in found]
         together = dict.fromkeys([*_whole_section(ranking, sections), *_spread(query, texts, known, cosines, ranking)])
         chosen = _within(list(together), lengths, _BROAD_WORDS)
-    more = [fact(place).model_copy(update={"claim": ""}) for place in ranking if place not in chosen][:_MORE]
-    return Choice(tuple(map(fact, chosen)), tuple(more))
+    others = [place for place in ranking if place not in chosen][:more]
+    return Choice(tuple(map(fact, chosen)), tuple(fact(place).model_copy(update={"claim": ""}) for place in others))
 
 
 def _is_near(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics, cosines: Sequence[float | None]) -> bool:

@@ -7,7 +7,7 @@ from pipeline.domain.not_found_gate import query_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import ChoosePassages
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
-from pipeline.reasoners.passages import ReadPage, choose, passage_key
+from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.reporting import limits, references
 from pipeline.research.step_context import Outcome, StepContext
 from pipeline.text.normalise import one_line
@@ -18,13 +18,9 @@ from pipeline.text.words import word_count
 async def choose_passages(_step: ChoosePassages, state: SessionState, context: StepContext) -> Outcome:
     """Choose the passages of the pages read that come nearest to the question."""
     searches = [*([state.survey] if state.survey else []), *state.searches.values()]
-    cosines: dict[str, dict[str, float]] = {}
-    for hit in (hit for search in searches for hit in search.hits if hit.cosine is not None):
-        near = cosines.setdefault(hit.url.partition("#")[0], {})
-        passage = passage_key(hit.snippet)
-        near[passage] = max(near.get(passage, -1.0), hit.cosine or 0.0)
+    near = cosines_by_page(hit for search in searches for hit in search.hits)
     pages = [
-        ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), cosines.get(page.url, {}))
+        ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), near.get(page.url, {}))
         for page in sorted(state.pages.values(), key=lambda page: page.url)
     ]
     known = state.survey.statistics if state.survey else TermStatistics()

@@ -10,7 +10,7 @@ from pipeline.domain.events.event_base import Answered
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import CallSent, StepFailed
-from pipeline.domain.events.talk_events import MessageAnswered, PassagesObserved
+from pipeline.domain.events.talk_events import MessageAnswered, PassagesTaken
 from pipeline.domain.talk.state import talk_of
 from pipeline.domain.values import Cost
 from pipeline.engine.talk_loop import answer_question, finish_question
@@ -39,15 +39,16 @@ def types(store: MemoryStore, name: str = "talk-1") -> list[str]:
     return [record.type for record in store.load(name)]
 
 
-def test_a_question_is_answered_in_five_recorded_steps(tmp_path: Path) -> None:
+def test_a_question_is_answered_in_four_recorded_steps(tmp_path: Path) -> None:
     store = MemoryStore()
     read_pages(store)
     log = talk_log(store)
     turn = asyncio.run(answer_question(log, talk_context(store, tmp_path), DEPTH))
     assert "12 metres deep" in said(turn)
     assert types(store)[:5] == ["run.started", "talk.opened", "message.asked", "message.resolved", "passages.found"]
-    assert set(types(store)[5:-2]) == {"passages.observed"}
-    assert types(store)[-2:] == ["answer.drafted", "message.answered"]
+    assert types(store)[5:] == ["passages.taken", "message.answered"]
+    assert turn.answer is not None
+    assert (turn.answer.outcome, turn.answer.found) == ("passages", True)
 
 
 def test_an_answer_cites_facts_whose_quotes_are_in_the_stored_pages(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def killed_and_continued(folder: Path, left: int) -> tuple[list[str], MemoryStor
 def test_a_talk_that_was_killed_asks_nothing_twice_that_was_recorded(tmp_path: Path, left: int) -> None:
     calls, store = killed_and_continued(tmp_path, left)
     events = list(decode_all(record.data for record in store.load("talk-1")))
-    observed = [(event.number, event.url) for event in events if isinstance(event, PassagesObserved)]
+    observed = [event.number for event in events if isinstance(event, PassagesTaken)]
     answered = [event.number for event in events if isinstance(event, MessageAnswered)]
     assert len(set(observed)) == len(observed)
     assert len(set(answered)) == len(answered)

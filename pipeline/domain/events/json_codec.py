@@ -82,6 +82,7 @@ SessionEvent = Annotated[
     | t.MessageAsked
     | t.MessageResolved
     | t.PassagesFound
+    | t.PassagesTaken
     | t.PassagesObserved
     | t.AnswerDrafted
     | t.MessageAnswered

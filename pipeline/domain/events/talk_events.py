@@ -1,7 +1,7 @@
 """The events of a talk: questions on stored pages and their answers. One stream a talk, ``talk-…``, with the usual envelope.
 
-Each question takes five steps: it is made to stand alone, passages are found, pages are observed, an answer is drafted, and its
-sentences are checked. ``number`` counts a talk's questions from 1.
+Each question is made to stand alone, pages are found, their nearest passages are taken; with a model an answer is then drafted,
+and its sentences are checked. ``number`` counts a talk's questions from 1.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pipeline.domain.events.event_base import Answered, EventBase
-from pipeline.domain.values import EXTRACTIVE, Fact, FailedSide, Hit, RejectedFact, Sentence, Value
+from pipeline.domain.values import EXTRACTIVE, Fact, FailedSide, Hit, Outcome, RejectedFact, Sentence, Value
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 Scope = Literal["session", "query", "topic", "vault"]
@@ -78,8 +78,17 @@ class PassagesFound(Answered):
     failed: tuple[FailedSide, ...] = ()
 
 
+class PassagesTaken(Answered):
+    """The passages of the found pages that come nearest, best first, and ``more`` places; none if nothing is near."""
+
+    type: Literal["passages.taken"] = "passages.taken"
+    number: int
+    passages: tuple[Fact, ...]
+    more: tuple[Fact, ...] = ()
+
+
 class PassagesObserved(Answered):
-    """The facts of one stored page that answer the question, and the findings that were rejected."""
+    """In older logs: the facts of one stored page that answer the question, and the findings that were rejected."""
 
     type: Literal["passages.observed"] = "passages.observed"
     number: int
@@ -99,8 +108,10 @@ class AnswerDrafted(Answered):
 
 
 class MessageAnswered(Answered):
-    """The checked answer. Without ``found``, the stored pages do not say; ``nearest`` quotes what comes nearest, if anything
-    does. ``missing``, in older logs, are words that no passage holds with the rest.
+    """The checked answer, or the passages that come nearest: ``outcome`` says which; in older logs it is "".
+
+    Without ``found``, the stored pages do not say; ``nearest`` then quotes what comes nearest, if anything does. ``missing``, in
+    older logs, are words that no passage holds with the rest.
 
     ``facts`` are the ids of those that the sentences or ``nearest`` cite; ``cut`` counts the sentences that the check removed.
     """
@@ -108,6 +119,7 @@ class MessageAnswered(Answered):
     type: Literal["message.answered"] = "message.answered"
     number: int
     found: bool
+    outcome: Outcome | Literal[""] = ""
     sentences: tuple[Sentence, ...] = ()
     facts: tuple[str, ...] = ()
     follow_ups: tuple[str, ...] = ()

@@ -12,7 +12,8 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.talk.state import TalkState, Turn, apply, talk_of
 
 _OF_A_TURN = (
-    t.MessageAsked, t.MessageResolved, t.PassagesFound, t.PassagesObserved, t.AnswerDrafted, t.MessageAnswered, t.TalkResearched,
+    t.MessageAsked, t.MessageResolved, t.PassagesFound, t.PassagesTaken,
+    t.PassagesObserved, t.AnswerDrafted, t.MessageAnswered, t.TalkResearched,
 )  # fmt: skip
 
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from pipeline.domain.talk.gate import is_answerable
 from pipeline.domain.talk.state import TalkState, Turn
+from pipeline.domain.values import EXTRACTIVE
 
-StepName = Literal["resolve", "find", "observe", "draft", "check", "refuse"]
+StepName = Literal["resolve", "find", "take", "draft", "check", "answer"]
 
 
 class TalkStep(NamedTuple):
-    """One step for the question ``number``; ``url`` is the page to observe, else ""."""
+    """One step for the question ``number``."""
 
     name: StepName
     number: int
-    url: str = ""
 
     @property
     def key(self) -> str:
         """The step's key in the log."""
-        return f"talk-{self.name}:{self.number}" + (f":{self.url}" if self.url else "")
+        return f"talk-{self.name}:{self.number}"
 
 
 def next_step(state: TalkState) -> TalkStep | None:
@@ -28,22 +27,17 @@ def next_step(state: TalkState) -> TalkStep | None:
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.answer is not None:
         return None
-    return TalkStep(_next_name(turn, state.reasoner), turn.number, next_page(turn))
+    return TalkStep(_next_name(turn, state.reasoner), turn.number)
 
 
 def _next_name(turn: Turn, reasoner: str) -> StepName:
+    """Return the next step; without a model, or if nothing was taken, the passages are the answer."""
     if not turn.stands_alone:
         return "resolve"
     if turn.found is None:
         return "find"
-    if next_page(turn):
-        return "observe"
+    if turn.taken is None:
+        return "take"
     if turn.draft is not None:
         return "check"
-    return "draft" if is_answerable(turn, reasoner) else "refuse"
-
-
-def next_page(turn: Turn) -> str:
-    """Return the address of the best page that was found and not observed yet, or ""."""
-    pages = turn.found.pages if turn.found else ()
-    return next((page.url for page in pages if page.url not in turn.observed), "")
+    return "answer" if reasoner == EXTRACTIVE or not turn.facts() else "draft"

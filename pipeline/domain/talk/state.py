@@ -14,7 +14,8 @@ from pipeline.domain.values import EXTRACTIVE, Cost, Fact
 
 @dataclass(slots=True)
 class Turn:
-    """One question of a talk, and how far its answer is. ``observed`` holds the facts of each page by the page's address.
+    """One question of a talk, and how far its answer is. ``observed`` holds, in older logs, the facts of
+    each page by the page's address.
 
     ``failed`` says why a model failed in a step that is then done without one, by the step's key. ``session`` researches the
     question.
@@ -26,6 +27,7 @@ class Turn:
     at: str = ""
     stands_alone: str = ""
     found: t.PassagesFound | None = None
+    taken: t.PassagesTaken | None = None
     observed: dict[str, tuple[Fact, ...]] = field(default_factory=dict)
     draft: t.AnswerDrafted | None = None
     answer: t.MessageAnswered | None = None
@@ -33,7 +35,9 @@ class Turn:
     session: str = ""
 
     def facts(self) -> tuple[Fact, ...]:
-        """Return the facts of all pages, each once, in the order in which the pages were found."""
+        """Return the passages that were taken, the nearest first; in older logs those of each page, as the pages were found."""
+        if self.taken:
+            return (*self.taken.passages, *self.taken.more)
         pages = self.found.pages if self.found else ()
         return tuple({fact.id: fact for page in pages for fact in self.observed.get(page.url, ())}.values())
 
@@ -129,6 +133,8 @@ def _apply_to_turn(turn: Turn, event: EventBase) -> None:
             turn.stands_alone = event.stands_alone
         case t.PassagesFound():
             turn.found = event
+        case t.PassagesTaken():
+            turn.taken = event
         case t.PassagesObserved():
             turn.observed[event.url] = event.facts
         case t.AnswerDrafted():

@@ -1,4 +1,4 @@
-"""The five steps of a question in a talk: make it stand alone, find passages, take them, draft an answer, check it."""
+"""The steps of a question in a talk: make it stand alone, find pages, take passages; with a model, draft an answer, check it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,25 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.reasoner_questions import CheckedSentence, CheckQuestion, Reply
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.talk.agenda import StepName, TalkStep
-from pipeline.domain.talk.gate import has_near_passages
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
+from pipeline.domain.values import Outcome as SessionOutcome
 from pipeline.ports import Answer, Reasoner, StoredPage, StoredPages
-from pipeline.reasoners.plain_answers import best_passages
+from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.code_warnings import warning_of
-from pipeline.research.plain_reading import near_passages, nearest_passages
-from pipeline.research.quoted_facts import SourceText, facts_and_rejected
 from pipeline.research.report_text import read_sentences
 from pipeline.research.step_context import Outcome, paid
-from pipeline.text.normalise import holds_quote, one_line
-from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.normalise import one_line
+from pipeline.text.ranking.query_terms import parse_in, parse_question
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
 A = TypeVar("A", bound=Reply)
 
 ANSWER_WORDS = 120
-_PASSAGE_WORDS = 300  # of an answer without a model, which is one passage or up to three, whole
 _HITS = 20  # passages that are looked for
 _PAGES = 6  # pages of which passages are taken
-_FACTS = 10  # of one page
+_PLACES, _MODEL_PLACES = 7, 20  # further passages, without a model and for one
 _RECENT = 5  # turns of the history that are shown as they were
 _MOST_FOLDED = 20  # questions before them
 _FOLLOW_UPS = 3
@@ -131,23 +128,25 @@ def _of_question(known: TermStatistics, question: str) -> TermStatistics:
     return known.model_copy(update={"counts": {stem: count for stem, count in known.counts.items() if stem in stems}})
 
 
-async def _observe(step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
+async def _take(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
+    """Take the passages of the found pages that come nearest; for a model, which judges them, from a longer list."""
     turn = state.turns[-1]
-    assert turn.found is not None  # noqa: S101 - the agenda names a page that was found
-    page = next(page for page in turn.found.pages if page.url == step.url)
-    source = SourceText(page.url, page.title, page.digest, context.page_text(page.digest))
-    near = near_passages(page.url, turn.found.hits)
-    found = nearest_passages(source.text, (turn.stands_alone,), turn.found.statistics, _FACTS, near)
-    facts, rejected = facts_and_rejected(found, source)
-    event = t.PassagesObserved(number=turn.number, url=page.url, digest=page.digest, facts=facts, rejected=rejected)
-    return Outcome((event,))
+    assert turn.found is not None  # noqa: S101 - the agenda takes only from what was found
+    known, near = turn.found.statistics, cosines_by_page(turn.found.hits)
+    pages = [
+        ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), near.get(page.url, {}))
+        for page in turn.found.pages
+    ]
+    query = parse_in(turn.stands_alone, turn.found.languages)
+    judged = state.reasoner != EXTRACTIVE
+    choice = choose(query, pages, known, more=_MODEL_PLACES if judged else _PLACES, judged=judged)
+    return Outcome((t.PassagesTaken(number=turn.number, passages=choice.passages, more=choice.more),))
 
 
 async def _draft(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
     turn = state.turns[-1]
-    assert turn.found is not None  # noqa: S101 - the agenda drafts only what was found
     if context.reasoner.name == EXTRACTIVE:
-        return Outcome((t.AnswerDrafted(number=turn.number, sentences=_nearest(turn)),))
+        return Outcome((_passages(turn),))
     facts = _keyed(turn)
     question = TalkQuestion(
         query=turn.stands_alone,
@@ -167,12 +166,11 @@ def _keyed(turn: Turn) -> dict[str, Fact]:
 
 
 async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    """Check the draft; keep at most 120 words of what is supported. Passages need no check."""
+    """Check the draft; keep at most 120 words of what is supported."""
     turn = state.turns[-1]
     assert turn.draft is not None  # noqa: S101 - the agenda checks only a draft
     if context.reasoner.name == EXTRACTIVE:
-        kept = tuple(one for one in turn.draft.sentences if one.facts and _is_passage(one, turn))
-        return Outcome((_answered(turn, kept) if kept else _refusal(turn),))
+        return Outcome((_passages(turn),))
     facts = _keyed(turn)
     keys = {fact.id: key for key, fact in facts.items()}
     sound = [one for one in turn.draft.sentences if one.facts and not one.unknown]
@@ -195,11 +193,6 @@ async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Out
     return _recorded(_answered(turn, kept) if kept else _refusal(turn), answer)
 
 
-def _is_passage(sentence: Sentence, turn: Turn) -> bool:
-    quotes = {fact.id: fact.quote for fact in turn.facts()}
-    return any(holds_quote(quotes[name], sentence.text) for name in sentence.facts if name in quotes)
-
-
 def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, ...]:
     """Return the first sentences that have at most ``words`` words together."""
     kept: list[Sentence] = []
@@ -211,25 +204,27 @@ def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, .
     return tuple(kept)
 
 
-async def _refuse(_step: TalkStep, state: TalkState, _context: TalkContext) -> Outcome:
-    return Outcome((_refusal(state.turns[-1]),))
+async def _answer(_step: TalkStep, state: TalkState, _context: TalkContext) -> Outcome:
+    return Outcome((_passages(state.turns[-1]),))
+
+
+def _passages(turn: Turn) -> t.MessageAnswered:
+    """Return the nearest passages as the answer, which nobody has judged; or that there are none."""
+    near = _nearest(turn)
+    outcome: SessionOutcome = "passages" if near else "not-found"
+    return t.MessageAnswered(number=turn.number, found=bool(near), outcome=outcome, sentences=near, facts=_cited(near))
 
 
 def _refusal(turn: Turn) -> t.MessageAnswered:
-    """Return that the pages do not say, and the passages that come nearest."""
-    near = _nearest(turn) if turn.facts() and has_near_passages(turn) else ()
-    return t.MessageAnswered(
-        number=turn.number,
-        found=False,
-        facts=_cited(near),
-        nearest=near,
-        cut=len(turn.draft.sentences) if turn.draft else 0,
-    )
+    """Return that a model finds no answer in the pages, and the passages that come nearest."""
+    near = _nearest(turn)
+    cut = len(turn.draft.sentences) if turn.draft else 0
+    return t.MessageAnswered(number=turn.number, found=False, outcome="not-found", facts=_cited(near), nearest=near, cut=cut)
 
 
 def _nearest(turn: Turn) -> tuple[Sentence, ...]:
-    assert turn.found is not None  # noqa: S101 - what is near was found
-    return best_passages(turn.stands_alone, turn.facts(), turn.found.statistics, _PASSAGE_WORDS)
+    taken = turn.taken.passages if turn.taken else ()
+    return tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in taken)
 
 
 def _cited(sentences: Iterable[Sentence]) -> tuple[str, ...]:
@@ -241,6 +236,7 @@ def _answered(turn: Turn, sentences: Sequence[Sentence]) -> t.MessageAnswered:
     return t.MessageAnswered(
         number=turn.number,
         found=True,
+        outcome="answered",
         sentences=tuple(sentences),
         facts=_cited(sentences),
         follow_ups=turn.draft.follow_ups if turn.draft else (),
@@ -254,5 +250,5 @@ def _recorded(event: EventBase, answer: Answer[A]) -> Outcome:
 
 
 _STEPS: Mapping[StepName, Callable[[TalkStep, TalkState, TalkContext], Awaitable[Outcome]]] = MappingProxyType(
-    {"resolve": _resolve, "find": _find, "observe": _observe, "draft": _draft, "check": _check, "refuse": _refuse}
+    {"resolve": _resolve, "find": _find, "take": _take, "draft": _draft, "check": _check, "answer": _answer}
 )

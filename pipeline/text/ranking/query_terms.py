@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -61,6 +61,12 @@ def parse_question(text: str, language: str = "") -> ParsedQuestion:
     language = language or language_of(text) or DEFAULT_LANGUAGE
     parts = _parts(text, language)
     return ParsedQuestion(text, language, _terms(text, language), parts, len(parts) > 1 or _begins_broadly(text))
+
+
+def parse_in(text: str, languages: Sequence[str]) -> ParsedQuestion:
+    """Return the analysis of a question in its own language if ``languages``, of the sources, have it, else in the first."""
+    own = language_of(text)
+    return parse_question(text, own if own in languages or not languages else languages[0])
 
 
 @lru_cache(maxsize=512)

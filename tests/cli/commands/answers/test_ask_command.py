@@ -47,7 +47,10 @@ def test_a_question_is_answered_from_the_pages_of_each_scope(folder: Path, scope
 def test_what_the_pages_do_not_say_is_refused_with_the_command_that_researches_it(folder: Path) -> None:
     answer = asked(folder, "Is semaglutide safe in pregnancy?")
     assert answer.code == 5
-    assert 'The stored pages do not say. research add "Is semaglutide safe in pregnancy?" has it researched.' in answer.out
+    assert (
+        'Nothing that is stored is near the question. research add "Is semaglutide safe in pregnancy?" has it researched.'
+        in answer.out
+    )
 
 
 def test_lines_from_stdin_are_one_talk_and_each_is_answered(folder: Path) -> None:
