@@ -98,6 +98,22 @@ def invalid_utf8(reply: Reply, argument: str) -> Reply:
     return replace(reply, body=reply.body[:middle] + b"\xff\xfe\xc3\x28" + reply.body[middle:])
 
 
+# ---- streams -------------------------------------------------------------------------------------------------
+
+
+def at_once(reply: Reply) -> Reply:
+    """A stream of events as the one object that a server without streams sends; JSON verbs damage that."""
+    if "event-stream" not in reply.headers.get("Content-Type", ""):
+        return reply
+    lines = [line[6:] for line in reply.body.decode().split("\n") if line.startswith("data: {")]
+    chunks = [json.loads(line) for line in lines]
+    choices = [chunk["choices"][0] for chunk in chunks if chunk["choices"]]
+    message = {"role": "assistant", "content": "".join(choice["delta"]["content"] for choice in choices)}
+    whole = {**chunks[-1], "choices": [{"index": 0, "finish_reason": choices[-1]["finish_reason"], "message": message}]}
+    body = json.dumps(whole, ensure_ascii=False).encode()
+    return replace(reply, body=body).with_headers(content_type="application/json")
+
+
 # ---- JSON ------------------------------------------------------------------------------------------------------
 
 
@@ -158,15 +174,19 @@ def in_content(change: Callable[[Reply, str], Reply]) -> Callable[[Reply, str], 
     """Return the same damage done to the text that the model wrote, instead of to the envelope."""
 
     def changed(reply: Reply, argument: str) -> Reply:
-        found = _parsed(reply)
+        found = _parsed(at_once(reply))
         if not isinstance(found, dict) or not found.get("choices"):
             return reply
         message = found["choices"][0]["message"]
         inner = change(Reply(200, str(message["content"]).encode()), argument)
         message["content"] = inner.body.decode("utf-8", "replace")
-        return replace(reply, body=json.dumps(found, ensure_ascii=False).encode())
+        return replace(at_once(reply), body=json.dumps(found, ensure_ascii=False).encode())
 
     return changed
+
+
+def _of_whole(change: Callable[[Reply, str], Reply]) -> Callable[[Reply, str], Reply]:
+    return lambda reply, argument: change(at_once(reply), argument)
 
 
 def _parsed(reply: Reply) -> Any:
@@ -231,6 +251,6 @@ VERBS: dict[str, Callable[[Reply, str], Reply]] = {
     "bom": bom,
     "ws_prefix": ws_prefix,
     "invalid_utf8": invalid_utf8,
-    **JSON_VERBS,
+    **{name: _of_whole(change) for name, change in JSON_VERBS.items()},
     **{f"content.{name}": in_content(change) for name, change in JSON_VERBS.items()},
 }
