@@ -35,12 +35,15 @@ async def window_of(http: HttpClient, name: str, base_url: str, key: Secret | No
         return _named(properties.get("default_generation_settings")) or _count(_inside(entry["meta"]).get("n_ctx_train"))
     shown = await _asked(http, name, "POST", f"{root}/api/show", key, {"model": model})
     if shown:
-        return _ollama(shown)
+        return _set_in_file(shown) or _named(_entry(await _asked(http, name, "GET", f"{root}/api/ps", key), model))
     return _named(_entry(await _asked(http, name, "GET", f"{root}/api/v0/models", key), model))
 
 
-def _ollama(shown: Mapping[str, Any]) -> int:
-    """Return ``num_ctx``, which the model's file sets. Its trained length says nothing: Ollama gives it less, and cuts off."""
+def _set_in_file(shown: Mapping[str, Any]) -> int:
+    """Return ``num_ctx``, which an Ollama model's file can set. The trained length says nothing: Ollama gives less, and cuts off.
+
+    What it gives else is listed once the model is loaded.
+    """
     lines = (line.split() for line in str(shown.get("parameters", "")).splitlines())
     return next((_count(int(line[1])) for line in lines if line[:1] == ["num_ctx"] and line[1:] and line[1].isdecimal()), 0)
 
@@ -66,8 +69,10 @@ def _heard(reply: Reply) -> Verdict:
 
 def _entry(listed: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     """Return a model's entry in a server's list; the only entry stands for every name."""
-    entries = [one for one in listed.get("data") or () if isinstance(one, dict)] if isinstance(listed.get("data"), list) else []
-    same: Iterator[dict[str, Any]] = (one for one in entries if one.get("id") in (model, f"{model}:latest"))
+    given = listed.get("data") or listed.get("models")
+    entries = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    names = (model, f"{model}:latest")
+    same: Iterator[dict[str, Any]] = (one for one in entries if one.get("id", one.get("model")) in names)
     return next(same, entries[0] if len(entries) == 1 else {})
 
 

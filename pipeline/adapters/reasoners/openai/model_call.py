@@ -202,6 +202,13 @@ class ModelClient:
                 known[model] = server.context or await window_of(self._http, server.name, server.base_url, server.key, model)
         return known[model]
 
+    async def _ask_when_loaded(self, model: str) -> None:
+        """Ask a server of one's own, after a model's first answer, once more: Ollama lists the context of loaded models."""
+        known = self.capabilities
+        if self._server.key is None and known.windows.get(model) == 0 and not known.of(model).proven:
+            known.windows.pop(model)
+            await self.window(model)
+
     async def ask(self, wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
         """Return the meaning of the model's reply; a rejected request is sent again with other options.
 
@@ -222,6 +229,8 @@ class ModelClient:
                     hint="the exchange is kept with the event; name a larger model in queries.yaml (`reasoner:`)",
                 )
             if not isinstance(found, BadRequest):
+                if isinstance(found, Content):
+                    await self._ask_when_loaded(wanted.model)
                 if isinstance(found, Content) and not wanted.plain:
                     self.capabilities.prove(wanted.model)
                 return found

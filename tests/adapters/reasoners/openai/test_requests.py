@@ -208,6 +208,10 @@ OWN: dict[str, tuple[str, dict[str, Any]]] = {
         "a", {"/v1/models": {"data": [{"id": "a"}]},
               "/api/v0/models": {"data": [{"id": "a", "loaded_context_length": 4_096, "max_context_length": 40_960}]}}
     ),
+    "Ollama with a loaded model": (
+        "a", {"/v1/models": {"data": [{"id": "a:latest"}, {"id": "b"}]}, "/api/show": {"parameters": ""},
+              "/api/ps": {"models": [{"model": "b", "context_length": 9}, {"model": "a:latest", "context_length": 4_096}]}}
+    ),
     "Ollama": ("a", {"/v1/models": {"data": [{"id": "a:latest"}]}, "/api/show": {"parameters": "stop x\nnum_ctx    4096"}}),
 }  # fmt: skip
 
@@ -246,6 +250,30 @@ def test_a_server_that_does_not_name_it_costs_nothing(status: int) -> None:
     asked = Asked(script)
     assert asyncio.run(asked.client.window(MODEL)) == 0
     assert isinstance(asked(), Content)
+
+
+def test_a_context_that_is_known_when_the_model_is_loaded_is_asked_for_after_its_first_answer() -> None:
+    loaded: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("completions"):
+            loaded.append("a")
+            return said({})
+        pages = {
+            "/api/show": {"parameters": ""},
+            "/api/ps": {"models": [{"model": "a", "context_length": 4_096}] if loaded else []},
+        }
+        page = pages.get(request.url.path)
+        return httpx.Response(200, json=page) if page else httpx.Response(404)
+
+    asked = Asked(Script([]))
+    asked.client = ModelClient(
+        HttpClient(SERVICES, transport=httpx.MockTransport(answer)), Server("own", "https://m.acme-models.com/v1"),
+        Prices(Price(0, 0)), CombinedBudget(()), KnownCapabilities(),
+    )  # fmt: skip
+    assert asyncio.run(asked.client.window("a")) == 0
+    asked(model="a")
+    assert asyncio.run(asked.client.window("a")) == 4_096
 
 
 def test_the_settings_come_first_and_a_reply_gets_a_third_of_a_small_context() -> None:
