@@ -57,7 +57,13 @@ _PROBLEM_STYLE = b""".build-problem { padding: 1rem; color: #fff; background: #8
 _PROBLEM = '<link rel="stylesheet" href="/-/problem.css"><div class="build-problem" role="alert"><pre>{}</pre></div>'
 _BODY = re.compile(rb"<body[^>]*>")
 _ALIVE_S = 15
-_TYPES = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".js": "text/javascript",
+    ".html": "text/html; charset=utf-8",
+    ".xml": "application/xml",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
 
 
 class BuildNotice:
