@@ -14,6 +14,7 @@ from pipeline.cli.commands.answers.ask_command import ask
 from pipeline.cli.commands.answers.why_commands import graph, why
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
+from pipeline.cli.commands.forget_command import forget, prune
 from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.import_command import import_
 from pipeline.cli.commands.log_command import log, verify
@@ -22,7 +23,6 @@ from pipeline.cli.commands.machines.merge_command import merge
 from pipeline.cli.commands.machines.store_commands import store
 from pipeline.cli.commands.machines.work_command import work
 from pipeline.cli.commands.memory_commands import consolidate
-from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.sharing.digest_command import digest

@@ -108,7 +108,7 @@ def _verify_stream(log: StoredLog, stream: str, stones: Tombstones) -> list[Find
     if stones.is_forgotten(stream) or (
         pruned and max((x.record.version for s in segments for x in s.lines), default=0) <= pruned.up_to
     ):
-        message = "a prune of this session was interrupted; the next `research prune` ends it"
+        message = "a prune of this session was interrupted; the next `research forget --by-settings` ends it"
         return [Finding(segment_path(stream, ""), 0, "leftover", message)]
     memory = kind_of(stream) == "memory"  # it may be made from events whose pages are pruned
     named = (

@@ -139,7 +139,7 @@ class Settings:
     ``proxy``: all requests go through it; "": those to models and searches go through that of the environment. ``ca_file``:
     authorities that vouch for servers beside the usual ones.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
-    settings too. ``keep``: how long ``research prune``
+    settings too. ``keep``: how long ``research forget --by-settings``
     keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``timezone``
     is that of the night's noon, "" for this computer's. ``store`` is
     the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;

@@ -116,5 +116,5 @@ def _refusals(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "check space and permissions; the next `research prune` goes on with it"
+        hint = "check space and permissions; the next `research forget --by-settings` goes on with it"
         raise LogUnwritable(f"{what}: {error.strerror or error}", hint=hint) from error

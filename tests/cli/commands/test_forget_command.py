@@ -1,4 +1,4 @@
-"""``prune`` and ``forget`` as they are called."""
+"""``forget`` as it is called, for one session and by age, and ``prune``, its older name for the latter."""
 
 from __future__ import annotations
 
@@ -26,24 +26,34 @@ def research(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_prune_follows_the_rule_says_what_it_did_and_verify_accounts_for_it(workspace: Path) -> None:
-    dry = json.loads(research(workspace, "--json", "prune", "--dry-run").stdout)
+def test_by_age_it_follows_the_rule_says_what_it_did_and_verify_accounts_for_it(workspace: Path) -> None:
+    dry = json.loads(research(workspace, "--json", "forget", "--by-settings", "--dry-run").stdout)
+    assert dry == json.loads(research(workspace, "--json", "prune", "--dry-run").stdout)
     assert (len(dry["sessions"]), dry["exchanges"]) == (2, [])
     assert len(list((workspace / "events" / "sessions").iterdir())) == 2
-    done = json.loads(research(workspace, "--json", "prune").stdout)
+    done = json.loads(research(workspace, "--json", "forget", "--by-settings").stdout)
     assert (done["sessions"], done["left"]) == (dry["sessions"], {})
     verified = research(workspace, "verify")
     assert verified.returncode == 0
     assert "2 sessions" in verified.stdout
     assert "had been checked" in verified.stdout
     assert json.loads(research(workspace, "--json", "show", "q1").stdout)["pruned"]
-    assert research(workspace, "prune").stdout.startswith("nothing to prune")
+    assert research(workspace, "prune").stdout.startswith("nothing is old enough")
 
 
-def test_an_age_without_a_kind_is_refused(workspace: Path) -> None:
-    refused = research(workspace, "prune", "--older-than", "90d")
-    assert refused.returncode == 2
-    assert "needs a kind" in refused.stderr
+def test_one_age_is_for_all_kinds_or_for_one(workspace: Path) -> None:
+    whole = json.loads(research(workspace, "--json", "forget", "--older-than", "1s", "--dry-run").stdout)
+    one = json.loads(research(workspace, "--json", "forget", "--older-than", "1s", "--only", "pages", "--dry-run").stdout)
+    assert len(whole["sessions"]) == 2
+    assert one["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["q1", "--older-than", "90d"], ["q1", "--dry-run"], ["--older-than", "1d", "--by-settings"]]
+)
+def test_it_is_either_a_session_or_an_age(workspace: Path, arguments: list[str]) -> None:
+    assert research(workspace, "forget", *arguments).returncode == 2
+    assert len(list((workspace / "events" / "sessions").iterdir())) == 2
 
 
 def test_forget_leaves_no_cache_with_the_text_of_pages(workspace: Path) -> None:
