@@ -69,7 +69,10 @@ def _is_given_up(store: EventStore, name: str) -> bool:
 
 
 def _log_missing(name: str) -> LogDamaged:
-    hint = f"bring events/sessions/{name} back from a backup or from git, or write it off: research verify --repair"
+    hint = (
+        f"bring events/sessions/{name} back from a backup or from git (another branch may have it); "
+        "only what is lost for good is written off: research verify --repair"
+    )
     return LogDamaged(f"the log of {name} is missing, but a run refers to it", hint=hint)
 
 

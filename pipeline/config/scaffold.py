@@ -16,6 +16,8 @@ from pipeline.text.normalise import digest_of
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
 # What of a workspace does not belong in git: keys, and what a build makes again.
 _IGNORED = ".env\nsite/\nevents/local/\n"
+# Both sides of a merge are kept where two machines added questions.
+_MERGED = "queries.yaml merge=union\nvault/my/Queue.md merge=union\n"
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
 _VAULT_PARTS = (".obsidian", "my", "AGENTS.md")
 _GRAPH = Path("vault", ".obsidian", "graph.json")
@@ -51,17 +53,18 @@ def lay_out(folder: Path) -> Laid:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
     laid = _copy(_files(source()), folder)
-    ignored = (".gitignore",)
-    return Laid((*laid.created, *ignored), laid.kept) if _ignore(folder) else Laid(laid.created, (*laid.kept, *ignored))
+    for name, text in ((".gitattributes", _MERGED), (".gitignore", _IGNORED)):
+        done = _write_new(folder / name, text)
+        laid = Laid((*laid.created, name), laid.kept) if done else Laid(laid.created, (*laid.kept, name))
+    return laid
 
 
-def _ignore(folder: Path) -> bool:
-    """Write ``.gitignore`` if there is none; return whether it was written."""
-    file = folder / ".gitignore"
+def _write_new(file: Path, text: str) -> bool:
+    """Write a file if there is none; return whether it was written."""
     if os.path.lexists(file):
         return False
     try:
-        write_new(file, _IGNORED.encode())
+        write_new(file, text.encode())
     except OSError as error:
         raise SystemRefused(
             f"{file} cannot be written: {error.strerror}", hint="free space, or let this user write there"

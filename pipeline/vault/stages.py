@@ -58,7 +58,10 @@ from pipeline.vault.vault_model import Asked, Source, SourceNotePlace, VaultMode
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
-_LOST = "its log is missing, so they are kept; restore it from a backup, or write it off: research verify --repair"
+_LOST = (
+    "its log is not here, so they are kept; in another git branch it may be there: switch back, or restore it from a backup; "
+    "only what is lost for good is written off: research verify --repair"
+)
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 COPY = "copy"
 _LONGEST = 80  # characters of a path or address that tells sources of one name apart
@@ -338,7 +341,12 @@ class Build:
         return stale | self._identity.strays() - {one.file.path for one in placed}
 
     def _is_lost(self, name: str) -> bool:
-        """Tell whether a session's log is missing without having been written off."""
+        """Tell whether a session's log is missing without having been written off, while notes of it are there.
+
+        A switch of the git branch takes both away, and brings both back.
+        """
+        if not any(self._tree.state(path) for path, _kind in self._kept.files.of_owner(f"session:{name}")):
+            return False
         with suppress(LogError):  # damage is reported already, as another problem
             given_up = name in self._store.written_off() or self._store.tombstones().is_forgotten(name)
             return not given_up and not self._store.load(name)

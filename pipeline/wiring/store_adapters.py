@@ -113,8 +113,8 @@ def refuse_missing_log(folder: Path) -> None:
         raise LogDamaged(f"{shown(address)} has no session, and {folder / 'events'} has some", hint=hint)
     if any(notes.rglob("*.md")) and not store.written_off():
         hint = (
-            "if the log is in a database, set RESEARCH_STORE here too; else bring events/ back from a backup or from git; "
-            "to begin a new log all the same: research verify --repair"
+            "after a switch of the git branch, switch back; if the log is in a database, set RESEARCH_STORE here too; "
+            "else bring events/ back from a backup; only if it is lost for good: research verify --repair"
         )
         if address:
             hint = (

@@ -32,6 +32,7 @@ def test_every_file_is_laid_out_as_it_is_in_the_starter(tmp_path: Path) -> None:
     scaffold.lay_out(tmp_path)
     made = tree(tmp_path)
     assert ".env" in made.pop(".gitignore").decode().splitlines()  # it is written, not copied
+    assert "queries.yaml merge=union" in made.pop(".gitattributes").decode().splitlines()
     assert all(data == (scaffold.source() / name).read_bytes() for name, data in made.items())
 
 

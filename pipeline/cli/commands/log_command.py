@@ -65,6 +65,8 @@ def _print(console: Console, store: EventStore, name: str, types: Sequence[str])
 
     records = [record for record in store.load(name) if _is_wanted(record.type, types)]
     lines = [log_line(event) for event in decode_all(record.data for record in records)]
+    if types and not records:
+        console.say(f"{name} has no event of the type {' or '.join(types)}", always=True, fg="yellow")
     console.data(lines, [json.loads(record.data) for record in records])
 
 

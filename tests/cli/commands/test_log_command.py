@@ -66,6 +66,12 @@ def test_only_events_of_the_wanted_types_are_printed(place: Place) -> None:
     assert all("page.read" in line for line in followed)
 
 
+def test_that_no_event_of_the_session_has_a_type_is_said(place: Place) -> None:
+    done = place.log("--type", "research.imported")
+    assert (done.exit_code, done.stdout.strip()) == (0, "")
+    assert "has no event of the type research.imported" in done.stderr
+
+
 def test_a_type_that_no_event_has_is_refused_with_the_one_that_was_meant(place: Place) -> None:
     refused = place.log("--type", "page.reed").exception
     assert isinstance(refused, UsageError)

@@ -56,3 +56,43 @@ def test_a_pull_and_a_merge_leave_no_conflict_mark_and_keep_the_words_of_both(
     git(tmp_path / "server", "pull", "-q", "--no-rebase", "../laptop", "HEAD")
     assert said(tmp_path / "server", "merge").out == "nothing to merge\n"
     assert log_of(tmp_path / "server") == log_of(laptop)
+
+
+def test_questions_that_two_machines_added_are_both_in_the_queue_after_a_pull(tmp_path: Path) -> None:
+    laptop, server = tmp_path / "laptop", tmp_path / "server"
+    assert said(laptop, "init").code == 0
+    git(laptop, "init", "-q")
+    git(laptop, "add", "-A")
+    git(laptop, "commit", "-qm", "start")
+    git(tmp_path, "clone", "-q", "laptop", "server")
+    for machine, question in ((laptop, "Why do laptops get warm?"), (server, "Why do servers hum?")):
+        assert said(machine, "add", question).code == 0
+        git(machine, "add", "-A")
+        git(machine, "commit", "-qm", "add")
+    git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD")
+    listed = said(laptop, "list")
+    assert listed.code == 0
+    assert "laptops get warm" in listed.out
+    assert "servers hum" in listed.out
+
+
+def test_a_switch_to_a_branch_without_a_session_is_no_loss_and_back_it_is_there(whole: Path, tmp_path: Path) -> None:
+    folder = stopped_at(whole, tmp_path / "laptop", 6)
+    (folder / ".gitignore").write_text("/site/\n/events/local/\n")
+    assert said(folder, "build").code == 0
+    git(folder, "init", "-q")
+    (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text())
+    git(folder, "add", "queries.yaml", ".gitignore")
+    git(folder, "commit", "-qm", "before")
+    git(folder, "switch", "-qc", "nights")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "night")
+    git(folder, "switch", "-q", "main")
+    away = said(folder, "build")
+    assert (away.code, "log is" in away.out + away.err) == (0, False)
+    git(folder, "stash", "-qu")
+    git(folder, "switch", "-q", "nights")
+    back = said(folder, "build")
+    assert back.code == 0
+    assert list((folder / "vault" / "sessions").rglob("*.md"))
+    assert said(folder, "verify").code == 0
