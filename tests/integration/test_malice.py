@@ -24,9 +24,9 @@ from tests.standin.poison import FALSEHOOD, POISONED
 from tests.standin.server import Standin
 from tests.vault.scanner import body_of, scan
 
-PLANNED = {"/api/v1/chat/completions", "/robots.txt", "/res/v1/web/search", "/search", "/w/api.php", "/api/query", "/works"} | {
-    "/graph/v1/paper/search"
-}
+PLANNED = {"/api/v1/chat/completions", "/api/v1/models", "/robots.txt", "/res/v1/web/search", "/search", "/w/api.php"} | {
+    "/api/query", "/works", "/graph/v1/paper/search",
+}  # fmt: skip
 READABLE = re.compile(r"/(?:pages|about|poison|abs|pdf|wiki)/")
 DEEP = {"perspectives": 3, "iterations": 2, "gap_rounds": 1}
 SECRETS = [value.encode() for value in KEYS.values()]
@@ -75,7 +75,7 @@ def test_the_poisoned_pages_are_really_met(stage: Stage, tmp_path: Path) -> None
 
 
 def belongs(route: str, secret: bytes) -> bool:
-    names = {"chat": "OPENROUTER_API_KEY", "brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
+    names = {"chat": "OPENROUTER_API_KEY", "models": "OPENROUTER_API_KEY", "brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
     return KEYS.get(names.get(route, ""), "").encode() == secret
 
 
