@@ -63,7 +63,8 @@ _EXTRACTIVE = {
     "reads_survey": True,
     **_FAST,
 }
-_MODEL = {"pages_per_iteration": 6, "context_tokens": 0}  # the window of a model that nobody sets is what its server says
+# The window of a model that nobody sets is what its server says.
+_MODEL = {"pages_per_iteration": 6, "reads_survey": True, "context_tokens": 0}
 _NAMES_A_STORE = re.compile(rb"""\bstore["']?[ \t]*:""")
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 

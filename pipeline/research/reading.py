@@ -32,6 +32,7 @@ USUAL_TOKENS = 12_000  # up to which further pages are added to the first
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _LEAST = 300  # tokens of room in which a further page is shown
+_SHARE = 3  # of the room, what a page that does not fit may use
 _KNOWN = 40  # facts found before that are named
 _PLAIN_FACTS = 8  # passages of a page that take the place of facts
 
@@ -164,9 +165,11 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     for url in urls:
         page = state.pages[url]
         text = context.page_text(page.digest)
-        room = most if not sources else min(most, USUAL_TOKENS) - used
+        room = (most if not sources else min(most, USUAL_TOKENS)) - used
+        if tokens(text) > room:
+            room = min(room, most // _SHARE if sources else most - most // _SHARE)  # in parts, so that others are read beside it
         if room < _LEAST and sources:
-            break
+            continue
         shown = shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room)
         used += sum(tokens(text[start:end]) for start, end in shown)
         sources.append(SourceText(url, page.title, page.digest, text, shown))
@@ -181,14 +184,14 @@ def _hits_of(state: SessionState, worker: Worker, iteration: int) -> list[Hit]:
 
 
 def shown_parts(text: str, hits: Sequence[Hit], room: int) -> tuple[Span, ...]:
-    """Return the parts of a page that fit ``room`` tokens: all of it, or what was hit, then its neighbours, then the rest."""
+    """Return the parts of a page that fit ``room`` tokens: all of it, or what was hit and its neighbours, or its beginning."""
     if tokens(text) <= room:
         return (Span(0, len(text)),)
     pieces = pieces_of(text)
     hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
     around = (place + step for place in hit for step in (1, -1) if 0 <= place + step < len(pieces))
     kept: set[int] = set()
-    for place in dict.fromkeys(chain(hit, around, range(len(pieces)))):
+    for place in dict.fromkeys(chain(hit, around) if hit else range(len(pieces))):
         cost = tokens(text[pieces[place].span.start : pieces[place].span.end]) + 4
         if cost <= room:
             kept.add(place)
