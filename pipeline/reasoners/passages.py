@@ -12,6 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pipeline.domain.ratings import Rated
 from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.ranking.greedy_coverage import chosen_passages
@@ -58,6 +59,9 @@ def cosines_by_page(hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
     return found
 
 
+_UNRATED = Rated()
+
+
 class Choice(NamedTuple):
     """The chosen passages and ``more`` places, the best first; none if nothing is near. Those of a whole section are in order."""
 
@@ -66,13 +70,20 @@ class Choice(NamedTuple):
 
 
 def choose(
-    query: ParsedQuestion, pages: Sequence[ReadPage], known: TermStatistics, *, more: int = 7, judged: bool = False
+    query: ParsedQuestion,
+    pages: Sequence[ReadPage],
+    known: TermStatistics,
+    *,
+    more: int = 7,
+    judged: bool = False,
+    rated: Rated = _UNRATED,
 ) -> Choice:
     """Choose passages of ``pages`` for a question; ``known`` are the statistics of the index that was searched, if there is one.
 
     A narrow question gets the best passage, and up to two that are nearly as good, in 300 words. A broad one gets 900 words: the
     section that holds half of the ten best passages, if one does, whole; then passages by what each adds. ``judged``: a model
-    will read them, so it says whether anything is near.
+    will read them, so it says whether anything is near. Of what a person ``rated``, a useful passage comes first, a wrong one is
+    not chosen, and its page comes last.
     """
     found = [(page, passage) for page in pages for passage in passages(page.text)]
     texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
@@ -90,6 +101,13 @@ def choose(
         page, passage = found[place]
         return _fact(page, passage, query.text, strength[place], cosines[place])
 
+    ids = {place: fact(place).id for place, (page, _) in enumerate(found) if page.url in rated.useful_urls | rated.wrong_urls}
+    useful = [place for place, name in ids.items() if name in rated.useful]
+    wrong = {place for place, name in ids.items() if name in rated.wrong}
+    ranking.sort(key=lambda place: found[place][0].url in rated.wrong_urls - rated.useful_urls)
+    ranking = [place for place in dict.fromkeys([*useful, *ranking]) if place not in wrong]
+    if not ranking:
+        return Choice()
     lengths = [word_count(passage.body) for _, passage in found]
     if not query.is_broad:
         near = [place for place in ranking[:_NARROW] if strength[place] >= _SHARE * strength[ranking[0]]]
@@ -97,7 +115,7 @@ def choose(
     else:
         sections = [(page.url, passage.path) for page, passage in found]
         together = dict.fromkeys([*_whole_section(ranking, sections), *_spread(query, texts, known, cosines, ranking)])
-        chosen = _within(list(together), lengths, _BROAD_WORDS)
+        chosen = _within([place for place in dict.fromkeys([*useful, *together]) if place not in wrong], lengths, _BROAD_WORDS)
     others = [place for place in ranking if place not in chosen][:more]
     return Choice(tuple(map(fact, chosen)), tuple(fact(place).model_copy(update={"claim": ""}) for place in others))
 

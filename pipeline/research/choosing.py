@@ -24,7 +24,7 @@ async def choose_passages(_step: ChoosePassages, state: SessionState, context: S
         for page in sorted(state.pages.values(), key=lambda page: page.url)
     ]
     known = state.survey.statistics if state.survey else TermStatistics()
-    choice = choose(query_of(state), pages, known)
+    choice = choose(query_of(state), pages, known, rated=context.rated(state.query_id))
     return Outcome((e.PassagesChosen(passages=choice.passages, more=choice.more),))
 
 

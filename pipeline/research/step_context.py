@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.ratings import Rated
 from pipeline.domain.reasoner_questions import Reply
 from pipeline.domain.values import Cost
 from pipeline.errors import StepError
@@ -19,12 +20,16 @@ A = TypeVar("A", bound=Reply)
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest."""
+    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest.
+
+    ``rated`` returns what a person called useful or wrong for a query, given by its id.
+    """
 
     reasoner: Reasoner
     search: Search
     fetch: Fetch
     page_text: Callable[[str], str]
+    rated: Callable[[str], Rated] = lambda _query_id: Rated()
 
 
 @dataclass(frozen=True, slots=True)

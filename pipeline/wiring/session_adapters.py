@@ -24,6 +24,7 @@ from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
+from pipeline.vault.identity.decisions import read_decisions
 from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of, reranker_of
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
@@ -131,6 +132,7 @@ class AdapterFactory:
             search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+            rated=lambda query_id: read_decisions(self.store).ratings.about(query_id),
         )
 
     def talk_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,17 @@ def test_only_ticks_that_are_not_recorded_count_and_each_belongs_to_the_quote_ab
         "> — [[a#^q-1|x]]\n>\n> - [ ] useful\n> - [X] wrong\n\n> — [[a#^q-2|x]]\n>\n> - [x] useful, noted\n> - [ ] wrong, noted\n"
     )
     assert list(marked(text)) == [("q-1", "wrong"), ("q-2", "")]
+
+
+@pytest.mark.parametrize("rating", ["useful", "wrong"])
+def test_the_next_night_obeys(folder: Path, rating: str) -> None:
+    blocks = dict.fromkeys(re.findall(r"#\^(q-[^|]+)", _report(folder).read_text()))
+    assert blocks
+    note = _report(folder).relative_to(folder / "vault").as_posix()
+    last = list(blocks)[-1]
+    rate(folder, note, last, rating)
+    assert said(folder, "-q", "run", "depth", "--again").code in (0, 5)
+    before = folder / "vault" / note
+    newest = next(path for path in (folder / "vault" / "reports").rglob("*.md") if path != before)
+    shown = list(dict.fromkeys(re.findall(r"#\^(q-[^|]+)", newest.read_text())))
+    assert (shown[:1] == [last]) if rating == "useful" else (last not in shown)
