@@ -2,8 +2,8 @@
 
     pip install -e '.[thirdparty]'
 
-The protocol is real, the answers are noise. So the session must end as failed, in typed errors that name the server, and leave
-no report and no quote.
+The protocol is real, the answers are noise. So the session must end in passages, in typed errors, and the report must say which
+steps failed; nothing that the noise said may be in it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pytest
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.report_events import ReportGenerated
 from pipeline.domain.events.session_events import EventBase
 from tests.integration import tiny_model
 
@@ -78,17 +79,20 @@ def night(folder: Path) -> Night:
     return Night(run.returncode, run.stdout + run.stderr, tuple(events))
 
 
-def test_noise_from_a_real_server_ends_in_an_honest_failure(server: str, tmp_path: Path) -> None:
+def test_noise_from_a_real_server_ends_in_passages_and_says_which_steps_failed(server: str, tmp_path: Path) -> None:
     folder = workspace(tmp_path / "workspace", server)
     found = night(folder)
-    assert found.code == 1, found.told
+    assert found.code == 0, found.told
     assert "Traceback" not in found.told
     failures = [event for event in found.events if isinstance(event, e.StepFailed)]
-    assert failures
+    assert {failure.step.partition(":")[0] for failure in failures} >= {"Plan", "ReadPages"}
     assert {failure.error for failure in failures} <= {"AnswerInvalid", "ServiceFailed"}
-    assert any(isinstance(event, e.ResearchFailed) for event in found.events)
-    assert not any(isinstance(event, e.ReportGenerated | e.ResearchCompleted) for event in found.events)
-    assert not list((folder / "vault" / "reports").rglob("*.md"))
+    assert [event.outcome for event in found.events if isinstance(event, ReportGenerated)] == ["passages"]
+    (note,) = (folder / "vault" / "reports").rglob("*.md")
+    report = note.read_text("utf-8")
+    assert "keeps its heat for 40 hours" in report
+    assert "noise" in report
+    assert "no passage" not in report.lower()
     assert research(folder, "verify").returncode == 0
 
 
