@@ -30,9 +30,12 @@ def test_every_link_of_a_document_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), written
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/questions-and-settings.md", "docs/models-and-web.md", "docs/every-night.md"])
-def test_every_example_of_the_queue_is_valid(name: str, tmp_path: Path) -> None:
-    examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", (ROOT / name).read_text())
+WITH_EXAMPLES = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs") and "```yaml\n" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_every_example_of_the_queue_is_valid(page: Path, tmp_path: Path) -> None:
+    examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", page.read_text())
     assert examples
     for number, example in enumerate(map(textwrap.dedent, examples)):
         file = tmp_path / f"{number}.yaml"
