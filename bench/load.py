@@ -34,13 +34,13 @@ from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
+from pipeline.cli.main import COLLECTION
 from pipeline.config.api_keys import Keys, read_keys
 from pipeline.config.queries.model import Query, Queue
 from pipeline.config.settings import Workspace, config_for, load_workspace
 from pipeline.domain.values import ResearchConfig
 from pipeline.engine.run_context import RunContext
 from pipeline.ports import EventStore
-from pipeline.system.worker_pool import COLLECTION
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 from tests.standin.options import Options

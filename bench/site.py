@@ -180,9 +180,9 @@ def make(vault: Path, out: Path) -> None:
     """Make our site: what the command line does for one."""
     import gc
 
+    from pipeline.cli.main import COLLECTION
     from pipeline.site.build import build_site
     from pipeline.site.files import Folders
-    from pipeline.system.worker_pool import COLLECTION
     from pipeline.wiring.workspace_adapters import compiled_templates
 
     gc.set_threshold(*COLLECTION)

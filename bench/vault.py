@@ -183,7 +183,7 @@ def _build(place: Path) -> Took:
 
 def _build_here(place: Path) -> dict[str, Any]:
     from pipeline.adapters.store.file_store import FileStore
-    from pipeline.system.worker_pool import COLLECTION
+    from pipeline.cli.main import COLLECTION
     from pipeline.vault import build_vault
     from pipeline.wiring.workspace_adapters import compiled_templates
 

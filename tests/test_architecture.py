@@ -100,7 +100,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    by_themselves = {"pipeline.documents.worker", "pipeline.system.worker_pool"}
+    by_themselves = {"pipeline.documents.worker"}
     beside = {"pipeline.ops.console_output"}
     found = {name for name in TREES if mentions(name) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside
@@ -139,10 +139,8 @@ def opened_in(source: str) -> list[str]:
 
 def test_files_are_opened_and_sqlite_is_connected_in_one_module() -> None:
     """Elsewhere a named pipe in a folder would hold up a night, and a cut off write would leave half a file."""
-    # It hands work over to the processes that it starts, in a temporary file that nobody else knows.
-    beside = {"pipeline.system.files", "pipeline.system.worker_pool"}
     found = {name_of(path): opened_in(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
-    assert {name: places for name, places in found.items() if places and name not in beside} == {}
+    assert {name: places for name, places in found.items() if places and name != "pipeline.system.files"} == {}
 
 
 @pytest.mark.parametrize(
