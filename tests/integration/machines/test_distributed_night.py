@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,14 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.main import cli
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import CallSent
 from pipeline.errors import UsageError
+from pipeline.search.providers.web import Brave
+from pipeline.wiring.store_adapters import store_of
+from tests.integration.stage import KEYS, queue_text
+from tests.standin.fixtures import hosted
+from tests.standin.options import Options
 
 pytest.importorskip("psycopg")
 
@@ -101,3 +108,38 @@ def test_without_a_database_the_commands_say_what_is_missing(tmp_path: Path, mon
         refused = CliRunner().invoke(cli, ["-C", str(tmp_path), *command]).exception
         assert isinstance(refused, UsageError)
         assert "store: postgresql://ROLE@HOST/DATABASE" in refused.hint
+
+
+def test_the_night_s_cap_holds_over_all_workers_and_killed_runs(
+    folders: dict[str, Path], postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cap, per_worker = 0.25, 2
+    assert run("store", "init", folder=folders["run"], url=postgres_url).returncode == 0
+    queries = "".join(f"  - How do {one} in cold climates behave?\n" for one in ("heat pumps", "stone kilns", "river locks"))
+    with hosted(Options(latency_s=0.03)) as standin:
+        for folder in folders.values():
+            (folder / "queries.yaml").write_text(queue_text(standin, queries=queries, limits=f"cost_usd: {cap}, concurrency: 2"))
+        keys = {**environment(postgres_url, "here"), **KEYS}
+        options = ("--sessions", str(per_worker))
+        work = [sys.executable, "-m", "pipeline", "work", *options]
+        command = [sys.executable, "-m", "pipeline", "run", "--distribute", "--worker-wait", "10s"]
+        with ExitStack() as stack:
+            for machine in ("north", "south"):
+                one = stack.enter_context(
+                    subprocess.Popen(
+                        work, cwd=folders[machine], env={**keys, "RESEARCH_MACHINE": machine}, stderr=subprocess.DEVNULL
+                    )
+                )
+                stack.callback(one.terminate)
+            for wait_s in (3.0, 3.0, 120.0):
+                with subprocess.Popen(command, cwd=folders["run"], env=keys, stderr=subprocess.DEVNULL) as process:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(wait_s)
+                    process.kill()
+        charged = standin.log.charged().usd + Brave.price * len(standin.log.of("brave"))
+    monkeypatch.setenv("RESEARCH_STORE", postgres_url)
+    store = store_of(folders["run"])
+    events = [event for name in store.session_ids() for event in decode_all(record.data for record in store.load(name))]
+    worst = max((event.worst.usd for event in events if isinstance(event, CallSent)), default=0.0)
+    assert 0 < worst < cap
+    assert 0 < charged <= cap + 2 * worst
