@@ -72,22 +72,16 @@ def test_on_a_phone_the_sources_open_by_keyboard_and_on_a_wide_page_they_stand_b
     assert beside["x"] > text["x"] + text["width"]
 
 
-@pytest.mark.parametrize("width", [PHONE, 768])
-def test_on_a_narrow_page_the_menu_holds_all_links_and_cuts_none_off(site: Site, visitor: Visitor, width: int) -> None:
+@pytest.mark.parametrize("width", [PHONE, 768, DESKTOP])
+def test_a_few_links_are_in_the_header_and_the_menu_holds_the_others(site: Site, visitor: Visitor, width: int) -> None:
     page = visitor.open(site.address("home"), width=width, scripts=False)
-    links = page.locator(".site-header nav a")
-    assert not links.first.is_visible()
+    assert page.locator(".site-header nav .first a").first.is_visible()
+    assert not page.locator(".site-header .menu a").first.is_visible()
     page.locator(".site-header summary").focus()
     page.keyboard.press("Enter")
-    boxes = [link.bounding_box() for link in links.all()]
+    boxes = [link.bounding_box() for link in page.locator(".site-header nav a").all() if link.is_visible()]
     assert len(boxes) > 5
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-
-
-def test_on_a_wide_page_the_links_are_in_the_header(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(site.address("home"), width=1440, scripts=False)
-    assert all(link.is_visible() for link in page.locator(".site-header nav a").all())
-    assert not page.locator(".site-header summary").is_visible()
 
 
 def test_nothing_moves_where_less_motion_is_wanted(site: Site, visitor: Visitor) -> None:

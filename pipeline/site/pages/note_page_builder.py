@@ -133,7 +133,7 @@ def _aside(aside: Aside, quotes: dict[str, tuple[Citation, Quote]], before: str)
     """The sources that a paragraph is the first to cite: beside the text on a wide page, folded up under it on a narrow one."""
     entries = [quotes[cite.anchor] for cite in aside.cites if cite.anchor in quotes]
     said = _letters(unescape(_MARKUP.sub("", before)))
-    if all(_letters(quote.text) in said for _, quote in entries):
+    if before.endswith(("</blockquote>\n", "</div>\n</div>\n")) and all(_letters(quote.text) in said for _, quote in entries):
         return ""  # a passage says itself where it stands
     numbers = sorted({int(citation.number) for citation, _ in entries})
     most = max(1, _BESIDE // len(numbers)) if numbers else 0
