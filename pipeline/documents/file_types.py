@@ -37,6 +37,7 @@ _HTML = re.compile(
     r"<(?:!doctype\s+html|html|head|body|script|iframe|h[1-6]|div|font|table|a|style|title|b|br|p|meta|link|main|article)[\s>/]",
     re.IGNORECASE | re.DOTALL,
 )
+# Two of these make a text Markdown: a heading, a fence, a link.
 _MARKDOWN = re.compile(r"^#{1,4} \w[^\n]*\n\s*\n|^```|\[[^\[\]\n]{1,80}\]\(https?://", re.MULTILINE)
 _START = 8_000
 MAX_BYTES = 10_000_000

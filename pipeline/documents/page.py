@@ -22,7 +22,8 @@ from pipeline.text.words import UNSPACED
 
 # A line break between two signs of a script without blanks, where a line was cut at any sign.
 _BREAK_INSIDE = re.compile(f"(?<=[{UNSPACED}\u3000-\u303f\uff00-\uff60])\\s*\n\\s*(?=[{UNSPACED}])")
-_LOOKS_LIKE_A_BLOCK = re.compile(r"```|- |\| |#{1,6} ")
+_MARKS = ("```", "- ", "| ", *(f"{'#' * level} " for level in range(1, 7)))  # with which other blocks begin
+# The end of a heading in the page format.
 _ENDS_LIKE_AN_ANCHOR = re.compile(r" \{#[^{}\s]+\}\Z")
 _FRAGMENT_SIGNS = "!$&*+,;=:@/?-._~"
 _DEEPEST_LEVEL = 6
@@ -170,7 +171,7 @@ def _rendered(block: _Block, lift: int, used: dict[str, int]) -> str:
             lines = (" " + line if line.startswith("```") else line for line in block.text.split("\n"))
             return "```\n" + "\n".join(lines) + "\n```"
         case _:
-            return " " + block.text if _LOOKS_LIKE_A_BLOCK.match(block.text) else block.text
+            return " " + block.text if block.text.startswith(_MARKS) else block.text
 
 
 def megabytes(size: int) -> int:

@@ -39,8 +39,8 @@ _TYPOGRAPHY = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: 
 # Page numbers as they are printed: "7", "page 7", "vii", "7 / 20". They stand in no place that a parser could name.
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?(?:\d{1,5}|[ivxl]{1,7})(?:\s*(?:/|of)\s*\d{1,5})?\W*\Z", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\. ?){5,}\s*\d*\Z")  # the dots of a table of contents
-_DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")  # a date in the file's properties
-_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_][^.!?]{2,80}\Z")  # "2.1 Results"
+# "2.1 Results": where all letters have one size, a number is the only mark of a heading.
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_][^.!?]{2,80}\Z")
 _FILE_NAMES = (".doc", ".docx", ".tex", ".dvi", ".indd", ".pdf", ".ppt", ".pptx", ".html")
 
 
@@ -86,14 +86,14 @@ def read_pdf(data: bytes, name: str) -> Document:
     declared = squash(meta.get("Title", ""))
     named = declared.lower().endswith(_FILE_NAMES) or declared.lower().startswith(("untitled", "microsoft "))
     title = ("" if named else declared) or _title_by_size(next(filter(None, bodies))) or page.opening_heading or name
-    made = _DATE.match(meta.get("CreationDate", ""))
+    made = meta.get("CreationDate", "").removeprefix("D:")[:8]
     text = page.rendered(title)
     stored, visible = (
         sum(word_count(line.text.replace(". .", "")) for lines in part for line in lines) for part in (bodies, pages)
     )
     dropped = {"headers, footers, table of contents": visible - stored} if visible > stored else {}
     losses = Losses(visible, stored, dropped, sum(not lines for lines in pages))
-    published = "-".join(made.groups()) if made else ""
+    published = f"{made[:4]}-{made[4:6]}-{made[6:]}" if len(made) == 8 and made.isdecimal() else ""
     author = squash(meta.get("Author", "")).removeprefix("anonymous")
     return Document(title, text, "application/pdf", author, published, sheets=_page_starts(bodies, text), losses=losses)
 

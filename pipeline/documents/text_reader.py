@@ -12,6 +12,7 @@ _LONGEST_HEADING = 100
 # "1. Scope", "2.3  Limits", "Chapter 4": a number makes a line a heading only where it stands alone.
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?[ \t]+\S.{0,99}\Z")
 _UNDERLINES = "=-~^\"'`#*+_:."
+# The signs that open an item: "-", "•", "1.", "(2)"; plain text has no other mark of a list.
 _BULLET = re.compile(r"(?:[-*•·o+]|\(?\d{1,2}[.)])[ \t]+(?=\S)")
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\S")  # words set apart: a table or a drawing, whose line breaks carry meaning
 
