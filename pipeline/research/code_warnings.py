@@ -11,6 +11,9 @@ from pipeline.domain.values import Fact
 from pipeline.text.quantities.comparison import unsupported_quantity, wrong_arithmetic
 
 _MOST_NAMED = 3
+_NOUNS = 5  # a sentence of which more than one word of so many has a capital tells nothing by its capitals
+_ENDS = (".", "!", "?", ":", ";", "|", "-", "–", "—")
+_MARKS = ("*", "_", "“", "„", "(", "[", '"')  # of a label or a quotation, which begins with a capital
 _AROUND = ".,;:!?()[]{}\"'“”‘’„«»*_|"
 
 
@@ -31,17 +34,24 @@ def _strangers(text: str, known: str) -> list[str]:
     spans = text.split("`")
     named = [span for span in spans[1:-1:2] if span.strip()]
     plain = " ".join(spans[::2]).split()
-    named += [word for place, word in enumerate(plain) if _is_name(word.strip(_AROUND), first=place == 0)]
+    begins = [place == 0 or plain[place - 1].rstrip('*_)"”’»').endswith(_ENDS) for place in range(len(plain))]
+    capitals = sum(word.strip(_AROUND)[:1].isupper() for word, first in zip(plain, begins, strict=True) if not first)
+    nouns = _NOUNS * capitals > len(plain)  # of a language that capitalises its nouns, or of a title
+    named += [
+        word
+        for word, first in zip(plain, begins, strict=True)
+        if _is_name(word.strip(_AROUND), ordinary=first or nouns or word.startswith(_MARKS))
+    ]
     strange = (word.strip(_AROUND) for word in named if _joined(word) not in known)
     return list(dict.fromkeys(strange))[:_MOST_NAMED]
 
 
-def _is_name(word: str, *, first: bool) -> bool:
-    """Return whether a word looks like a name: a capital inside a sentence, or letters with capitals, digits or marks inside."""
+def _is_name(word: str, *, ordinary: bool) -> bool:
+    """Return whether a word looks like a name: a capital where there is no ``ordinary`` one, or capitals or marks inside."""
     if len(word) < 3 or not word[0].isalpha():
         return False
-    odd = any(sign.isupper() or sign in "_./" for sign in word[1:])
-    return odd or (word[0].isupper() and not first)
+    odd = any(sign.isupper() or sign == "_" for sign in word[1:]) or (len(word) > 4 and "." in word)
+    return odd or (word[0].isupper() and not ordinary)
 
 
 def _joined(text: str) -> str:

@@ -1,7 +1,7 @@
 """The reading of a worker's pages in one answer: facts, what is still open, what to search for next.
 
-The page with most hits is shown whole and first, if it fits; then others, whole if they fit, else in parts: the sections that
-were hit, then their neighbours.
+Short pages are shown whole, of long ones the sections that were hit and their neighbours; the page with most hits comes first.
+What room is left then makes long pages whole.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from pipeline.text.normalise import one_line, tokens
 from pipeline.text.quotes import Span
 from pipeline.text.words import word_count
 
-MOST_TOKENS = 24_000  # of pages in one reading; a third of the window if that is less
-USUAL_TOKENS = 12_000  # up to which further pages are added to the first
+MOST_TOKENS = 16_000  # of pages in one reading; a third of the window if that is less
+USUAL_TOKENS = 12_000  # up to which long pages other than the first are made whole
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _LEAST = 300  # tokens of room in which a further page is shown
-_SHARE = 3  # of the room, what a page that does not fit may use
+_SHORT = 2_000  # tokens of a page that is shown whole
+_SHARE = 3  # of the room, what a longer page may use at first
 _KNOWN = 40  # facts found before that are named
 _PLAIN_FACTS = 8  # passages of a page that take the place of facts
 
@@ -61,6 +62,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         known=tuple(_known(state, worker, step.iteration)),
         left_out=left_out,
         today=today_of(state),
+        goes_on=_goes_on(state, worker, step.iteration),
     )
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
@@ -103,6 +105,11 @@ def _questions_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
     if not worker.round:
         views = (state.perspectives[other.perspective_id] for other in workers_in_order(state) if not other.round)
     return tuple(dict.fromkeys(question for view in views for question in view.questions))
+
+
+def _goes_on(state: SessionState, worker: Worker, iteration: int) -> bool:
+    """Return whether the searches that a reading asks for are made."""
+    return not worker.round and iteration < state.config.iterations
 
 
 def _before(state: SessionState, worker: Worker) -> list[Worker]:
@@ -161,19 +168,26 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []
-    used = 0
+    left = most
     for url in urls:
         page = state.pages[url]
         text = context.page_text(page.digest)
-        room = (most if not sources else min(most, USUAL_TOKENS)) - used
-        if tokens(text) > room:
-            room = min(room, most // _SHARE if sources else most - most // _SHARE)  # in parts, so that others are read beside it
+        room = left if tokens(text) <= _SHORT else min(left, most // _SHARE)
         if room < _LEAST and sources:
             continue
         shown = shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room)
-        used += sum(tokens(text[start:end]) for start, end in shown)
+        left -= _tokens_of(text, shown)
         sources.append(SourceText(url, page.title, page.digest, text, shown))
+    for place, source in enumerate(sources):
+        rest = tokens(source.text) - _tokens_of(source.text, source.shown)
+        if rest <= (left if not place else left - max(0, most - USUAL_TOKENS)):
+            left -= rest
+            sources[place] = source._replace(shown=(Span(0, len(source.text)),))
     return sources, len(urls) - len(sources)
+
+
+def _tokens_of(text: str, spans: Iterable[Span]) -> int:
+    return sum(tokens(text[start:end]) for start, end in spans)
 
 
 def _hits_of(state: SessionState, worker: Worker, iteration: int) -> list[Hit]:

@@ -141,6 +141,7 @@ class ReadingQuestion(Question[Reading]):
     """What do these ``pages`` (by key) say to the query and to the ``questions`` (by key)?
 
     ``perspective`` is the point of view of the worker that asks. ``known`` are claims found before, ``asked`` the searches made.
+    Only if the research ``goes_on`` are the searches made that the answer names.
     """
 
     name = "reading"
@@ -153,6 +154,7 @@ class ReadingQuestion(Question[Reading]):
     known: tuple[str, ...] = ()
     left_out: int = 0
     today: str = ""
+    goes_on: bool = True
 
 
 class EvidenceQuestion(Question[A_co]):
@@ -176,7 +178,7 @@ class ReportText(Reply):
 class ReportQuestion(EvidenceQuestion[ReportText]):
     """Write the report in at most ``words`` words.
 
-    ``kind`` is the kind of answer that is wanted. ``unknown`` are the questions that were searched for in vain. Of a report in
+    ``kind`` is the kind of answer that is wanted. ``unknown`` are the questions that the pages read left open. Of a report in
     several parts, ``part`` (from 1) of ``parts`` has sections alone, and part 0 is the beginning: title, summary and last line,
     with ``written``, the report's sentences. ``beyond``: a closing block from the model's own knowledge is wanted.
     """

@@ -338,7 +338,7 @@ class Citer:
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(fenced(sentence.text)) if is_code else (),
-            self._standing(known) or _UNSOURCED.get(sentence.basis, ""),
+            self._standing(known) or _unsourced(sentence),
         )
 
     def _standing(self, facts: Iterable[str]) -> str:
@@ -370,6 +370,13 @@ class Citer:
 
 
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
+
+
+def _unsourced(sentence: Sentence) -> str:
+    """Return what is said behind a sentence that cites nothing; "" for a label or what leads to the next lines."""
+    said = sentence.text.strip()
+    is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
+    return "" if is_label else _UNSOURCED.get(sentence.basis, "")
 
 
 def _filled(cells: tuple[Inert, ...], width: int) -> tuple[Inert, ...]:

@@ -141,6 +141,7 @@ def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) ->
         "asked": list(question.asked),
         "known": delimiters.block("KNOWN", known) if known else "",
         "left_out": question.left_out,
+        "goes_on": question.goes_on,
         "today": question.today,
     }
 

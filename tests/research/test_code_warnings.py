@@ -1,0 +1,29 @@
+"""What code notices in a sentence before a model judges it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.domain.values import Fact
+from pipeline.research.code_warnings import warning_of
+
+
+def _warning(text: str) -> str:
+    return warning_of(text, [Fact(id="f", claim="", quote="Copy the data directory.", url="corpus:a", digest="")], "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Copy the directory. Otherwise save it. When done: Each part.",
+        "**Dumps:** Then copy it and/or save it, e.g. at night.",
+        "Die Sicherung der Daten mit Hilfe des Programms liegt im Verzeichnis.",
+    ],
+)
+def test_ordinary_words_with_a_capital_are_no_names(text: str) -> None:
+    assert not _warning(text)
+
+
+def test_names_and_code_that_no_quote_has_are_named() -> None:
+    assert _warning("Copy it with `rsync` and the pg_dump of MoonBase.") == "no quote names rsync, pg_dump, MoonBase"
+    assert _warning("Copy the whole directory with the help of Oracle.") == "no quote names Oracle"
