@@ -557,7 +557,7 @@ def _is_listing(node: LexborNode) -> bool:
     code = "".join(_code_parts(node, 0))
     sentences = sum(line.rstrip()[-1:] in _SENTENCE_ENDS - {":", ";"} for line in code.split("\n"))  # numbered steps are no code
     numbers = _line_numbers(code)
-    return len(numbers) > 2 and 3 * sentences < len(numbers)
+    return len(numbers) > 2 and 2 * sentences < len(numbers)
 
 
 def _is_gutter(node: LexborNode) -> bool:

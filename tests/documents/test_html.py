@@ -237,8 +237,9 @@ def test_the_numbers_of_lines_are_no_code(numbered: str) -> None:
 
 
 def test_lines_in_elements_of_their_own_are_one_listing_without_their_numbers() -> None:
-    lines = "".join(f"<div><a id=l{n}></a><span> {n}</span><b>int</b> x{n};</div>" for n in (7, 8, 11))
-    assert body(f"<div>{lines}</div>") == "```\nint x7;\nint x8;\nint x11;\n```"
+    lines = "".join(f"<div><a id=l{n}></a><span> {n}</span><b>int</b> x{n};</div>" for n in (7, 8))
+    lines += "<div><span>11</span><i>// It ends here.</i></div>"
+    assert body(f"<div>{lines}</div>") == "```\nint x7;\nint x8;\n// It ends here.\n```"
     steps = "".join(f"<div><span>{n}</span> Do this first of all.</div>" for n in (1, 2, 3))
     assert "1 Do this first of all." in body(f"<div>{steps}</div>")
     assert "| 2 | SIGINT |" in body("<table><tr><td>1<td>SIGHUP<tr><td>2<td>SIGINT<tr><td>3<td>SIGQUIT</table>")
