@@ -170,6 +170,10 @@ class Fetch(Protocol):
         ...
 
 
+class Documents(Search, Fetch, Protocol):
+    """The folders of documents: searched and read."""
+
+
 class Subscription(Protocol):
     """The events of a store as they are stored: each once, those of one stream in the order of their versions.
 

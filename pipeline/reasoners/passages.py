@@ -24,6 +24,7 @@ from pipeline.text.words import word_count
 
 _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their words in total
 _SHARE = 0.8  # least share of the best score for a second and third passage
+_SHORT, _DEFINES = 3, 1.3  # words of a short question; what a passage that opens with them weighs
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
 _KEY = 200  # characters
@@ -90,7 +91,10 @@ def choose(
     if not known.passages:
         known = statistics_of(texts, query.language)
     cosines = [page.cosines.get(passage_key(passage.body)) for page, passage in found]
-    strength = scores(query, texts, known, cosines)
+    strength = [
+        _DEFINES * score if _opens_with(query, text) else score
+        for score, text in zip(scores(query, texts, known, cosines), texts, strict=True)
+    ]
     ranking = _ranking(strength)[:_RANKED]
     of_best = [texts[place] for place in ranking]
     ranking = [ranking[place] for place in without_twins(of_best, ["".join(found[place][1].path[1:][-1:]) for place in ranking])]
@@ -126,6 +130,12 @@ def _is_near(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermSta
     if by_meaning and known.nearest is not None:
         return max(by_meaning) >= known.nearest
     return max(best_coverage(parse_question(part, query.language), texts, known) for part in query.parts) >= FLOOR
+
+
+def _opens_with(query: ParsedQuestion, text: StemmedText) -> bool:
+    """Return whether a passage begins with all that a short question names: "A torn write is …" for "What is a torn write?"."""
+    wanted = {term.stem for term in query.terms}
+    return len(wanted) <= _SHORT and wanted <= set(text.body[: len(wanted) + 2])
 
 
 def _ranking(strength: Sequence[float]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -9,15 +10,16 @@ from typing import TYPE_CHECKING, Literal
 from pipeline.config.queries.model import EmbeddingChoice
 from pipeline.config.service_selection import embedding_server, reranking_server
 from pipeline.domain.budget import CombinedBudget, paying
-from pipeline.ports import FoundPassages, Search, SearchResult, StoredPages
+from pipeline.ports import FoundPassages, Page, Search, SearchResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pipeline.adapters.http.client import HttpClient
     from pipeline.config.settings import Keys, Settings
     from pipeline.search.local_model import LocalModel
     from pipeline.search.model_servers import EmbeddingClient, Reranker
+    from pipeline.search.passage_search import PassageSearch
     from pipeline.search.vectors import Meaning
 
 OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
@@ -130,15 +132,29 @@ class ChargedSearch:
 
 @dataclass(frozen=True, slots=True)
 class ChargedPages:
-    """The stored pages ``inner``; what their embeddings cost is charged to ``budget``."""
+    """The passages that ``inner`` finds; what their embeddings cost is charged to ``budget``."""
 
-    inner: StoredPages
+    inner: PassageSearch
     budget: CombinedBudget
 
     async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
-        """Find passages. Raises as ``inner``."""
+        """Find passages of stored pages. Raises as ``inner``."""
+        with self._charged():
+            return await self.inner.find(question, sessions, limit)
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        """Find passages of the folders. Raises as ``inner``."""
+        with self._charged():
+            return await self.inner.search(query, limit)
+
+    async def read(self, url: str) -> Page:
+        """Read a document. Raises as ``inner``."""
+        return await self.inner.read(url)
+
+    @contextmanager
+    def _charged(self) -> Iterator[None]:
         token = paying.set(self.budget)
         try:
-            return await self.inner.find(question, sessions, limit)
+            yield
         finally:
             paying.reset(token)

@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.talk.state import TalkState
-    from pipeline.ports import EventStore, Reasoner, StoredPages
+    from pipeline.ports import EventStore, Reasoner
     from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
     from pipeline.search.vectors import Meaning
+    from pipeline.wiring.embedding_adapters import ChargedPages
 
 
-def stored_pages_of(
-    folder: Path, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
+def passages_of(
+    workspace: Workspace, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
 ) -> PassageSearch:
-    """Return the search over the pages that the workspace's sessions stored."""
+    """Return the search over the pages that the workspace's sessions stored, and over its folders of documents."""
     from pipeline.search.passage_search import PassageSearch
 
-    return PassageSearch(index_file(folder), store=store, meaning=meaning, reranker=reranker)
+    return PassageSearch(index_file(workspace.folder), workspace.corpora, store=store, meaning=meaning, reranker=reranker)
 
 
 def remove_text_caches(folder: Path) -> None:
@@ -105,8 +106,8 @@ async def talk_context(
 
 
 @asynccontextmanager
-async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: TalkState) -> AsyncIterator[StoredPages]:
-    """Yield the search over stored pages, by meaning too if the settings ask for that; the talk pays for it."""
+async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: TalkState) -> AsyncIterator[ChargedPages]:
+    """Yield the search over stored pages and folders, by meaning too if the settings ask for that; the talk pays for it."""
     from pipeline.domain.budget import Budget, CombinedBudget
     from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, meaning_of, reranker_of
     from pipeline.wiring.workspace_adapters import http_of
@@ -122,7 +123,7 @@ async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: 
     try:
         meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
         reranker = reranker_of(settings, keys, lambda: opened[0] if opened else http())
-        yield ChargedPages(stored_pages_of(workspace.folder, store, meaning, reranker), CombinedBudget((budget,)))
+        yield ChargedPages(passages_of(workspace, store, meaning, reranker), CombinedBudget((budget,)))
     finally:
         for client in opened:
             await client.aclose()
@@ -130,9 +131,10 @@ async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: 
 
 @asynccontextmanager
 async def _context_with(
-    pages: StoredPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
+    pages: ChargedPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
 ) -> AsyncIterator[TalkContext]:
     from pipeline.reasoners.plain_answers import PassageReasoner
+    from pipeline.search.folders import Corpus
 
     plain = PassageReasoner()
 
@@ -140,7 +142,8 @@ async def _context_with(
         def text_of(digest: str) -> str:
             return store.get(digest).decode("utf-8")
 
-        return TalkContext(reasoner, plain, pages, text_of, sessions, state.last_at[:10], _gone_from(workspace))
+        documents = None if Corpus(workspace.corpora).unusable() else pages
+        return TalkContext(reasoner, plain, pages, text_of, sessions, state.last_at[:10], _gone_from(workspace), documents)
 
     if state.reasoner == EXTRACTIVE:
         yield context(plain)

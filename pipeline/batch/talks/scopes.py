@@ -51,13 +51,7 @@ def topic_scope(known: SessionIndex, tag: str) -> TalkScope:
 
 
 def vault_scope(known: SessionIndex) -> TalkScope:
-    """Return the scope of all sessions.
-
-    Raises:
-        SessionUnknown: there is no session.
-    """
-    if not known.sessions:
-        raise SessionUnknown("there is no session yet, so no page is stored", hint="research run researches the queue")
+    """Return the scope of all sessions; without any, only the folders of documents are asked."""
     return TalkScope("vault", (), "", _ids(known.sessions))
 
 

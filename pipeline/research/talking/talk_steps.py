@@ -9,18 +9,20 @@ from typing import TypeVar
 
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.findings import page_of
 from pipeline.domain.reasoner_questions import CheckedSentence, CheckQuestion, Reply
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.talk.agenda import StepName, TalkStep
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
 from pipeline.domain.values import Outcome as SessionOutcome
-from pipeline.ports import Answer, Reasoner, StoredPage, StoredPages
+from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
+from pipeline.ports import Answer, Documents, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.code_warnings import warning_of
 from pipeline.research.report_text import read_sentences
 from pipeline.research.step_context import Outcome, paid
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.ranking.query_terms import parse_in, parse_question
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
@@ -41,7 +43,8 @@ class TalkContext:
     """What a talk's steps may use. ``sessions`` are those of the scope; ``page_text`` returns a stored page by its digest,
     ``is_gone`` whether the document at an address is no longer in its folder.
 
-    ``plain`` is the reasoner without a model, which does what the model cannot.
+    ``documents`` are the folders, which a talk about everything searches too. ``plain`` is the reasoner without a model, which
+    does what the model cannot.
     """
 
     reasoner: Reasoner
@@ -51,6 +54,7 @@ class TalkContext:
     sessions: Sequence[str]
     today: str = ""
     is_gone: Callable[[str], bool] = lambda _url: False
+    documents: Documents | None = None
 
     def without_model(self) -> TalkContext:
         """Return the same context, in which no model answers."""
@@ -96,6 +100,9 @@ def _said(turn: Turn) -> str:
 async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
     turn = state.turns[-1]
     found = await context.pages.find(turn.stands_alone, context.sessions, _HITS)
+    objects: tuple[bytes, ...] = ()
+    if state.scope == "vault" and context.documents is not None:
+        found, objects = await _with_documents(found, turn.stands_alone, context.documents)
     pages = tuple(_read_page(one, context) for one in found.pages[:_PAGES])
     event = t.PassagesFound(
         number=turn.number,
@@ -107,7 +114,35 @@ async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outc
         failed=found.failed,
         cost=found.cost,
     )
-    return Outcome((event,))
+    return Outcome((event,), objects)
+
+
+async def _with_documents(found: FoundPassages, question: str, documents: Documents) -> tuple[FoundPassages, tuple[bytes, ...]]:
+    """Return what was found together with passages of the folders, and the texts of documents that no session has read.
+
+    A document that was read is found as it was stored then.
+    """
+    try:
+        own = await documents.search(question, _HITS)
+    except (CorpusUnusable, SearchFailed):
+        return found, ()
+    stored = {one.url for one in found.pages}
+    new = [hit for hit in own.hits if page_of(hit.url) not in stored]
+    hits = sorted((*found.hits, *new), key=lambda hit: -hit.score)[:_HITS]
+    pages = {one.url: one for one in found.pages}
+    texts: dict[str, bytes] = {}
+    for url in list(dict.fromkeys(page_of(hit.url) for hit in hits))[:_PAGES]:
+        if url not in pages:
+            try:
+                page = await documents.read(url)
+            except ReadFailed:
+                continue
+            texts[url] = clean(page.text).strip().encode()
+            pages[url] = StoredPage(url, one_line(page.title), digest_of(texts[url]), "")
+    order = [pages[url] for url in dict.fromkeys(page_of(hit.url) for hit in hits) if url in pages]
+    known = own if own.statistics.passages > found.statistics.passages else found
+    both = replace(found, hits=tuple(hits), pages=tuple(order), statistics=known.statistics, languages=known.languages)
+    return both, tuple(texts.values())
 
 
 def _read_page(page: StoredPage, context: TalkContext) -> t.ReadPage:

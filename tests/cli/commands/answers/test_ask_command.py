@@ -120,12 +120,6 @@ def test_what_cannot_be_asked_gets_one_clear_message(folder: Path, args: list[st
     assert talks(folder) == []
 
 
-def test_a_workspace_without_sessions_has_nothing_to_ask(tmp_path: Path) -> None:
-    folder = workspace_in(tmp_path, f"  - {DEPTH}\n")
-    answer = asked(folder, "How deep is the harbour?")
-    assert "no page is stored" in answer.err
-
-
 def test_the_log_with_a_talk_is_sound(folder: Path) -> None:
     before = json.loads(said(folder, "--json", "verify").out)["citations"]
     asked(folder, "depth", "How many metres deep is the harbour?")
@@ -155,3 +149,22 @@ def test_no_note_is_named_that_is_not_there(folder: Path) -> None:
     for note in (folder / "vault" / "sources").rglob("*.md"):
         note.unlink()
     assert "vault/sources/" not in asked(folder, "How many metres deep is the harbour?").out
+
+
+def test_the_folder_is_asked_too_before_any_session_and_what_is_quoted_is_stored(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, "  []\n")
+    answer = asked(folder, "--all", "How many metres deep is the harbour?")
+    assert answer.code == 0
+    assert "No model has read them." in answer.out
+    assert "metres deep at low tide" in answer.out
+    assert "no problem" in said(folder, "verify").out
+    (turn,) = turns(said(folder, "--json", "ask", "--all", "How many metres deep is the harbour?"))
+    assert turn["outcome"] == "passages"
+
+
+def test_a_definition_comes_first_where_a_passage_opens_with_what_is_asked_for(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, "  []\n")
+    other = "## Berths\n\nA berth at a quay is rented by the day; which berth a ship gets at the quay, the berth master says.\n\n"
+    text = f"# Terms\n\n{other}## More\n\nA quay berth is a place at a wall where a ship is made fast.\n"
+    (folder / "corpus" / "terms.md").write_text(text)
+    assert "1] Terms › More" in asked(folder, "What is a quay berth?").out
