@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from pipeline.adapters.http.address_guard import AddressGuard
+from pipeline.adapters.http.call_and_reply import Call, judged_by_status
+from pipeline.adapters.http.client import HttpClient
+from pipeline.adapters.http.retry_policy import Policy
+from pipeline.errors import Malformed, StepError
 from pipeline.ops.doctor.finding import Finding, note
 from pipeline.text.normalise import one_line
 
 PORTS: Mapping[str, int] = MappingProxyType({"Ollama": 11_434, "LM Studio": 1_234, "llama.cpp": 8_080})
-_WAIT_S = 0.4
-_MOST_BYTES = 1_000_000
+_WAIT_S = 0.5
 _NO_CHAT = ("embed", "rerank")  # in the names of models that do not answer
 
 
@@ -34,7 +38,8 @@ class LocalServer:
 
 def local_servers(ports: Mapping[str, int] = PORTS) -> list[LocalServer]:
     """Return the servers that answer on this machine within a moment, and have a model."""
-    found = (LocalServer(name, port, _models_at(port)) for name, port in ports.items())
+    listed = zip(ports.items(), asyncio.run(_models_of(ports)), strict=True)
+    found = (LocalServer(name, port, models) for (name, port), models in listed)
     return [server for server in found if server.models]
 
 
@@ -54,21 +59,24 @@ def _listed(models: tuple[str, ...]) -> str:
     return ", ".join(models[:5]) + (f" and {len(models) - 5} more" if len(models) > 5 else "")
 
 
-def _models_at(port: int) -> tuple[str, ...]:
-    """Return the models that a server on this machine lists; none if there is no server, or one of something else."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_WAIT_S)
+async def _models_of(ports: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Return the models that the servers at those ports list; none where there is no server, or one of something else."""
+    http = HttpClient(Policy(attempts=1), guard=AddressGuard([f"http://127.0.0.1:{port}" for port in ports.values()]))
     try:
-        connection.request("GET", "/v1/models")
-        reply = connection.getresponse()
-        listed = json.loads(reply.read(_MOST_BYTES)) if reply.status == 200 else {}
-    except (OSError, http.client.HTTPException, ValueError, RecursionError):
-        return ()
+        return await asyncio.gather(*(_models_at(port, http) for port in ports.values()))
     finally:
-        connection.close()
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    names = (
-        [one["id"] for one in entries if isinstance(one, dict) and isinstance(one.get("id"), str)]
-        if isinstance(entries, list)
-        else []
-    )
-    return tuple(one_line(name, 100) for name in names if name.strip() and not any(word in name.lower() for word in _NO_CHAT))
+        await http.aclose()
+
+
+async def _models_at(port: int, http: HttpClient) -> tuple[str, ...]:
+    url = f"http://127.0.0.1:{port}/v1/models"
+    try:
+        listed = (
+            await http.send(Call(str(port), "GET", url, deadline_s=_WAIT_S, total_s=_WAIT_S), judged_by_status)
+        ).json_object()
+    except (StepError, Malformed):
+        return ()
+    entries = listed.get("data")
+    names = [one.get("id") for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
+    named = (one_line(name, 100) for name in names if isinstance(name, str))
+    return tuple(name for name in named if name and not any(word in name.lower() for word in _NO_CHAT))
