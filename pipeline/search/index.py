@@ -276,8 +276,9 @@ class Index:
         pages, number, body, heads = self._db.execute(f"SELECT {sums} FROM pages JOIN scope ON page = number").fetchone()  # noqa: S608
         return pages, number or 0, (body or 0) / (number or 1), (heads or 0) / (number or 1)
 
-    def holds(self, name: str) -> bool:
-        """Return whether a passage, or a heading above one, contains ``name``, in whatever case its Latin letters are."""
+    def holds(self, name: str, scope: Scope) -> bool:
+        """Return whether a passage of ``scope``, or a heading above one, contains ``name``, in whatever case its letters are."""
+        self.limit_to(scope)
         wanted, rows = name.casefold(), self._db.execute("SELECT id, packed FROM passages")
         return any(
             number >> _ORDINAL_BITS in self._pages and wanted in _whole(_unpacked(number, packed)).casefold()

@@ -122,7 +122,7 @@ class PassageSearch:
             scope = await self._on(lambda index: self._folder_scope(index, within))
             found, near = await self._ranked(query, scope, limit)
             names = names_in(query)
-            absent = await self._on(lambda index: tuple(name for name in names if not index.holds(name))) if names else ()
+            absent = await self._on(lambda index: tuple(name for name in names if not index.holds(name, scope))) if names else ()
         hits = tuple(one.hit() for one in found.passages)
         return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages, absent)
 

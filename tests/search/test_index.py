@@ -127,3 +127,10 @@ def test_vectors_are_kept_by_the_text_and_go_with_their_model(index: Index) -> N
     assert (index.vector(key), index.use_space("tiny", b"probe")) == (b"vector", b"probe")
     assert index.use_space("other", b"probe") is None
     assert index.vector(key) is None
+
+
+def test_a_name_is_looked_for_in_texts_and_headings_of_the_scope_alone_in_whatever_case(index: Index) -> None:
+    scope = put(index, ("a", "## The Colbert\n\nA pump of Grundfos."))
+    other = put(index, ("b", "A valve of Danfoss."))
+    assert [index.holds(name, scope) for name in ("grundfos", "the colbert", "Danfoss")] == [True, True, False]
+    assert index.holds("danfoss", other)
