@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.vault.mornings.digest import WIDTH, digest_of, heading_of, nights_in, text_of
+from pipeline.vault.mornings.digest import WIDTH, digest_of, heading_of, html_of, nights_in, text_of
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.vault.builders import Failing, Story, a_store, night
@@ -23,7 +23,8 @@ def test_the_digest_gives_each_answer_how_sure_it_is_what_is_new_and_what_is_ope
     text = _text(a_store())
     assert text.startswith("Night of 28 November 2026: 1 answered, 1 failed, 1 unfinished (")
     for part in (
-        "How does an append-only log survive a power cut?\n  An append is durable after fsync returned.",
+        "What changed\n\nHow does an append-only log survive a power cut?\n  new: ",
+        "\n  An append is durable after fsync returned.\n",
         "3 sources; 1 new fact, 1 changed and 1 gone since 21",
         "Sources disagree: “One drive in nine loses flushed data”",
         "Still open: How loud is it?",
@@ -38,9 +39,8 @@ def test_what_failed_and_what_was_not_found_stands_apart_with_its_reason() -> No
     night(store, lost.not_found(), date="2026-12-01")
     assert "Not found\n  - Who was Kafka?: Why." in _text(store)
     before = _text(store, "2026-11-28")
-    failed = before.partition("Failed or unfinished\n")[2]
-    assert "- Why are there tides?: Why." in failed
-    assert "- Do ants sleep? (unfinished): Why." in failed
+    assert "Failed\n  - Why are there tides?: Why." in before
+    assert "Unfinished\n  - Do ants sleep?: Why." in before
 
 
 def test_no_line_of_a_mail_is_too_long() -> None:
@@ -73,3 +73,12 @@ def test_the_command_prints_the_last_night_or_the_one_that_is_named(tmp_path: Pa
         answer = said(workspace, "digest", "--night", wrong)
         assert answer.code == 2
         assert hint in answer.err
+
+
+def test_as_a_page_for_mail_it_runs_nothing_whatever_a_source_says() -> None:
+    store = a_store(lambda said: f"{said}<script>alert(1)</script>")
+    nights, unread = nights_in(store)
+    page = html_of(digest_of(store, nights[-1], unread), lambda card: f"https://notes.example/{card.report_path}.html")
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert page.index("What changed") < page.index('<a href="https://notes.example/reports/') < page.index("<h2>Failed</h2>")
