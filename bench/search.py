@@ -70,8 +70,8 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
         for path in sorted(one for one in folder.rglob("*") if one.suffix in (".html", ".md", ".txt")):
             document = extractor.file(path.read_bytes(), path)
             pages.append(Page(f"corpus:{path.name}", document.title, document.text))
-        text = sum(len(page.text.encode()) for page in pages)
-        print(f"\nwith vectors in {time.perf_counter() - began:.0f} s; index ÷ text {file.stat().st_size / text:.2f}")
+        text, size = sum(len(page.text.encode()) for page in pages), sum(one.stat().st_size for one in file.parent.iterdir())
+        print(f"\nwith vectors in {time.perf_counter() - began:.0f} s; index ÷ text {size / text:.2f}")
         for half, facts in (("tuned", given["facts"][::2]), ("kept", given["facts"][1::2])):
             for wording in ("terms", "own"):
                 print(f"{half}, {wording}: words {await places(words, facts, wording)}")
