@@ -43,6 +43,7 @@ _NOT_CLOSED = _names(
     "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option "
     "optgroup colgroup rt rp html head body"
 )
+_BESIDE_CODE = frozenset(("td", "th", "div", "pre"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LANDMARKS = {
     "nav": "menu", "navigation": "menu", "menu": "menu", "menubar": "menu", "search": "menu", "toolbar": "menu",
@@ -60,6 +61,7 @@ _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉�
 _NUMBER = "\ue000"  # a private sign around a number that has an element of its own in code
 # Tags and attributes are counted before parsing, because the parser's time is quadratic in both; a parser cannot be asked.
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)")
+_LONG_TAG = re.compile(rf"<[a-zA-Z][^<>]{{{2 * MAX_ATTRIBUTES},}}")
 _ATTRIBUTE = re.compile(r"[\s\"'/][^\s\"'/=<>]")
 # What stands in a noscript of the head would be put into the body by a parser; in a template it stays where nobody sees it.
 _NOSCRIPT = re.compile(r"(</?)noscript\b", re.IGNORECASE)
@@ -143,13 +145,13 @@ def refuse_costly_markup(source: str) -> None:
     Raises:
         ReadFailed: the markup exceeds ``MAX_DEPTH`` or ``MAX_ATTRIBUTES``; parsing it could take minutes.
     """
+    if any(len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES for tag in _LONG_TAG.findall(source)):
+        raise ReadFailed(f"an element has more than {MAX_ATTRIBUTES} attributes")
     depth = 0
     opened: dict[str, int] = {}
-    for closing, raw, attributes in _TAG.findall(source):
+    for closing, raw, rest in _TAG.findall(source) if source.count("<") > MAX_DEPTH else ():
         name = raw.lower()
-        if len(attributes) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(attributes)) > MAX_ATTRIBUTES:
-            raise ReadFailed(f"an element has more than {MAX_ATTRIBUTES} attributes")
-        if name in _NOT_CLOSED or attributes.endswith("/"):
+        if name in _NOT_CLOSED or rest.endswith("/"):
             continue
         step = -1 if closing else 1
         if step > 0 or opened.get(name, 0):
@@ -264,10 +266,11 @@ class _Walker:
             self._emit("item", "")
 
     def _node(self, node: LexborNode, depth: int) -> None:
-        tag = (node.tag or "").rpartition(":")[2]  # a formula's may be m:math
+        tag = node.tag or ""
         if tag == "-text":
             self._parts.append(node.text_content or "")
             return
+        tag = tag.rpartition(":")[2]  # a formula's may be m:math
         attributes = node.attributes
         if tag == "script" and (attributes.get("type") or "").startswith("math/tex"):
             self._parts.append(f" {node.text(deep=True)} ")
@@ -349,9 +352,9 @@ class _Walker:
             inside = node.css_first("a[name], a[id], span[id]")
             anchor = _id_of(node) or self._target or (_id_of(inside) if inside is not None else "")
             self._emit("heading", self._words_of(node, depth), _HEADINGS[tag], anchor)
-        elif _is_gutter(node):
+        elif tag in _BESIDE_CODE and _is_gutter(node):
             self.dropped["line numbers"] += word_count(node.text(deep=True, separator=" "))
-        elif tag == "pre" or _is_listing(node):
+        elif tag == "pre" or (tag in _BESIDE_CODE and _is_listing(node)):
             self._code(node)
         elif tag == "dt":
             self._term(node, depth)
@@ -562,7 +565,7 @@ def _is_listing(node: LexborNode) -> bool:
 
 def _is_gutter(node: LexborNode) -> bool:
     """Return whether an element holds only the numbers of the lines of the code beside it."""
-    start = node.child if node.tag in ("td", "th", "div", "pre") else None
+    start = node.child
     while start is not None and (start.tag != "-text" or not (start.text_content or "").strip()):
         start = start.child if start.child is not None else start.next
     if start is None or node.parent is None or not (start.text_content or "").strip()[0].isdecimal():
