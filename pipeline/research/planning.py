@@ -135,7 +135,7 @@ def _valid_perspectives(views: tuple[Perspective, ...], count: int, questions: i
     """
     sound: dict[str, Perspective] = {}
     for view in views:
-        asked = tuple(dict.fromkeys(filter(None, map(one_line, view.questions))))[:questions]
+        asked = tuple(dict.fromkeys(filter(None, (one_line(text, 400) for text in view.questions))))[:questions]
         name = one_line(view.name, 80)
         if asked and name and slug(view.id or name) not in sound:
             queries = new_queries(view.queries, ())

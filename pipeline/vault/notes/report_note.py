@@ -217,7 +217,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report, language: st
         tokens=state.spent.total_tokens,
         events=state.version,
         facts=counts["facts"],
-        pages=counts["pages"],
+        pages=len(state.observed) or counts["pages"],
         words=report.words,
         derived=_has_derived(report),
     )
