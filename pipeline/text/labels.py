@@ -16,6 +16,7 @@ In short | Kurz gefasst | En bref | En resumen | 简要回答 | 要点
 Contents | Inhalt | Sommaire | Contenido | 目录 | 目次
 References | Quellenverzeichnis | Références | Referencias | 参考来源 | 参考資料
 Not found | Nicht gefunden | Non trouvé | No encontrado | 未找到 | 見つかりませんでした
+The passages that come nearest. No model has read them. | Die Passagen, die am nächsten kommen. Kein Modell hat sie gelesen. | Les passages les plus proches. Aucun modèle ne les a lus. | Los pasajes más cercanos. Ningún modelo los ha leído. | 最接近的段落。没有模型读过它们。 | 最も近い文章。モデルは読んでいません。
 Nearest | Am nächsten kommt | Le plus proche | Lo más cercano | 最接近的内容 | 最も近い内容
 Sources disagree | Quellen widersprechen sich | Les sources se contredisent | Las fuentes se contradicen | 来源相互矛盾 | 出典間の矛盾
 What was not found | Was nicht gefunden wurde | Ce qui n’a pas été trouvé | Lo que no se encontró | 未找到的内容 | 見つからなかったこと

@@ -32,6 +32,7 @@ _KINDS_OF_CONTRADICTION = {
     "polarity": "One affirms what the other denies.",
     "claim": "Both cannot be right.",
 }
+_PLACE = 60  # characters of a further place's quote
 _ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
 
@@ -316,8 +317,9 @@ class Citer:
         return " › ".join(names)
 
     def places(self, facts: Iterable[Fact]) -> tuple[Link | Inert, ...]:
-        """Return where facts stand that a report does not show: page and headings, each place once."""
-        found = dict.fromkeys((fact.url, self._trail(fact, titled=True)) for fact in facts)
+        """Return where facts stand that a report does not show: page, headings, and how the quote begins; each place once."""
+        trails = {(fact.url, self._trail(fact, titled=True)): one_line(flat(fact.quote), _PLACE) for fact in reversed([*facts])}
+        found = [(url, f"{trail}: “{begins}”") for (url, trail), begins in reversed(trails.items())]
         shown = self._loaded.shown_sources
         return tuple(
             source_link(self._model.sources[url], words) if url in shown else without_note(url, words) for url, words in found
