@@ -52,6 +52,8 @@ def no_evidence_step(state: SessionState) -> Fail:
     where = {0: "no source that was found", 1: "your one document"}.get(known.documents, f"your {known.documents:,} documents")
     near = "is near the question" if not known.documents else "holds no passage that is near the question"
     reason = f"{where} {near}" if known.documents < 2 else f"nothing in {where} is near the question"
+    if state.config.reasoner != EXTRACTIVE:
+        reason = "the language model found nothing in the pages that it read that answers the question"
     names = " and ".join(f"“{name}”" for name in state.survey.absent[:3]) if state.survey else ""
     absent = f"; no passage of them mentions {names}" if names else ""
     return Fail(NO_EVIDENCE, f"{reason}{absent}{_language_note(state)}", nearest=nearest)

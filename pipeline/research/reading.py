@@ -19,11 +19,12 @@ from pipeline.domain.report_parts import window_of
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Hit, Perspective
+from pipeline.errors import AnswerInvalid
 from pipeline.research.plain_reading import nearest_passages
 from pipeline.research.planning import new_queries, today_of
 from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
-from pipeline.research.step_context import Outcome, StepContext, paid
-from pipeline.text.normalise import one_line, tokens
+from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
+from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.quotes import Span
 from pipeline.text.words import word_count
 
@@ -68,6 +69,12 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     said, cost = answer.value, paid(answer)
     found = _found_by_page(said, questions, pages)
     events = [_observed(step, source, found[key]) for key, source in pages.items()]
+    refused = sum(len(event.rejected) for event in events)
+    if refused and not any(event.facts for event in events):
+        with charged_to(answer):
+            raise AnswerInvalid(
+                f"{counted(refused, 'quote')}, and not one stands in the pages", hint="a larger model quotes better"
+            )
     events[0] = events[0].model_copy(update={"cost": cost.cost, "exchange": cost.exchange})
     gaps = tuple(dict.fromkeys(filter(None, (_open_question(text, questions) for text in said.open_questions))))
     ending = {"last": True, "gaps": gaps, "queries": new_queries(said.queries, question.asked)}
