@@ -11,7 +11,7 @@ from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.engine.talk_loop import TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
-from pipeline.reasoners.plain_answers import PassageReasoner
+from pipeline.reasoners.no_model import PassageReasoner
 from pipeline.research.talking.talk_steps import TalkContext
 from pipeline.search.passage_search import PassageSearch
 from tests.fakes import FakeReasoner, MemoryStore, context_for

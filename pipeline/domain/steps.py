@@ -189,4 +189,3 @@ class Fail(Step):
     pure = True
     cause: str
     reason: str
-    nearest: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.not_found_gate import query_of
+from pipeline.domain.not_found import query_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import ChoosePassages
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence

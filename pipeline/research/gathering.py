@@ -23,10 +23,12 @@ def start_worker(step: StartWorker, state: SessionState) -> Outcome:
     started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
     if state.config.reasoner == EXTRACTIVE:
         queries = tuple(text for text in view.questions if text != state.query)
-        return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, reasoning="", queries=queries)))
+        return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries)))
     queries = new_queries(view.queries or view.questions, (), state.config.queries_per_thought)
     pages = recalled_pages(state, view) if not number else ()
-    return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, reasoning="", queries=queries, pages=pages)))
+    return Outcome(
+        (started, e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages))
+    )
 
 
 def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pipeline.domain.agenda.worker_agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import page_of
-from pipeline.domain.not_found_gate import survey_statistics
+from pipeline.domain.not_found import survey_statistics
 from pipeline.domain.reasoner_questions import Reading, ReadingQuestion, ShownPage
 from pipeline.domain.report_parts import window_of
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order

@@ -117,4 +117,4 @@ def complete(_step: Complete, state: SessionState) -> Outcome:
 
 def fail(step: Fail, _state: SessionState) -> Outcome:
     """End the session without a report."""
-    return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason, nearest=step.nearest),))
+    return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason),))

@@ -191,7 +191,7 @@ class AdapterFactory:
         return OwnAndWeb(local, search) if LOCAL in state.config.search else search
 
     def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
-        from pipeline.reasoners.plain_answers import PassageReasoner
+        from pipeline.reasoners.no_model import PassageReasoner
 
         if state.config.reasoner == EXTRACTIVE:
             return PassageReasoner()

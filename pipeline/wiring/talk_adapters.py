@@ -63,7 +63,7 @@ def unrecorded_talks(
     Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
     meaning if a model in this process does it.
     """
-    from pipeline.reasoners.plain_answers import PassageReasoner
+    from pipeline.reasoners.no_model import PassageReasoner
     from pipeline.search.index import copy_index
     from pipeline.search.passage_search import PassageSearch
     from pipeline.wiring.embedding_adapters import local_model, meaning_of
@@ -133,7 +133,7 @@ async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: 
 async def _context_with(
     pages: ChargedPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
 ) -> AsyncIterator[TalkContext]:
-    from pipeline.reasoners.plain_answers import PassageReasoner
+    from pipeline.reasoners.no_model import PassageReasoner
     from pipeline.search.folders import Corpus
 
     plain = PassageReasoner()

@@ -41,7 +41,7 @@ def no_evidence(state: SessionState) -> Fail:
     if last is not None and not observed:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
-    from pipeline.domain.not_found_gate import no_evidence_step  # the ranking, which lists and builds do not need
+    from pipeline.domain.not_found import no_evidence_step  # the ranking, which lists and builds do not need
 
     refusal = no_evidence_step(state)
     return replace(refusal, reason=f"{refusal.reason} ({effort}{without})")

@@ -294,8 +294,8 @@ class ResearchCompleted(EventBase):
 class ResearchFailed(EventBase):
     """The session ended without a report. ``cause`` is ``no-evidence`` or the class of the error.
 
-    For ``no-evidence``, ``nearest`` holds the ids of the best-ranked facts; ``missing``, in older logs, the words of the query
-    that the sources do not contain.
+    In older logs ``nearest`` holds the ids of the best-ranked facts, ``missing`` the words of the query that the sources do not
+    contain.
     """
 
     type: Literal["research.failed"] = "research.failed"

@@ -17,7 +17,6 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import stems
 
 COVERAGE = 1.6  # weight beside the words: of 102 narrow questions 52 are answered in the first 150 words, with ½ it is 46
-BROAD_COVERAGE = 0.8  # for a broad question, of which one passage need not hold all the words
 BEST = 1.0 + COVERAGE
 BESIDE = 0.25  # weight of the words beside the cosine: see docs/models-and-web.md, "Search by meaning"
 FLOOR = 0.32  # least coverage of a passage that is near a question: refuses most of 24 questions on other subjects, none of 40
@@ -25,7 +24,6 @@ ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index 
 _K1, _B = 1.2, 0.75
 _PART_WEIGHT = 0.5
 _SHINGLE, _TWIN, _SHORT = 4, 0.8, 25  # words
-_FIFTH, _FLAT = 5, 0.87  # a passage, and its share of the best score from which a question is broad
 
 Weights = tuple[tuple[Term, float], ...]
 
@@ -128,15 +126,6 @@ def best_coverage(query: ParsedQuestion, texts: Iterable[StemmedText], known: Te
     """Return the largest coverage that one of the passages has of the question; 0 without passages."""
     weights = term_weights(query, known)
     return max((coverage(weights, text.held) for text in texts), default=0.0)
-
-
-def is_broad(query: ParsedQuestion, ranked: Sequence[float]) -> bool:
-    """Return whether it takes several passages to answer a question; ``ranked`` are the scores of its passages, the best first.
-
-    It has several parts, or many passages are about as near to it as the best. Of 45 questions with known answers, the fifth
-    score is 0.87 of the first or more for 8 of the 9 broad ones, and less for two of three narrow ones.
-    """
-    return len(query.parts) > 1 or (len(ranked) >= _FIFTH and ranked[_FIFTH - 1] >= _FLAT * ranked[0])
 
 
 def scores(

@@ -14,7 +14,6 @@ from pipeline.text.ranking.scoring import (
     StemmedText,
     coverage,
     importance,
-    is_broad,
     rarity,
     scores,
     statistics_of,
@@ -105,18 +104,3 @@ def test_a_rare_word_weighs_more_than_a_frequent_one_and_one_of_little_meaning_h
     known = TermStatistics(language="english", passages=5_000, counts={"harbour": 50})
     weights = {term.word: weight for term, weight in term_weights(parse_question("Do cranes keep a harbour?", "english"), known)}
     assert weights["harbour"] < weights["cranes"] == 2 * weights["keep"]
-
-
-@pytest.mark.parametrize(
-    ("question", "ranked", "broad"),
-    [
-        ("How loud is a pump?", [2.0, 1.9, 1.9, 1.8, 1.8, 1.0], True),
-        ("How loud is a pump?", [2.0, 1.9, 1.0, 0.8, 0.8], False),
-        ("How loud is a pump?", [2.0, 2.0, 2.0], False),
-        ("How loud is a pump, and how is a valve closed?", [2.0, 0.5], True),
-    ],
-)
-def test_a_question_is_broad_if_many_passages_are_as_near_as_the_best_or_it_has_parts(
-    question: str, ranked: list[float], broad: bool
-) -> None:
-    assert is_broad(parse_question(question), ranked) == broad
