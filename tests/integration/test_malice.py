@@ -155,7 +155,8 @@ def test_a_key_that_stands_in_a_document_is_not_carried_any_further(tmp_path: Pa
     said = research(tmp_path, "run")
     assert said.returncode == 0, said.stderr
     held = [path.relative_to(tmp_path).parts[:2] for path in secrets_in(tmp_path, said.stdout + said.stderr)]
-    assert set(held) == {("corpus", "0.md"), ("events", "local")}
+    assert ("corpus", "0.md") in held
+    assert set(held) <= {("corpus", "0.md"), ("events", "local")}
     notes = "".join(path.read_text() for path in (tmp_path / "vault").rglob("*.md"))
     assert "flies with [redacted] in strong winds" in notes.replace("\\", "")
 
@@ -180,7 +181,9 @@ def assert_no_falsehood(folder: Path, name: str, store: FileStore) -> None:
 
     state = ResearchSession.open(store, name).state
     assert check(state, store).unsupported == ()
-    text = repr(state.report)
-    assert "canary" not in text
+    assert state.report is None or "canary" not in repr((state.report.title, state.report.summary, state.report.sections))
     assert all(urlsplit(page).hostname in {f"127.0.0.{n}" for n in range(1, 5)} for page in state.pages)
-    assert FALSEHOOD not in text or any(FALSEHOOD in fact.quote for fact in state.facts.values())
+    parts = [part for section in state.report.sections for part in section.paragraphs] if state.report else []
+    sentences = [*(state.report.summary if state.report else ()), *(one for part in parts for one in part.sentences)]
+    claimed = any(FALSEHOOD in one.text for one in sentences if one.facts)  # what cites nothing is shown as without a source
+    assert not claimed or any(FALSEHOOD in fact.quote for fact in state.facts.values())

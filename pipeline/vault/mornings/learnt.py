@@ -109,10 +109,11 @@ def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText
 
     Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage.
     """
-    whole = cited_text(state, summary[0])
+    first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
+    whole = cited_text(state, first)
     if whole.prose:
-        return CitedText(one_line(_first_enough(whole.text), LONGEST_ANSWER), whole.cites, prose=True), summary[:1]
-    return CitedText(one_line(whole.text, LONGEST_ANSWER), whole.cites), summary[:1]
+        return CitedText(one_line(_first_enough(whole.text), LONGEST_ANSWER), whole.cites, prose=True), (first,)
+    return CitedText(one_line(whole.text, LONGEST_ANSWER), whole.cites), (first,)
 
 
 def _first_enough(text: str) -> str:
