@@ -39,7 +39,7 @@ def test_a_german_question_has_german_labels_and_dates_and_its_language_on_its_p
     note = _text(folder, "vault/reports/*/wie-*.md")
     assert '\nlang: "de"\n' in note
     for words in (
-        "[!abstract] Die Passagen, die am nächsten kommen. Kein Modell hat sie gelesen.",
+        "Die Passagen, die am nächsten kommen. Kein Modell hat sie gelesen.",
         "## Quellenverzeichnis",
         "log.md in Ihren Dokumenten, 1 Zitat",
         "ohne Modell",
