@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipeline.batch.distribution.job_runner import JobRunner
@@ -12,7 +12,7 @@ from pipeline.batch.distribution.session_worker import SessionWorker
 from pipeline.batch.scheduling import ANYWHERE, decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import Queue
+from pipeline.config.queries.model import ModelChoice, Queue
 from pipeline.config.settings import config_for
 from pipeline.domain.budget import SharedPart
 from pipeline.domain.distribution.jobs import Night, WorkerProcess
@@ -108,7 +108,8 @@ class Stage:
         def desk(_state: SessionState) -> StepContext:
             raise AssertionError("the run itself researches nothing")
 
-        batch = Batch(self.store, self.work, desk, lambda one: config_for(one, self.work.settings), running, remote=runner)
+        settings = replace(self.work.settings, reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1"))
+        batch = Batch(self.store, self.work, desk, lambda one: config_for(one, settings), running, remote=runner)
         tasks = [asyncio.create_task(worker.work()) for worker in workers]
         try:
             async with asyncio.timeout(20), runner.following():

@@ -82,7 +82,7 @@ def test_a_worker_that_falls_silent_is_replaced_and_refused_when_it_wakes_up() -
         class Sleepy(Journal):
             async def call(self, name: str) -> None:
                 await super().call(name)
-                if name == "perspectives" and not asleep.is_set():
+                if name == "plan" and not asleep.is_set():
                     asleep.set()
                     await asyncio.sleep(4 * LEASE_S)
 
@@ -130,7 +130,7 @@ def test_a_worker_that_is_stopped_puts_its_sessions_back_and_another_goes_on_wit
             async def call(self, name: str) -> None:
                 await super().call(name)
                 await asyncio.sleep(0.01)
-                if name.startswith("observation"):
+                if name.startswith("reading"):
                     first.context.stop.ask("SIGTERM", 143)
 
         stage.journal = lambda state: Slow(calls.setdefault(state.id, []))
@@ -160,7 +160,7 @@ def test_a_stop_of_the_run_reaches_the_workers_and_leaves_the_sessions_open() ->
         class Slow(Journal):
             async def call(self, name: str) -> None:
                 await super().call(name)
-                if name == "perspectives" and not stops:
+                if name == "plan" and not stops:
                     stops.append(name)
                     stop.ask("stopped by SIGTERM", 143)
                     await asyncio.sleep(10)
@@ -197,7 +197,7 @@ def test_after_too_many_failures_jobs_that_nobody_has_taken_are_ended() -> None:
 
 
 def test_a_refusal_by_a_provider_ends_the_run_as_it_does_without_workers() -> None:
-    stage = Stage(THREE, journal=troubled("perspectives", ProviderRefused("the key was refused")))
+    stage = Stage(THREE, journal=troubled("plan", ProviderRefused("the key was refused")))
     result = asyncio.run(stage.run(stage.worker("north", 1)))
     assert result.exit_code == 4
 

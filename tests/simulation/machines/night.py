@@ -23,7 +23,7 @@ from pipeline.batch.distribution.job_runner import JobRunner
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import Limits, Query, Queue, Settings
+from pipeline.config.queries.model import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.settings import config_for
 from pipeline.domain.distribution.jobs import Night
 from pipeline.domain.state import SessionState
@@ -122,7 +122,8 @@ class Simulation:
         return asyncio.run(self._research(trouble))
 
     async def _research(self, trouble: Callable[[], Coroutine[Any, Any, None]] | None) -> BatchResult:
-        queue = Queue(Settings(limits=Limits(max_failures=100_000)), tuple(map(_query, range(self.sessions))), digest="d" * 64)
+        settings = Settings(limits=Limits(max_failures=100_000), reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1"))
+        queue = Queue(settings, tuple(map(_query, range(self.sessions))), digest="d" * 64)
         store, context = PostgresStore(self.url, self.folder / "run", patience_s=300.0), context_for("run-0")
         runner = JobRunner(
             store,
