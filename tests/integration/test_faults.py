@@ -48,7 +48,7 @@ def night_with(stage: Stage, folder: Path, route: str, verbs: str, calls: Collec
 @pytest.mark.parametrize(("route", "verbs", "when"), drawn(3, ROUTES, KINDS, WHEN))
 def test_a_fault(stage: Stage, tmp_path: Path, route: str, verbs: str, when: str) -> None:
     calls = {"early": {1}, "later": {LATER.get(route, 3)}, "always": None}[when]
-    reasons = ["no source that was found"] if (route, when) == ("pages", "always") else []
+    reasons = ["the language model found nothing in the pages"] if (route, when) == ("pages", "always") else []
     night_with(stage, tmp_path, route, verbs, calls, *reasons)
 
 
@@ -65,4 +65,4 @@ def test_a_model_that_goes_away_for_good(stage: Stage, tmp_path: Path, verbs: st
 @pytest.mark.parametrize("kind", [*(f"model:{name}" for name in MODELS), *IN_CONTENT])
 @pytest.mark.parametrize("calls", [{1}, {7}, None], ids=["early", "later", "always"])
 def test_a_model_that_is_of_no_use(stage: Stage, tmp_path: Path, kind: str, calls: set[int] | None) -> None:
-    night_with(stage, tmp_path, "chat", kind, calls, "no source that was found")
+    night_with(stage, tmp_path, "chat", kind, calls, "the language model found nothing in the pages")

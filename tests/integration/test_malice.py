@@ -50,7 +50,7 @@ def test_poisoned_pages_change_nothing_but_what_is_rejected(stage: Stage, tmp_pa
     ended = poisoned_night(stage, tmp_path, evil, search, QUESTION)
     assert tracebacks(ended.logged) == []
     assert_planned(stage.standin, ended.state)
-    assert_correct_or_honest(ended, ("no source that was found", "no sentence of the report", "plan:"))
+    assert_correct_or_honest(ended, ("the language model found nothing in the pages", "plan:"))
     for secret in SECRETS:
         told = [hit for hit in stage.standin.log.heard(secret.decode()) if not belongs(hit.route, secret)]
         assert told == []
