@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 from pipeline.cli import main
+from pipeline.config import scaffold
+from pipeline.config.template_update import record_shipped
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ def workspace_in(folder: Path, queries: str) -> Path:
         text = f"The harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night."
         (folder / "corpus" / f"harbour-{number}.md").write_text(f"# Harbour {number}\n\n{text}\n")
     return folder
+
+
+def copied_templates(folder: Path) -> None:
+    """Give a workspace the templates of this version; what is edited in them then is its writer's to mend."""
+    shutil.copytree(scaffold.source() / "templates", folder / "templates", dirs_exist_ok=True)
+    record_shipped(folder)
 
 
 def everything(folder: Path) -> dict[str, tuple[int, str]]:

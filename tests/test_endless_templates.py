@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from jinja2 import DictLoader, Environment
 from pipeline.system.template_limits import TooMuch, bounded
 from pipeline.system.templates import TemplateEnvironment
 from pipeline.vault.rendering.templates import _NoteEnvironment
-from tests.commanding import said, workspace_in
+from tests.commanding import copied_templates, said, workspace_in
 
-ROOT = Path(__file__).parent.parent
 ENDLESS = {
     "a long loop": "{% for n in range(10 ** 12) %}{% endfor %}",
     "loops in loops": "{% for a in range(9 ** 6) %}{% for b in range(9 ** 6) %}x{% endfor %}{% endfor %}",
@@ -59,7 +57,7 @@ def test_what_ends_is_as_it_would_be_without_bounds(environment: type[Environmen
 @pytest.mark.parametrize(("part", "name"), [("vault", "night.md.j2"), ("site", "night.html.j2")])
 def test_a_template_without_end_is_named_and_the_night_goes_on(tmp_path: Path, part: str, name: str) -> None:
     folder = workspace_in(tmp_path / "workspace", "  - {query: How deep is the harbour?, id: depth, mode: fast}\n")
-    shutil.copytree(ROOT / "templates", folder / "templates")
+    copied_templates(folder)
     (folder / "templates" / part / name).write_text(f"{{# one #}}\n{ENDLESS['loops in loops']}")
     told = said(folder, "-q", "run")
     assert told.code == 2
@@ -82,7 +80,7 @@ def test_a_template_without_end_is_named_and_the_night_goes_on(tmp_path: Path, p
 def test_a_template_that_includes_itself_is_named(tmp_path: Path, part: str, texts: dict[str, str], place: str) -> None:
     folder = workspace_in(tmp_path / "workspace", "  - {query: How deep is the harbour?, id: depth, mode: fast}\n")
     assert said(folder, "-q", "run").code == 0
-    shutil.copytree(ROOT / "templates", folder / "templates")
+    copied_templates(folder)
     for name, text in texts.items():
         (folder / "templates" / part / name).write_text(text)
     told = said(folder, "build")

@@ -9,9 +9,8 @@ import pytest
 
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.errors import TemplateInvalid
-from tests.commanding import said, workspace_in
+from tests.commanding import copied_templates, said, workspace_in
 
-ROOT = Path(__file__).parent.parent
 ACT = '.popen("touch TRACE").read()'
 HOSTILE = {
     "classes of a text": "{{ ''.__class__.__mro__[1].__subclasses__() | list }}",
@@ -37,8 +36,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_build_names_template_and_line_and_runs_nothing(
     kind: str, part: str, name: str, workspace: Path, tmp_path: Path
 ) -> None:
+    copied_templates(workspace)
     own = workspace / "templates" / part
-    shutil.copytree(ROOT / "templates" / part, own)
     trace = tmp_path / "trace"
     try:
         before = (own / name).read_text()
@@ -50,12 +49,13 @@ def test_a_build_names_template_and_line_and_runs_nothing(
         (own / name).write_text(before)
         assert said(workspace, "build").code == 0
     finally:
-        shutil.rmtree(own)
+        shutil.rmtree(workspace / "templates")
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_prompt_names_template_and_line_and_runs_nothing(kind: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
+    (tmp_path / "plan.md.j2").write_text("What is asked?\n")
     (tmp_path / "_shared.md.j2").write_text(f"first line\n{HOSTILE[kind].replace('TRACE', str(trace))}\n")
     with pytest.raises(TemplateInvalid, match=r"_shared\.md\.j2, line 2: "):
         PromptTemplates(tmp_path).messages("plan", {})

@@ -71,10 +71,8 @@ def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) 
 def set_aside(folder: Path, message: str) -> str:
     """Replace an edited template of an earlier version that no longer fits, which ``message`` begins with; return its copy.
 
-    "" if it names none, or one that was edited since this version copied it: that is its writer's to mend.
-
-    Raises:
-        SystemRefused: the disk refuses.
+    "" if it names none, or one that was edited since this version copied it: that is its writer's to mend. Also "" if the disk
+    refuses, or it is no file: then it stays where it is.
     """
     own, current = folder / "templates", _current()
     known = _shipped(own)
@@ -86,8 +84,8 @@ def set_aside(folder: Path, message: str) -> str:
         copy = _copy_aside(own, name, read_bytes(own / name), dry=False)
         _write(own / name, current[name])
         record_shipped(folder)
-    except OSError as error:
-        raise SystemRefused(f"{own / name} cannot be replaced: {error.strerror}", hint="let this user write there") from error
+    except OSError:
+        return ""
     return copy
 
 

@@ -19,7 +19,7 @@ from pipeline.config import scaffold
 from pipeline.config.network import services_route
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
-from pipeline.errors import CorpusUnusable, TemplateInvalid
+from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid
 from pipeline.system import files
 from pipeline.text.normalise import one_line
 from pipeline.wiring.store_adapters import (
@@ -312,9 +312,12 @@ def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
     """
     from pipeline.config.template_update import set_aside, update_templates
 
-    done = update_templates(folder)
-    if changed := [*done.updated, *done.added, *done.removed]:
-        _log.info("templates of an earlier version were replaced: %s", ", ".join(changed))
+    try:
+        done = update_templates(folder)
+        if changed := [*done.updated, *done.added, *done.removed]:
+            _log.info("templates of an earlier version were replaced: %s", ", ".join(changed))
+    except SystemRefused as error:  # a folder that may only be read: its templates may fit all the same
+        _log.warning("the templates are as they were: %s", error.message)
     while True:
         try:
             return make()

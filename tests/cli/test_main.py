@@ -21,7 +21,7 @@ from pipeline.cli import main
 from pipeline.config import scaffold
 from pipeline.system.process_lock import WorkspaceLock
 from scripts.write_commands import written
-from tests.commanding import Said, said, workspace_in
+from tests.commanding import Said, copied_templates, said, workspace_in
 from tests.vault import links
 from tests.vault.formats import base_of
 
@@ -207,9 +207,7 @@ def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
     workspace: Path, research: Research, text: str, expected: str
 ) -> None:
     research(workspace, "run")
-    import shutil
-
-    shutil.copytree(ROOT / "templates", workspace / "templates")
+    copied_templates(workspace)
     (workspace / "templates" / "vault" / "report.md.j2").write_text(text)
     before = tree(workspace / "vault")
     said = research(workspace, "build")
@@ -217,6 +215,22 @@ def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
     assert expected in said.err
     assert tree(workspace / "vault") == before
     assert research(workspace, "verify").code == 0
+
+
+def test_an_edited_template_of_an_earlier_version_that_does_not_fit_is_set_aside_and_named(
+    workspace: Path, research: Research
+) -> None:
+    research(workspace, "run")
+    copied_templates(workspace)
+    (workspace / "templates" / ".shipped.json").unlink()
+    (workspace / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
+    before = tree(workspace / "vault")
+    said = research(workspace, "build")
+    assert said.code == 0
+    assert "it is now templates/replaced/vault/report.md.j2" in said.err
+    assert "no_such_name" in said.err
+    assert tree(workspace / "vault") == before
+    assert (workspace / "templates" / "replaced" / "vault" / "report.md.j2").read_text() == "# {{ no_such_name }}\n"
 
 
 def test_no_workspace_is_exit_code_10_and_the_way_out(tmp_path: Path, research: Research) -> None:
