@@ -25,7 +25,7 @@ Ships wait outside the harbour at night. Pilots bring ships into the harbour at 
 FILES: dict[str, tuple[dict[str, Any], ...]] = {
     "topics": (
         {"id": "depth", "query": "How deep is the harbour?"},
-        {"id": "ships", "query": "How do ships use the harbour and its lighthouse?"},
+        {"id": "ships", "query": "How do ships use the harbour?"},
         {"id": "secret", "query": "How often does the lighthouse beside the harbour flash?", "half": "held-out"},
     ),
     "answers": (
