@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from pipeline.site.build import build_site
-from pipeline.site.files import Folders
-from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
-from tests.vault.builders import TEMPLATES
 
 NOTHING = re.compile("Failed to load resource|ERR_FILE_NOT_FOUND")
 QUESTIONS = ("torn record", "power", "fsync", "re", "log 2026", "häufig", "a nobody")
-
-
-@pytest.fixture
-def divided(vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same vault's site, its index in several segments."""
-    monkeypatch.setattr("pipeline.site.search_index.segments.SIZE", 4)
-    build_site(Folders(vault, TEMPLATES.parent / "site", tmp_path / "site", tmp_path / "local"))
-    return tmp_path / "site"
-
-
-@pytest.fixture
-def divided_url(divided: Path) -> Iterator[str]:
-    with served(divided) as url:
-        yield url
 
 
 def ask(visitor: Visitor, address: str, words: str, *, finished: bool = True) -> tuple[str, list[str]]:
@@ -72,31 +51,19 @@ def test_what_nobody_wrote_is_not_found_and_does_nothing(site: Site, visitor: Vi
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_an_index_in_segments_finds_the_same_in_the_same_order(
-    site: Site, divided: Path, divided_url: str, visitor: Visitor, finished: bool
-) -> None:
-    meta = (divided / "search" / "meta.js").read_text()
-    assert len(json.loads(meta[meta.index("{") : meta.rindex(")")])["segments"]) > 2
-    found = [ask(visitor, f"{divided_url}/search.html", words, finished=finished) for words in QUESTIONS]
+def test_in_a_folder_on_disk_the_same_is_found_in_the_same_order(site: Site, visitor: Visitor, finished: bool) -> None:
+    on_disk = (site.folder / "search.html").as_uri()
+    found = [ask(visitor, on_disk, words, finished=finished) for words in QUESTIONS]
     assert found == [ask(visitor, site.address("search"), words, finished=finished) for words in QUESTIONS]
     assert max(len(titles) for _, titles in found) > 2
     assert {said for said in visitor.happened if not NOTHING.search(said)} == set()
 
 
-def test_segments_are_searched_in_a_folder_on_disk_too(site: Site, divided: Path, visitor: Visitor) -> None:
-    here, there = (
-        ask(visitor, address, "torn record") for address in ((divided / "search.html").as_uri(), site.address("search"))
-    )
-    assert here == there
-    assert {said for said in visitor.happened if not NOTHING.search(said)} == set()
-
-
-def test_one_search_loads_a_few_files_of_each_segment(divided: Path, divided_url: str, visitor: Visitor) -> None:
-    ask(visitor, f"{divided_url}/search.html", "torn record")
-    loaded = [url.removeprefix(divided_url) for url in visitor.requests if "/search/" in url]
-    folders = {file.parent for file in (divided / "search").rglob("w-*.js")}
+def test_one_search_loads_each_of_a_few_files_once(site: Site, visitor: Visitor) -> None:
+    ask(visitor, site.address("search"), "torn record")
+    loaded = [url.removeprefix(site.url) for url in visitor.requests if "/search/" in url]
     assert len(loaded) == len({*loaded})
-    assert 0 < len([url for url in loaded if "/w-" in url]) <= 2 * (len(folders) + 1)
+    assert 0 < len([url for url in loaded if "/w-" in url]) <= 4
 
 
 def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_are_under_their_kind(
