@@ -112,7 +112,7 @@ def test_an_approved_plan_is_carried_out_by_the_next_night_and_nothing_is_asked_
     night = bench(queue(query("pumps", approve="plan")), lambda _one: journal, store, run_id="night-2")
     result = night.work(sessions(store))
     assert [event.status for event in result.ended] == ["complete"]
-    assert not {"survey", "perspectives"} & set(journal.calls)
+    assert not {"survey", "plan"} & set(journal.calls)
     assert state_of(store, name).perspectives == planned
 
 

@@ -20,7 +20,6 @@ from pipeline.domain.state import SessionState
 from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
 from pipeline.ports import Answer
 from pipeline.research import StepContext
-from pipeline.text.times import moment_of
 from tests.fakes import A, FakeReasoner, Journal, MemoryStore, batches, context_for
 from tests.nights import NOW, Nothing, bench, down, endings, events_of, known, last, query, queue, sessions
 
@@ -139,7 +138,7 @@ def test_a_budget_that_allowed_no_further_call_ends_the_night() -> None:
 
 def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_night() -> None:
     spent = BudgetSpent("no more tonight", ledger="night", cap="usd", limit="1.00", spent="0.99")
-    night = bench(queue(query("pumps")), lambda _one: Journal(faults={"perspectives": [spent]}))
+    night = bench(queue(query("pumps")), lambda _one: Journal(faults={"plan": [spent]}))
     night.batch.spent_out = lambda: "no more tonight" if night.batch._session_costs else ""
     result = night.work()
     assert [(event.status, event.cause, event.reason) for event in result.ended] == [("interrupted", "cap", "no more tonight")]
@@ -209,17 +208,17 @@ def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
 
 
 def test_a_passed_deadline_stops_the_night_with_exit_code_3() -> None:
-    work = queue(query("pumps"), query("valves"))
-    free = bench(work)
-    first_end = next(event.at for event in events_of(free.store, free.work()) if event.type == "query.ended")
-    result = bench(work, deadline=moment_of(first_end)).work()
+    night = bench(queue(query("pumps"), query("valves")), deadline=NOW + timedelta(hours=1))
+    clock = lambda: NOW + timedelta(hours=1 if night.batch._ended else 0)  # noqa: E731
+    night.batch.context = replace(night.batch.context, now=clock)
+    result = night.work()
     assert endings(result) == {"pumps": "complete"}
     assert [event.reason for event in result.skipped] == ["the deadline has passed"]
     assert result.exit_code == 3
 
 
 def refusing(one: Query) -> Journal:
-    return Journal(faults={"outline": [ProviderRefused("no credit\x1b[2J left")]} if one.id == "pumps" else {})
+    return Journal(faults={"report:1": [ProviderRefused("no credit\x1b[2J left")]} if one.id == "pumps" else {})
 
 
 def test_a_refusing_provider_ends_the_night_with_exit_code_4_and_names_the_session_that_waits() -> None:
@@ -244,7 +243,7 @@ def test_the_next_night_goes_on_with_the_interrupted_session_and_asks_nothing_ag
     night.batch.context = replace(night.batch.context, run_id="night-2", new_id=context_for("night-2").new_id)
     result = night.work(waiting)
     assert [(event.session, event.status) for event in result.ended] == [(waiting["pumps"].id, "complete")]
-    assert journal.calls[0] == "outline"
+    assert journal.calls[0] == "report:1"
     assert len(list(first.store.session_ids())) == 1
 
 

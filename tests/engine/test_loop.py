@@ -213,7 +213,7 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
     silent = type(step_context)(Silent(), step_context.search, step_context.fetch, step_context.page_text)
     state = asyncio.run(run_session(begin(store, context), store, silent, context))
     assert state.status == "not-found"
-    assert re.match(r"no source that was found .* \(\d+ searches, \d+ pages? read\)", state.end_reason)
+    assert re.match(r"the language model found nothing in the pages .* \(\d+ searches, \d+ pages? read\)", state.end_reason)
     assert (state.report, state.nearest) == (None, ())
 
 

@@ -259,7 +259,7 @@ def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night()
 
 
 def test_a_session_that_goes_on_under_a_clock_that_was_put_back_a_year_ends_as_it_would_have() -> None:
-    store, _, _ = stopped_at("outline")
+    store, _, _ = stopped_at("report")
     context = replace(context_for("run-2"), now=SteadyClock(lambda: START - timedelta(days=365), lambda: 0.0))
     state = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, Journal()), context))
     assert state.status == "complete"
