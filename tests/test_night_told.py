@@ -49,7 +49,7 @@ def test_a_terminal_shows_bars_and_gets_its_cursor_back(tmp_path: Path, slow: Se
     assert b"\x1b[3" in shown
     assert re.search(rb"\d of 2 sessions, \d+ steps?, \d\.\d{4} USD", shown)
     assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l") > -1
-    assert shown.splitlines()[-1] == b"2 reports, 0 failed, 0 skipped; exit code 0"
+    assert shown.splitlines()[-1] == b"2 answered, 0 failed, 0 skipped; exit code 0"
 
 
 @pytest.mark.parametrize("more", [{"TERM": "dumb"}, {"TERM": ""}, {}])
@@ -113,7 +113,7 @@ def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: P
     assert said(folder, *pinging).returncode == 2
     ends = [(path.rpartition("/")[2], body) for path, _, body in monitor.heard]
     assert next(what for what, _ in ends if what != "start") == "0"
-    assert ends[1][1]["summary"] == "2 reports, 0 failed, 0 skipped"
+    assert ends[1][1]["summary"] == "2 with passages, 0 failed, 0 skipped"
     assert ends[-1][0] == "2"
     texts = outputs + [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert not any(CHECK.encode() in text for text in texts)
@@ -131,5 +131,5 @@ def test_no_key_stands_in_the_log_file(tmp_path: Path, slow: Server) -> None:
     assert said(folder, "-v", "run").returncode == 0
     text = (folder / LOG_FILE).read_text("utf-8")
     assert "research run starts" in text
-    assert "research run ended: 2 reports" in text
+    assert "research run ended: 2 answered" in text
     assert KEY not in text

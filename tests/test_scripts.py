@@ -118,5 +118,6 @@ def test_the_question_finds_it_without_a_model(library: Path, language: str) -> 
     (note,) = (
         path for path in (library / "vault" / "reports").rglob("*.md") if f'"{TEXTS[language][-1]}"' in path.read_text("utf-8")
     )
-    first = next(line for line in note.read_text("utf-8").splitlines() if line.startswith("> > "))
-    assert TEXTS[language][0].rstrip(".。।") in first
+    lines = note.read_text("utf-8").splitlines()
+    nearest = lines[next(at for at, line in enumerate(lines) if line.startswith("> [!abstract]")) + 1]
+    assert TEXTS[language][0].rstrip(".。।") in nearest
