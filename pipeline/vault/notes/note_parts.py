@@ -219,9 +219,9 @@ def page_place(model: VaultModel, loaded: LoadedSession, url: str) -> Link | Ine
     return source_link(model.sources[url]) if url in loaded.shown_sources else without_note(url, model.sources[url].title)
 
 
-def without_note(url: str, title: str) -> Inert:
+def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
     """Return a source without a note: a link to a web page, the path of a document."""
-    return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url)})")
+    return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url, language)})")
 
 
 def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
@@ -322,7 +322,8 @@ class Citer:
         found = [(url, f"{trail}: “{begins}”") for (url, trail), begins in reversed(trails.items())]
         shown = self._loaded.shown_sources
         return tuple(
-            source_link(self._model.sources[url], words) if url in shown else without_note(url, words) for url, words in found
+            source_link(self._model.sources[url], words) if url in shown else without_note(url, words, self._language)
+            for url, words in found
         )
 
     def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
