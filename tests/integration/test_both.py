@@ -103,7 +103,8 @@ def test_without_the_web_the_report_rests_on_ones_own_documents_and_says_so(stag
 
 def test_a_web_that_goes_down_in_the_night_is_said_once_with_a_count(stage: Stage, tmp_path: Path) -> None:
     stage.standin.fault("brave", "status:401", calls=range(2, 1_000))
-    ended = stage.night(documents(tmp_path), queue_text(stage.standin, search=BOTH), config=EXTRACTIVE)
+    two = "  - {query: 'How do heat pumps in cold climates behave? What do heat pumps cost?', id: two}\n"  # a search a part
+    ended = stage.night(documents(tmp_path), queue_text(stage.standin, search=BOTH, queries=two), config=EXTRACTIVE)
     assert_sound(ended, stage)
     without = [event for event in searches(ended.events()) if event.failed]
     assert ended.state.report is not None
