@@ -55,7 +55,7 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     assert "stopped by" in (folder / LOG_FILE).read_text("utf-8")
     assert said(folder, "verify").returncode == 0
     again = said(folder, "run")
-    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, b"2 reports, 0 failed, 0 skipped; exit code 0")
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, b"2 answered, 0 failed, 0 skipped; exit code 0")
 
 
 def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow: Server) -> None:
@@ -119,7 +119,7 @@ def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path:
 def test_the_night_ends_by_its_deadline_whatever_never_answers(tmp_path: Path, stuck: Server) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     queue = (folder / "queries.yaml").read_text("utf-8")
-    (folder / "queries.yaml").write_text(queue.replace("settings:\n", "settings:\n  limits: {timeout: 2s}\n"), "utf-8")
+    (folder / "queries.yaml").write_text(queue.replace("settings:\n", "settings:\n  limits: {timeout: 10s}\n"), "utf-8")
     done = subprocess.run(command(folder, "run", grace_s=0.1), env=BARE, capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 3
     ended, end = night_of(folder)
@@ -158,7 +158,7 @@ def test_without_home_language_or_terminal_everything_is_said(env: dict[str, str
     folder = workspace(tmp_path / "ws")
     done = said(folder, "run", env=env)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == b"2 reports, 0 failed, 0 skipped; exit code 0"
+    assert done.stdout.splitlines()[-1] == b"2 with passages, 0 failed, 0 skipped; exit code 0"
     lines = done.stderr.splitlines()
     stamped = [line for line in lines if re.match(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  harbour-", line)]
     assert len(stamped) >= 4
@@ -184,7 +184,7 @@ def test_cron_hears_nothing_of_a_night_that_goes_well_and_all_of_one_that_fails(
 def test_each_step_is_told_when_that_is_wanted(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "ws", questions=1)
     told = said(folder, "-v", "run").stderr.decode()
-    assert {"page.read", "facts.observed", "section.written"} <= {
+    assert {"page.read", "passages.chosen", "report.generated"} <= {
         line.split()[2] for line in told.splitlines() if "harbour-0" in line
     }
 
