@@ -32,7 +32,7 @@ from pipeline.research import Outcome
 from tests.fakes import Journal, context_for, desk_for, seeded_latency, started
 
 SESSION = "s1"
-LIMITS: dict[str, Any] = {"perspectives": 3, "iterations": 2}
+LIMITS: dict[str, Any] = {"perspectives": 5, "iterations": 2}
 
 
 def research(folder: Path, child: int, kill_after_event: int | None) -> None:
@@ -43,7 +43,9 @@ def research(folder: Path, child: int, kill_after_event: int | None) -> None:
         if kill_after_event is not None and event.version >= kill_after_event:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    context = replace(context_for(f"run-{child}"), listener=listen, snapshot_every=10)
+    # one step at a time where a death after each is wanted, so that none is recorded together with others
+    at_once = 8 if kill_after_event is None else 1
+    context = replace(context_for(f"run-{child}", concurrency=at_once), listener=listen, snapshot_every=10)
     journal = Journal(note=_noting(folder / "calls", child), latency=seeded_latency(child, 0.002))
     session = ResearchSession.open(store, SESSION)
     if session.state.status == "pending":
