@@ -28,7 +28,7 @@ _log = logging.getLogger("pipeline.night")
 
 BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
 ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
-STEPS = {"search.completed", "page.read", "step.failed"}
+STEPS = {"search.completed", "page.read", "step.failed", "analysis.started", "gaps.found"}
 
 
 @dataclass

@@ -136,7 +136,7 @@ def test_a_context_that_is_too_small_is_a_fault(tmp_path: Path) -> None:
         load_workspace(tmp_path)
 
 
-def test_pages_are_shared_and_give_many_facts_where_a_model_is_paid_for_them() -> None:
-    config = config_for(Query(text="a", id="a", line=1), Settings(), Keys(env={"OPENAI_API_KEY": "sk-canary-1"}))
-    assert (config.shares_pages, config.reads_first_hits, config.facts_per_page) == (True, True, 40)
-    assert not config_for(Query(text="a", id="a", line=1), Settings()).shares_pages
+def test_a_model_reads_few_pages_whole_and_without_one_many_give_passages() -> None:
+    model = config_for(Query(text="a", id="a", line=1), Settings(), Keys(env={"OPENAI_API_KEY": "sk-canary-1"}))
+    none = config_for(Query(text="a", id="a", line=1), Settings())
+    assert (model.pages_per_iteration, model.context_tokens, none.pages_per_iteration) == (6, 0, 12)
