@@ -15,7 +15,7 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch.totals import account
 from pipeline.domain.events.batch_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.domain.events.json_codec import decode_all
-from tests.commanding import Said, said, workspace_in
+from tests.commanding import Said, copied_templates, said, workspace_in
 from tests.fakes import batches
 
 ROOT = Path(__file__).parents[3]
@@ -258,7 +258,7 @@ def test_a_plan_that_waits_is_neither_done_nor_failed(folder: Path) -> None:
 
 
 def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
-    shutil.copytree(ROOT / "templates", folder / "templates")
+    copied_templates(folder)
     (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
     told = said(folder, "run", "--json")
     summary = agreeing(folder, told)
