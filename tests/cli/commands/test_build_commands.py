@@ -20,6 +20,7 @@ from pipeline.cli.command_parts import bring_vault_up_to_date
 from pipeline.config import scaffold
 from pipeline.domain.events.records import Kind
 from pipeline.ops.console_output import Console
+from tests.commanding import copied_templates
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
@@ -68,7 +69,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_build_looks_at_the_log_once(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_looks_at_the_list_of_sessions_three_times_at_most(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[Path] = []
     marks = Layout.marks
 
@@ -78,7 +79,7 @@ def test_a_build_looks_at_the_log_once(workspace: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Layout, "marks", looking)
     bring_vault_up_to_date(Console(workspace, quiet=True, verbose=False, as_json=False, color=False))
-    assert looks == [workspace / "events"]
+    assert looks == [workspace / "events"] * 3  # at what changed, at what all is made from, and at the sessions
 
 
 def save(template: Path, text: str) -> None:
@@ -105,6 +106,7 @@ def test_check_says_whether_the_vault_is_up_to_date_and_writes_nothing(workspace
 
 
 def test_a_site_that_cannot_be_made_is_told_with_template_and_line(workspace: Path) -> None:
+    copied_templates(workspace)
     with (workspace / "templates" / "site" / "home.html.j2").open("a") as template:
         template.write("{% nonsense %}")
     failed = research(workspace, "build")

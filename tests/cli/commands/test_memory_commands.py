@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from bench.chat_server import MODEL, Body, prompt_of, schema_of, serving
+from bench.chat_server import MODEL, Body, prompt_of, serving
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.batch.memory.reading import read_memory
@@ -67,12 +67,10 @@ def test_a_failed_consolidation_is_printed_even_when_quiet_and_the_night_is_done
 
 
 def _reply(body: Body) -> str:
-    """Answer the two questions of a consolidation: with the first quote, word for word, and with a name that nothing holds."""
-    if schema_of(body)["name"] == "names":
-        return json.dumps({"names": [{"name": "Nautilus", "kind": "name", "aliases": []}]})
+    """Answer the question of a consolidation with the beginning of the first quote, word for word."""
     quote = re.search(r'^\[(E\d+)\] "(.*?)" \(S', prompt_of(body), re.MULTILINE)
     assert quote is not None
-    return json.dumps({"episode": [{"text": quote[2], "evidence": [quote[1]], "basis": "quoted", "cells": []}]})
+    return json.dumps({"episode": f"{quote[2].split('. ')[0].rstrip('.')} [{quote[1]}]."})
 
 
 def test_with_a_model_the_command_keeps_its_checked_sentences_and_prints_what_they_cost(folder: Path) -> None:

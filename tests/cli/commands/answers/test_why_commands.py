@@ -28,7 +28,7 @@ def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder
     assert answer.code == 0
     assert "quoted from Harbour" in answer.out
     assert "found by the search" in answer.out
-    assert "from the perspective" in answer.out
+    assert "hit 1" in answer.out
     assert "speaks against it" in answer.out
 
 
