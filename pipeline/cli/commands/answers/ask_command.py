@@ -55,10 +55,10 @@ def ask(
     max_cost: float | None,
     deeper: bool,
 ) -> None:
-    """Answer QUESTION from the pages that research has stored; never from the web. Without QUESTION, answer lines from stdin.
+    """Answer QUESTION from stored pages and your documents; never from the web. Without QUESTION, answer lines from stdin.
 
     SESSION is a session's id or its query's id. An answer has at most 120 words, each passage with its quote and its place. Exit
-    code 5: the stored pages do not say.
+    code 5: nothing that is stored is near, or it does not say.
     """
     import asyncio
 
