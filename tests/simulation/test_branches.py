@@ -30,7 +30,7 @@ def test_a_page_is_not_observed_again_when_a_search_that_failed_here_was_answere
 
 
 def test_pairs_of_lives_hold_what_they_are_meant_to_hold() -> None:
-    met = sum((lived_apart(seed).met for seed in (0, 1, 5, 6)), Counter[str]())
+    met = sum((lived_apart(seed).met for seed in (0, 1, 4, 5, 6)), Counter[str]())
     assert met.keys() >= {"branches", "same", "conflicts"}
 
 
