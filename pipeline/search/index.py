@@ -241,7 +241,7 @@ class Index:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def compact(self) -> None:
-        """Write the file anew without the gaps that vectors in the order of their coming leave: a seventh of it."""
+        """Rewrite the file without the gaps that vectors in the order of their coming leave: a seventh of it."""
         self._db.execute("VACUUM")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

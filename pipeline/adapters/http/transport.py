@@ -167,7 +167,7 @@ class _Pieces:
         self.paced = self.stopped = False
 
     async def body(self, response: httpx.Response, limit: asyncio.Timeout) -> bytes:
-        """Return the decoded body; each piece of a call with a pace sets ``limit`` anew."""
+        """Return the decoded body; each piece of a call with a pace sets ``limit`` again."""
         call, stream, on_wire = self._call, cast(Any, response.stream), 0
         decoder = Decoder(response.headers.get("content-encoding", ""), call.max_bytes, cut_off=call.cut_off)
         async for chunk in stream:
