@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.domain.values import NOT_IN_PAGE, Fact, RejectedFact
+from pipeline.text.model_orders import order_finder
 from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line
 from pipeline.text.page_format import blocks
 from pipeline.text.quotes import Span, find_quote
@@ -61,6 +62,8 @@ def _why_rejected(found: Found, own: str, text: str) -> str:
         return f"its quote is shorter than {MIN_QUOTE_WORDS} words"
     if found.lead.strip() and normalised(clean(found.lead)) not in _normalised_page(text):
         return "the header or introduction of its quote is not in the page"
+    if own and any(normalised(own) in block for block in _ordering_blocks(text)):
+        return "it stands in a paragraph that gives orders to language models"
     return "" if own else NOT_IN_PAGE
 
 
@@ -86,6 +89,13 @@ def _own_words(found: Found, page: SourceText) -> tuple[str, int]:
 @lru_cache(maxsize=64)
 def _normalised_page(text: str) -> str:
     return normalised(text)
+
+
+@lru_cache(maxsize=64)
+def _ordering_blocks(text: str) -> tuple[str, ...]:
+    """Return the normalised blocks of a page that give orders to a language model: a quote out of one states no fact."""
+    gives_orders = order_finder(text)
+    return tuple(normalised(block.text) for block in blocks(text) if gives_orders(block.text))
 
 
 class _Place(NamedTuple):

@@ -181,9 +181,10 @@ def assert_no_falsehood(folder: Path, name: str, store: FileStore) -> None:
 
     state = ResearchSession.open(store, name).state
     assert check(state, store).unsupported == ()
-    assert state.report is None or "canary" not in repr((state.report.title, state.report.summary, state.report.sections))
     assert all(urlsplit(page).hostname in {f"127.0.0.{n}" for n in range(1, 5)} for page in state.pages)
     parts = [part for section in state.report.sections for part in section.paragraphs] if state.report else []
     sentences = [*(state.report.summary if state.report else ()), *(one for part in parts for one in part.sentences)]
+    assert state.report is None or "canary" not in state.report.title
+    assert not [one.text for one in sentences if "/canary/" in one.text]
     claimed = any(FALSEHOOD in one.text for one in sentences if one.facts)  # what cites nothing is shown as without a source
     assert not claimed or any(FALSEHOOD in fact.quote for fact in state.facts.values())
