@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.adapters.reasoners.openai.schemas import QUESTIONS, schema_of
+from pipeline.reasoners.model.prompts import QUESTIONS, schema_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "templates" / "prompts"
 

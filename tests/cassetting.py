@@ -13,14 +13,13 @@ from urllib.parse import urlsplit
 import vcr
 from vcr.request import Request
 
-from pipeline.adapters.http.address_guard import AddressGuard
-from pipeline.adapters.http.call_and_reply import Again, Call, Good, Refused, Reply, Verdict
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.reasoners.openai.completion_reply import Content, meaning_of
-from pipeline.adapters.reasoners.openai.model_call import Server
 from pipeline.config.service_selection import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
 from pipeline.errors import ServiceFailed
+from pipeline.net.calls import Again, Call, Good, Refused, Reply, Verdict
+from pipeline.net.client import HttpClient, Policy
+from pipeline.net.guard import AddressGuard
+from pipeline.reasoners.model.calls import Server
+from pipeline.reasoners.model.replies import Content, meaning_of
 from pipeline.search.providers import NAMES, web_search
 from pipeline.search.providers.papers import Arxiv
 from pipeline.search.providers.provider import WebSearch

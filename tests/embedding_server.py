@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from pipeline.adapters.http.address_guard import AddressGuard
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
+from pipeline.net.client import HttpClient, Policy
+from pipeline.net.guard import AddressGuard
 from pipeline.search.model_servers import EmbeddingClient, Reranker, ServedModel
 
 MEANINGS = ({"depth", "deep", "fathoms", "metres"}, {"vessel", "ship", "ships", "boats"}, {"lamp", "beacon", "light"})

@@ -17,6 +17,7 @@ ROWS: tuple[set[str], ...] = (
     {"domain"},
     {"ports", "config"},
     {"documents"},
+    {"net"},
     {"reasoners"},
     {"adapters", "research", "vault"},
     {"engine", "search", "site"},
@@ -26,8 +27,6 @@ ROWS: tuple[set[str], ...] = (
     {"cli"},
 )
 ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
-# Of the adapters none knows another; one room serves several of them: the way out.
-SHARED_ADAPTERS = {"http"}
 
 
 def name_of(path: Path) -> str:
@@ -71,17 +70,31 @@ def test_a_module_imports_only_rooms_further_inside(name: str) -> None:
     assert all(ROW[known] < ROW[part(name)] for known in foreign), foreign
 
 
-def test_only_the_wiring_imports_adapters_except_for_http_which_search_checks_and_monitor_use() -> None:
-    users = {part(name) for name in OUTER for known in imports(name) if part(known) == "adapters"} - {"adapters", "wiring"}
-    assert users <= {"ops", "search"}
-    used = {adapter(known) for name in OUTER if part(name) in users for known in imports(name) if part(known) == "adapters"}
-    assert used <= {"http"}
+@pytest.mark.parametrize(
+    ("room", "users"),
+    [("adapters", {"wiring"}), ("reasoners.model", {"wiring"}), ("net", {"reasoners", "search", "ops", "wiring"})],
+)
+def test_what_is_behind_a_port_is_known_to_few(room: str, users: set[str]) -> None:
+    inside = f"pipeline.{room}"
+    found = {part(name) for name in OUTER if not name.startswith(inside) for known in imports(name) if known.startswith(inside)}
+    assert found <= users
 
 
 def test_no_adapter_knows_another() -> None:
     for name in (name for name in OUTER if part(name) == "adapters" and name.count(".") > 1):
-        others = {adapter(known) for known in imports(name) if part(known) == "adapters"} - {adapter(name)}
-        assert others <= (set() if adapter(name) in SHARED_ADAPTERS else SHARED_ADAPTERS), name
+        assert {adapter(known) for known in imports(name) if part(known) == "adapters"} <= {adapter(name)}
+
+
+def test_two_modules_talk_to_the_network_and_one_listens_on_loopback() -> None:
+    network = {"httpx", "httpcore", "requests", "urllib3", "aiohttp", "http.server", "http.client", "urllib.request"}
+    known = {
+        name: {word.name for node in ast.walk(tree) if isinstance(node, ast.Import) for word in node.names}
+        for name, tree in TREES.items()
+    }
+    for name, tree in TREES.items():
+        known[name] |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    users = {name for name, modules in known.items() if modules & network}
+    assert users == {"pipeline.net.connection", "pipeline.net.transport", "pipeline.site.serve"}
 
 
 def test_every_room_has_its_row() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.errors import TemplateInvalid
+from pipeline.reasoners.model.prompts import PromptTemplates
 from tests.commanding import copied_templates, said, workspace_in
 
 ACT = '.popen("touch TRACE").read()'

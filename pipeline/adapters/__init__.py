@@ -1,1 +1,1 @@
-"""What is behind the ports: storage, HTTP, the web, documents, search and reasoners."""
+"""What is behind the ports of the event store and of the jobs of several machines."""

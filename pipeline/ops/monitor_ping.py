@@ -14,11 +14,10 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused, origin_of
-from pipeline.adapters.http.call_and_reply import Call, judged_by_status
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
 from pipeline.errors import UsageError
+from pipeline.net.calls import Call, judged_by_status
+from pipeline.net.client import HttpClient, Policy
+from pipeline.net.guard import AddressGuard, AddressRefused, origin_of
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret

@@ -1,1 +1,1 @@
-"""What answers the questions of ``pipeline.domain.reasoner_questions``: passages of the pages, without a model."""
+"""What answers the questions of ``pipeline.domain.reasoner_questions``: a language model, or passages without one."""

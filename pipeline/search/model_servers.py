@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.adapters.http.call_and_reply import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.domain.budget import CombinedBudget, Reservation, paying
 from pipeline.domain.values import Cost
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.net.calls import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel, added
 from pipeline.text.normalise import one_line, tokens
 from pipeline.text.redaction import Redaction, Secret
 
 if TYPE_CHECKING:  # a search by words needs no HTTP
-    from pipeline.adapters.http.client import HttpClient
+    from pipeline.net.client import HttpClient
 
 T = TypeVar("T")
 

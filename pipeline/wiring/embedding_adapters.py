@@ -15,8 +15,8 @@ from pipeline.ports import FoundPassages, Page, Search, SearchResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pipeline.adapters.http.client import HttpClient
     from pipeline.config.settings import Keys, Settings
+    from pipeline.net.client import HttpClient
     from pipeline.search.local_model import LocalModel
     from pipeline.search.model_servers import EmbeddingClient, Reranker
     from pipeline.search.passage_search import PassageSearch

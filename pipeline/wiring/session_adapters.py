@@ -29,11 +29,10 @@ from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of, rerank
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
-    from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.reasoners.openai.pricing import Prices
-    from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
-    from pipeline.adapters.web.page_cache import PageCache
-    from pipeline.adapters.web.page_fetcher import WebFetch
+    from pipeline.net.client import HttpClient
+    from pipeline.net.pages import PageCache, WebFetch
+    from pipeline.reasoners.model.reasoner import OpenAIReasoner
+    from pipeline.reasoners.model.roles import Prices
     from pipeline.search.passage_search import IndexReport
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
@@ -210,10 +209,10 @@ class AdapterFactory:
         return choice.server
 
     def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
-        from pipeline.adapters.reasoners.openai.model_call import Server
-        from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
-        from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
-        from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
+        from pipeline.reasoners.model.calls import Server
+        from pipeline.reasoners.model.prompts import PromptTemplates
+        from pipeline.reasoners.model.reasoner import OpenAIReasoner
+        from pipeline.reasoners.model.roles import Role, Roles
 
         choice = server.choice
         role = Role(server.model, choice.fallback)
@@ -228,7 +227,7 @@ class AdapterFactory:
         )
 
     def _prices(self, server: ModelServer) -> Prices:
-        from pipeline.adapters.reasoners.openai.pricing import Price, Prices
+        from pipeline.reasoners.model.roles import Price, Prices
 
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
         return Prices(
@@ -243,7 +242,7 @@ class AdapterFactory:
         return self._web
 
     def _kept_pages(self) -> PageCache:
-        from pipeline.adapters.web.page_cache import PageCache
+        from pipeline.net.pages import PageCache
 
         return PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
 
@@ -255,16 +254,15 @@ def _ledger_of(state: SessionState) -> Budget:
 
 def _pages_http(settings: Settings, keys: Keys) -> HttpClient:
     """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
-    from pipeline.adapters.http.address_guard import AddressGuard
-    from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.http.retry_policy import Policy
+    from pipeline.net.client import HttpClient, Policy
+    from pipeline.net.guard import AddressGuard
 
     policy = Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
     return HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, keys))
 
 
 def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor) -> WebFetch:
-    from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
+    from pipeline.net.pages import ReadingLimits, WebFetch
 
     limits = ReadingLimits(at_once=settings.limits.concurrency)
     return WebFetch(http, extractor, contact=settings.contact, cache=kept, limits=limits)

@@ -14,9 +14,9 @@ from pipeline.wiring.workspace_adapters import index_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.adapters.http.client import HttpClient
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.talk.state import TalkState
+    from pipeline.net.client import HttpClient
     from pipeline.ports import EventStore, Reasoner
     from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch

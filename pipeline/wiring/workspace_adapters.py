@@ -33,10 +33,10 @@ from pipeline.wiring.store_adapters import (
 )
 
 if TYPE_CHECKING:
-    from pipeline.adapters.http.client import HttpClient
     from pipeline.documents.extractor import Extractor
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
+    from pipeline.net.client import HttpClient
     from pipeline.search.fallback_chain import FallbackChain, Member
     from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
@@ -111,9 +111,8 @@ def index_file(folder: Path) -> Path:
 
 def http_of(settings: Settings, keys: Keys) -> HttpClient:
     """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
-    from pipeline.adapters.http.address_guard import AddressGuard
-    from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.http.retry_policy import SERVICES
+    from pipeline.net.client import SERVICES, HttpClient
+    from pipeline.net.guard import AddressGuard
 
     return HttpClient(
         SERVICES,

@@ -332,7 +332,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_a_talk_without_a_model_imports_no_http_and_none_of_a_sessions_steps() -> None:
-    heavy = {"httpx", "pipeline.adapters.http.client", "pipeline.research.performing", "pipeline.research.writing"}
+    heavy = {"httpx", "pipeline.net.client", "pipeline.research.performing", "pipeline.research.writing"}
     parts = "pipeline.engine.talk_loop, pipeline.search.passage_search, pipeline.reasoners.passages"
     code = f"import sys, {parts}, pipeline.wiring.talk_adapters; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

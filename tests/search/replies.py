@@ -9,12 +9,11 @@ from typing import Any
 
 import httpx
 
-from pipeline.adapters.http.address_guard import AddressGuard
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
+from pipeline.net.client import HttpClient, Policy
+from pipeline.net.guard import AddressGuard
 from pipeline.search.providers.provider import Provider, WebSearch
 from pipeline.search.providers.rate_limit import Pacer
-from tests.adapters.http.clocks import Clock
+from tests.net.clocks import Clock
 
 Scripted = httpx.Response | Exception
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.http.call_and_reply import Again, Failed, Good, Refused, Reply
 from pipeline.errors import Malformed
+from pipeline.net.calls import Again, Failed, Good, Refused, Reply
 from pipeline.search.model_servers import (
     ServedModel,
     TooLarge,

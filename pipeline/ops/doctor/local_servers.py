@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pipeline.adapters.http.address_guard import AddressGuard
-from pipeline.adapters.http.call_and_reply import Call, judged_by_status
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
 from pipeline.errors import Malformed, StepError
+from pipeline.net.calls import Call, judged_by_status
+from pipeline.net.client import HttpClient, Policy
+from pipeline.net.guard import AddressGuard
 from pipeline.ops.doctor.finding import Finding, note
 from pipeline.text.normalise import one_line
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from pipeline.adapters.http.call_and_reply import Call, Good, Reply, Verdict, judged_by_status
-from pipeline.adapters.http.client import HttpClient
 from pipeline.config.queries.model import EmbeddingChoice
 from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_for, searches_for
 from pipeline.config.settings import Keys, Settings, Workspace
 from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
+from pipeline.net.calls import Call, Good, Reply, Verdict, judged_by_status
+from pipeline.net.client import HttpClient
 from pipeline.ops.doctor.finding import Finding, ok, problem
 from pipeline.text.normalise import counted, one_line
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipeline.text.redaction import Secret
 
 if TYPE_CHECKING:
-    from pipeline.adapters.http.client import HttpClient
+    from pipeline.net.client import HttpClient
     from pipeline.search.providers.provider import Provider, WebSearch
 
 NAMES = ("brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")

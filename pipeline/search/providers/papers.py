@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any
 from xml.etree import ElementTree
 
-from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Reply, Verdict, judged_by_status
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
+from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, judged_by_status
 from pipeline.search.providers.provider import Provider, hit, plain, value_at
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.adapters.http.client import HttpClient
 from pipeline.domain.budget import announce_call
 from pipeline.domain.values import Cost, Hit
 from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.net.client import HttpClient
 from pipeline.ports import SearchResult
 from pipeline.search.addresses import distinct
 from pipeline.search.providers.rate_limit import Pacer, pace_of

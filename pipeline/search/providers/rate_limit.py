@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pipeline.adapters.http.clock import loop_time
+from pipeline.net.calls import loop_time
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
+from pipeline.net.calls import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.search.providers.provider import Provider, hit, message_in, plain, value_at
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret

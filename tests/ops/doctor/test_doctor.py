@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
 from pipeline.cli.main import cli
 from pipeline.config import scaffold
 from pipeline.config.settings import Keys, load_workspace
+from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code
 from pipeline.ops.doctor.finding import note, ok, problem
 from pipeline.ops.doctor.online_checks import probe

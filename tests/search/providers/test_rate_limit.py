@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.search.providers.rate_limit import Pace, Pacer, pace_of
-from tests.adapters.http.clocks import Clock
+from tests.net.clocks import Clock
 
 
 @pytest.mark.parametrize(

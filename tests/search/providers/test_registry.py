@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
 from pipeline.config.queries.settings_section import PROVIDERS
 from pipeline.config.service_selection import SEARCHES
+from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import NAMES, web_search
 from pipeline.text.redaction import Secret
 from tests.search.replies import Script, reply

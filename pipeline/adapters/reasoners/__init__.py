@@ -1,1 +1,0 @@
-"""Adapters of the port ``Reasoner``: language models, and what answers when a budget is spent."""

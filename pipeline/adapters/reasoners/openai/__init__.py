@@ -1,1 +1,0 @@
-"""The language-model reasoner, for any server with an OpenAI-style chat-completions API: prompts, calls, checked answers."""

@@ -1,1 +1,0 @@
-"""Building of prompts: templates, their values, citation keys, delimiters around fetched text."""

@@ -1,0 +1,273 @@
+"""The values of the HTTP client: a request (``Call``), its reply (``Reply``), the judgement of it (``Verdict``); strict JSON.
+
+In strict JSON, duplicate keys, NaN, infinities and huge numbers are refused, because parsers disagree on them. A byte order mark
+and leading white space (which servers send to keep a connection alive) are accepted. The envelope around an answer is read
+leniently: a fault in a part that nobody uses must not cost an answer that was paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+from urllib.parse import urlencode, urlsplit
+
+from pipeline.errors import Malformed
+
+
+def loop_time() -> float:
+    """Return the running event loop's time in seconds, as ``asyncio.sleep`` and ``asyncio.timeout`` use it."""
+    return asyncio.get_running_loop().time()
+
+
+MAX_DEPTH = 100
+MAX_DIGITS = 40
+
+# Possessive, so that one long string is matched without backtracking.
+_WEB_PAGE = re.compile(r"<(?:!doctype|\?xml|!--|html|head|body|title|meta|script|h1|p|center)\b|<!--", re.IGNORECASE)
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def parse_object(data: bytes, *, lenient: bool = False) -> dict[str, Any]:
+    """Return the JSON object in the UTF-8 bytes ``data``.
+
+    ``lenient``: of a key that occurs twice the last value counts, and a number that is none of JSON's, or too large, is null.
+
+    Raises:
+        Malformed: ``data`` is no JSON object, or an ambiguous one; ``kind`` is the reason.
+    """
+    value = parse(_decoded(data), _LENIENT if lenient else None)
+    if not isinstance(value, dict):
+        raise Malformed("not an object", f"a JSON object was expected, not {_name(value)}")
+    return value
+
+
+def parse(text: str, decoder: json.JSONDecoder | None = None) -> Any:
+    """Return the JSON value in ``text``, which white space may surround.
+
+    Raises:
+        Malformed: ``text`` is no JSON value, or an ambiguous one; ``kind`` is the reason.
+    """
+    stripped = text.strip()
+    if not stripped:
+        raise Malformed("empty", "the body is empty")
+    if _WEB_PAGE.match(stripped):
+        raise Malformed("html", "the body is a web page, not JSON")
+    _refuse_deep(stripped)
+    try:
+        return (decoder or _DECODER).decode(stripped)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(stripped) or "Unterminated" in error.msg
+        raise Malformed("cut" if cut else "syntax", f"the JSON {'is cut off' if cut else 'is faulty'} at {error.pos}") from None
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Malformed("encoding", f"the body is not UTF-8 (byte {error.start})") from None
+
+
+def _refuse_deep(text: str) -> None:
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        mark = found[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if depth > MAX_DEPTH:
+            raise Malformed("too deep", f"the JSON nests more than {MAX_DEPTH} deep")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Malformed("duplicate key", "an object holds the same key twice")
+    return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise Malformed("huge number", f"a number has more than {MAX_DIGITS} digits")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Malformed("huge number", "a number is too large")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise Malformed("not a number", f"{name} is not JSON")
+
+
+def _name(value: object) -> str:
+    return {list: "a list", str: "a string", type(None): "null"}.get(type(value), "a bare value")
+
+
+def _integer_or_null(digits: str) -> int | None:
+    return int(digits) if len(digits) <= MAX_DIGITS else None
+
+
+def _float_or_null(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def _null(_name: str) -> None:
+    return None
+
+
+_LENIENT = json.JSONDecoder(parse_int=_integer_or_null, parse_float=_float_or_null, parse_constant=_null)
+_DECODER, RAW_LINES = (  # the second takes line breaks inside strings, which models write
+    json.JSONDecoder(
+        strict=strict, object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
+    )
+    for strict in (True, False)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request of an adapter.
+
+    ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
+    query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
+    With ``cut_off``, a larger body is cut off there, and is no failure.
+    ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
+    ``total_s`` is the time for all attempts and the waits between them; None is the policy's.
+    ``gap_s`` is the least wait in seconds before it is sent again after a failure.
+    ``pace`` is for a reply that is sent in pieces; it makes, for each exchange, what is called with every piece and returns the
+    seconds within which the next one must come, in place of ``deadline_s``; 0 ends the reply there.
+    Headers, parameters and body are left out of ``repr``, because they hold keys.
+    """
+
+    service: str
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
+    json: Any = field(default=None, repr=False)
+    max_bytes: int = 5_000_000
+    cut_off: bool = False
+    deadline_s: float = 60.0
+    total_s: float | None = None
+    gap_s: float = 0.0
+    pace: Callable[[], Callable[[bytes], float]] | None = field(default=None, repr=False)
+
+    @property
+    def target(self) -> str:
+        """The address with its parameters."""
+        if not self.params:
+            return self.url
+        return f"{self.url}{'&' if '?' in self.url else '?'}{urlencode(self.params)}"
+
+    @property
+    def place(self) -> str:
+        """Host and path, for messages: without user, parameters and fragment."""
+        try:
+            parts = urlsplit(self.url)
+            return f"{parts.hostname or '?'}{parts.path}"[:200]
+        except ValueError:
+            return self.service
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A server's complete, decoded reply.
+
+    ``url`` is the call's, without its parameters. Header names are in lower case; values of a repeated header are joined by
+    ``, ``. ``seconds`` is the time of this exchange. ``lost`` counts earlier attempts of the same call that were sent but whose
+    reply never came whole: they may have been billed. ``stopped``: the call's pace ended it.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+    seconds: float
+    lost: int = 0
+    stopped: bool = False
+
+    def json_object(self) -> dict[str, Any]:
+        """Return the body as a JSON object, whatever type the server declares. It is parsed once; do not change it.
+
+        Raises:
+            Malformed: the body is no JSON object, or an ambiguous one; ``kind`` is the reason.
+        """
+        return self._object
+
+    def envelope(self) -> dict[str, Any]:
+        """Return the body as a JSON object, read leniently: see ``strict_json.parse_object``. It is parsed once.
+
+        Raises:
+            Malformed: the body is no JSON object.
+        """
+        return self._envelope
+
+    @cached_property
+    def _envelope(self) -> dict[str, Any]:
+        return parse_object(self.body, lenient=True)
+
+    @cached_property
+    def _object(self) -> dict[str, Any]:
+        return parse_object(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """The reply can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself.
+
+    ``down``: the service is down or overloaded, so that no other call would pass now either; a status of ``DOWN`` says so itself.
+    """
+
+    why: str
+    after_s: float | None = None
+    down: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Key, quota or credit is missing or used up: no call will pass tonight. ``hint`` says what to do about it.
+
+    ``verb`` is what the service does, for the message.
+    """
+
+    why: str
+    hint: str
+    verb: str = "refuses us"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """This call will never pass; other calls may."""
+
+    why: str
+
+
+Verdict = Good | Again | Refused | Failed
+Judge = Callable[[Reply], Verdict]
+# Not 500, 504 and 524: these can also be due to one prompt, which is too hard or takes too long.
+DOWN = frozenset({429, 502, 503, 520, 521, 522, 523, 529})
+BUSY = frozenset({429, 529})  # it is there, and has too much to do
+
+
+def judged_by_status(reply: Reply) -> Verdict:
+    """Return the verdict on a reply by its status alone: 2xx is good; 408, 409, 425, 429 and 5xx may pass later."""
+    if 200 <= reply.status < 300:
+        return Good()
+    if reply.status in (401, 402, 403):
+        return Refused(f"it answered with status {reply.status}", "check the key and the account's credit")
+    if reply.status in (408, 409, 425, 429) or reply.status >= 500:
+        return Again(f"it answered with status {reply.status}")
+    return Failed(f"it answered with status {reply.status}")

@@ -1,0 +1,243 @@
+"""Reading of web pages, by the port ``Fetch``: robots.txt, politeness, redirects, conditional requests, a cache, extraction."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pipeline import __version__
+from pipeline.documents.extract import VERSION
+from pipeline.documents.extractor import Extractor, page_of
+from pipeline.documents.page import usage_notices
+from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time
+from pipeline.net.client import HttpClient
+from pipeline.net.robots import HostPoliteness, RobotsCache, canonical, host_of, redirect_target
+from pipeline.net.soft_pages import no_page_reason
+from pipeline.ports import Page
+from pipeline.system.files import read_bytes, write
+from pipeline.text.normalise import digest_of
+
+MOST_PAGES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPage:
+    """A page and the validators that its server sent with it; at least one of them is not ""."""
+
+    page: Page
+    etag: str
+    last_modified: str
+
+    def conditions(self) -> dict[str, str]:
+        """Return the headers of a conditional request for the page."""
+        found = {"if-none-match": self.etag, "if-modified-since": self.last_modified}
+        return {name: value for name, value in found.items() if value}
+
+
+def cacheable(page: Page, headers: Mapping[str, str]) -> CachedPage | None:
+    """Return the page with its validators, or None if its server sent none or forbids caching."""
+    etag, modified = (_validator(headers.get(name, "")) for name in ("etag", "last-modified"))
+    if not (etag or modified) or "no-store" in headers.get("cache-control", "").lower():
+        return None
+    return CachedPage(page, etag, modified)
+
+
+def _validator(value: str) -> str:
+    return value if value.isascii() and value.isprintable() and len(value) <= 200 else ""
+
+
+class PageCache:
+    """Keeps at most ``MOST_PAGES`` pages in ``folder``, one file each; ``redact`` removes API keys from what is written.
+
+    No method raises an error: a page that cannot be cached is fetched again.
+    """
+
+    def __init__(self, folder: Path, redact: Callable[[bytes], bytes] = lambda data: data) -> None:
+        self._folder, self._redact = folder, redact
+
+    def get(self, url: str) -> CachedPage | None:
+        """Return the cached page of the address ``url``, or None."""
+        try:
+            found = json.loads(gzip.decompress(read_bytes(self._path(url))))
+            page = found["page"] | {name: tuple(found["page"].get(name, ())) for name in ("notices", "sheets")}
+            return CachedPage(Page(**page), found["etag"], found["last_modified"])
+        except (OSError, EOFError, ValueError, TypeError, KeyError):
+            return None
+
+    def put(self, url: str, cached: CachedPage) -> None:
+        """Store a page; if there are too many, delete the oldest."""
+        data = gzip.compress(self._redact(json.dumps(asdict(cached)).encode("ascii")), mtime=0)
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write(self._path(url), data, mode=0o600)
+            self._shrink()
+
+    def _path(self, url: str) -> Path:
+        # The versions are part of the key because another version may extract other text.
+        return self._folder / f"{digest_of(f'{__version__} {VERSION} {url}'.encode('utf-8', 'replace'))}.json.gz"
+
+    def _shrink(self) -> None:
+        with os.scandir(self._folder) as entries:
+            files = [(entry.stat().st_mtime, entry.path) for entry in entries]
+        for _, path in sorted(files)[: max(0, len(files) - MOST_PAGES)]:
+            Path(path).unlink()
+
+
+AGENT = "night-research"
+REDIRECTS = 5
+_REDIRECTING = frozenset((301, 302, 303, 307, 308))
+_ACCEPT = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
+_REFRESH = re.compile(
+    rb"""<meta[^>]{0,100}http-equiv\s{0,5}=\s{0,5}["']?refresh["']?[^>]{0,100}content\s{0,5}=\s{0,5}["']\s{0,5}[0-5]\s{0,5};"""
+    rb"""\s{0,5}url\s{0,5}=\s{0,5}["']?([^"'>]{1,2000})""",
+    re.IGNORECASE,
+)
+_REFRESH_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """Limits for reading one page. ``max_bytes`` caps the body as sent and as unpacked; times are in seconds.
+
+    ``exchange_s`` bounds one request with its reply; after ``page_s`` no further redirect is followed; ``pause_s`` is the
+    minimum time between two requests to one host. ``at_once`` bounds the pages being fetched from all hosts, without those
+    that wait for their host.
+    """
+
+    max_bytes: int = 15_000_000
+    exchange_s: float = 30.0
+    page_s: float = 90.0
+    pause_s: float = 1.0
+    at_once: int = 8
+
+
+class WebFetch:
+    """Reads pages. ``contact`` is added to the user agent, for the sites' owners; ``cache`` keeps pages between nights.
+
+    Belongs to one event loop. The owner of the HTTP client and of the extractor closes them.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        extractor: Extractor,
+        *,
+        contact: str = "",
+        cache: PageCache | None = None,
+        limits: ReadingLimits | None = None,
+        clock: Callable[[], float] = loop_time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._http = http
+        self._extractor = extractor
+        self._cache = cache
+        self._limits = limits or ReadingLimits()
+        self._clock = clock
+        agent = f"{AGENT}/{__version__}" + (f" (+{contact})" if contact else "")
+        self._headers = {"user-agent": agent, "accept": _ACCEPT}
+        self._robots = RobotsCache(http, AGENT, {"user-agent": agent}, clock)
+        self._politeness = HostPoliteness(self._limits.pause_s, clock, sleep)
+        self._slots = asyncio.Semaphore(self._limits.at_once)
+
+    async def read(self, url: str) -> Page:
+        """Return the page at ``url``; its ``url`` is the address after all redirects.
+
+        Raises:
+            ReadFailed: the page cannot be read, must not be read, or holds no text.
+        """
+        try:
+            return await self._read(canonical(url))
+        except (ServiceUnavailable, ServiceFailed) as error:
+            raise ReadFailed(error.message, hint=error.hint) from error
+
+    async def _read(self, url: str) -> Page:
+        began = self._clock()
+        for _ in range(REDIRECTS + 1):
+            result = await self._fetch_once(url)
+            if isinstance(result, Page):
+                return result
+            if self._clock() - began > self._limits.page_s:
+                raise ReadFailed(f"its redirects took longer than {self._limits.page_s:g} s")
+            url = result
+        raise ReadFailed(f"it redirects more than {REDIRECTS} times")
+
+    async def _fetch_once(self, url: str) -> Page | str:
+        """Wait for the host's turn and request ``url`` if its site allows it; return the page or the redirect's target."""
+        self._http.check(url)
+        host = host_of(url)
+        if not self._robots.has_rules(url):
+            async with self._politeness.turn(host), self._slots:
+                await self._robots.fetch_rules(url)
+        async with self._politeness.turn(host, self._robots.check(url)), self._slots:
+            cached = self._cache.get(url) if self._cache is not None else None
+            reply = await self._http.send(self._call(url, cached), judge_page)
+            if reply.status == 304 and cached is not None:
+                return cached.page
+            return _redirect(url, reply) or await self._page(url, reply)
+
+    def _call(self, url: str, cached: CachedPage | None) -> Call:
+        limits = self._limits
+        return Call(
+            host_of(url),
+            "GET",
+            url,
+            self._headers | (cached.conditions() if cached is not None else {}),
+            max_bytes=limits.max_bytes,
+            deadline_s=limits.exchange_s,
+            gap_s=limits.pause_s,
+        )
+
+    async def _page(self, url: str, reply: Reply) -> Page:
+        document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
+        if why := document.media_type == "text/html" and no_page_reason(document.title, document.text):
+            raise ReadFailed(why)
+        page = page_of(url, document, notices_in(reply.headers))
+        if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
+            self._cache.put(url, cached)
+        return page
+
+
+def judge_page(reply: Reply) -> Verdict:
+    """Return the verdict on a page's reply. No status is ``Refused``, as a server that refuses one page may serve others."""
+    if reply.status in (200, 203, 304) or reply.status in _REDIRECTING:
+        return Good()
+    if reply.status in (408, 425, 429) or reply.status >= 500:
+        return Again(f"it answered with status {reply.status}")
+    return Failed(_MEANINGS.get(reply.status, f"it answered with status {reply.status}"))
+
+
+_MEANINGS = {
+    401: "it requires a log-in (status 401)",
+    402: "it requires payment (status 402)",
+    403: "the server refuses access to it (status 403)",
+    404: "there is no such page (status 404)",
+    410: "the page is gone for good (status 410)",
+    451: "the page is blocked for legal reasons (status 451)",
+}
+
+
+def _redirect(url: str, reply: Reply) -> str | None:
+    """Return the address that the reply redirects to, by its status or by a meta refresh; None if it is the page."""
+    if reply.status in _REDIRECTING:
+        if not reply.headers.get("location", "").strip():
+            raise ReadFailed("it redirects without naming an address")
+        return redirect_target(url, reply.headers["location"])
+    result = _REFRESH.search(reply.body[:_REFRESH_BYTES])
+    if result is None:
+        return None
+    target = redirect_target(url, result[1].decode("utf-8", "replace"))
+    return target if target != url else None
+
+
+def notices_in(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a reply's headers, whose names are in lower case, ask of programs."""
+    tags = usage_notices("robots", headers.get("x-robots-tag", ""))
+    return (*tags, *usage_notices("tdm-reservation", headers.get("tdm-reservation", "")))

@@ -1,0 +1,194 @@
+"""Page addresses for requests: absolute, without fragment, host in ASCII; redirect targets, sites and hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+
+from protego import Protego
+
+from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls import Again, Call, Good, Reply, Verdict
+from pipeline.net.client import HttpClient
+
+_SAFE = "/?:@!$&'()*+,;=-._~%[]"
+
+
+def canonical(url: str) -> str:
+    """Return ``url`` without fragment, with its host in lower-case ASCII and the rest percent-encoded where needed.
+
+    Raises:
+        ReadFailed: the address cannot be parsed. (The guard decides whether it may be read.)
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode("ascii")
+    except (ValueError, UnicodeError):
+        raise ReadFailed("the address is not valid") from None
+    path = quote(parts.path.encode("utf-8", "replace"), safe=_SAFE) or "/"
+    query = quote(parts.query.encode("utf-8", "replace"), safe=_SAFE)
+    return urlunsplit((parts.scheme, host.lower(), path, query, ""))
+
+
+def redirect_target(base: str, location: str) -> str:
+    """Return the canonical target of a redirect from ``base`` to ``location``.
+
+    Raises:
+        ReadFailed: the target cannot be parsed.
+    """
+    try:
+        return canonical(urljoin(base, location.strip()))
+    except ValueError:
+        raise ReadFailed("it redirects to an address that is not valid") from None
+
+
+def site_of(url: str) -> str:
+    """Return scheme, host and port: the scope of one robots.txt."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def host_of(url: str) -> str:
+    """Return the host, without port."""
+    return urlsplit(url).hostname or ""
+
+
+class HostPoliteness:
+    """Grants turns at hosts. ``pause_s`` is the minimum time in seconds between two turns at one host."""
+
+    def __init__(self, pause_s: float, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._pause_s = pause_s
+        self._clock = clock
+        self._sleep = sleep
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._ended: dict[str, float] = {}
+
+    @asynccontextmanager
+    async def turn(self, host: str, pause_s: float = 0.0) -> AsyncIterator[None]:
+        """Wait for the host's turn and its pause (the longer of ``pause_s`` and the usual one), and hold the turn."""
+        async with self._locks.setdefault(host, asyncio.Lock()):
+            if host in self._ended:
+                wait = self._ended[host] + max(self._pause_s, pause_s) - self._clock()
+                if wait > 0:
+                    await self._sleep(wait)
+            try:
+                yield
+            finally:
+                self._ended[host] = self._clock()
+
+
+MAX_BYTES = 512_000  # at least 500 KiB have to be read
+LONGEST_DELAY_S = 10.0
+_AGENT_LINE = re.compile(r"\s*user[- ]?agent[\s:]+([^#]*)", re.IGNORECASE)
+_TOKEN = re.compile(r"[a-zA-Z_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one site for one crawler. ``delay_s`` is its Crawl-delay in seconds, at most 10, or 0."""
+
+    parsed: Protego
+    agent: str
+    delay_s: float = 0.0
+
+    def allow(self, url: str) -> bool:
+        """Return whether ``url`` may be read: the longest matching pattern decides; of two equally long, the one that allows."""
+        return self.parsed.can_fetch(url, self.agent)
+
+
+def parse_robots(data: bytes, agent: str) -> Rules:
+    """Return the rules of the groups for ``agent`` (a product token in any case), else of those for ``*``.
+
+    Text beyond ``MAX_BYTES`` and lines that cannot be parsed are ignored. A last line that the limit cuts is ignored too.
+    """
+    whole = data if len(data) < MAX_BYTES else data[:MAX_BYTES].rpartition(b"\n")[0]
+    lines = whole.decode("utf-8-sig", "replace").splitlines()
+    parsed = Protego.parse("\n".join(_line(line, agent.lower()) for line in lines))
+    delay = parsed.crawl_delay(agent) or 0.0
+    return Rules(parsed, agent, min(LONGEST_DELAY_S, delay))
+
+
+def _line(line: str, agent: str) -> str:
+    """Return a line with the names of other crawlers made one: protego copies a group's rules for each crawler it names."""
+    found = _AGENT_LINE.match(line)
+    if found is None:
+        return line
+    token = _TOKEN.match(found[1])
+    name = token[0].lower() if token else "*" if found[1].startswith("*") else ""
+    return f"User-agent: {name if name in (agent, '*') else 'another'}"
+
+
+ALLOW_ALL = parse_robots(b"", "*")
+ALLOW_NOTHING = parse_robots(b"User-agent: *\nDisallow: /", "*")
+
+
+REDIRECTS = 5
+_DAY_S = 86_400.0
+_HOUR_S = 3_600.0
+_DEADLINE_S = 15.0
+
+
+class _CachedRules(NamedTuple):
+    rules: Rules
+    until: float
+    why: str  # why robots.txt could not be read, so that no page may be; or ""
+
+
+class RobotsCache:
+    """Holds the rules of the sites asked so far. ``agent`` is the product token that the rules are looked up for."""
+
+    def __init__(self, http: HttpClient, agent: str, headers: Mapping[str, str], clock: Callable[[], float]) -> None:
+        self._http = http
+        self._agent = agent
+        self._headers = headers
+        self._clock = clock
+        self._rules_by_site: dict[str, _CachedRules] = {}
+
+    def has_rules(self, url: str) -> bool:
+        """Return whether the rules for ``url`` are cached and valid."""
+        cached = self._rules_by_site.get(site_of(url))
+        return cached is not None and cached.until > self._clock()
+
+    async def fetch_rules(self, url: str) -> None:
+        """Fetch the rules for ``url`` unless they are cached.
+
+        A site without a robots.txt allows all pages. If its robots.txt cannot be read, no page may be read for an hour.
+        """
+        if self.has_rules(url):
+            return
+        rules, why = await self._fetch(site_of(url) + "/robots.txt")
+        self._rules_by_site[site_of(url)] = _CachedRules(rules, self._clock() + (_HOUR_S if why else _DAY_S), why)
+
+    def check(self, url: str) -> float:
+        """Return the pause in seconds that the site asks for. Call ``fetch_rules`` first.
+
+        Raises:
+            ReadFailed: ``url`` must not be read.
+        """
+        cached = self._rules_by_site[site_of(url)]
+        if not cached.rules.allow(url):
+            raise ReadFailed(cached.why or "its robots.txt forbids reading it")
+        return cached.rules.delay_s
+
+    async def _fetch(self, url: str) -> tuple[Rules, str]:
+        try:
+            for _ in range(REDIRECTS + 1):
+                call = Call(host_of(url), "GET", url, self._headers, max_bytes=MAX_BYTES, cut_off=True, deadline_s=_DEADLINE_S)
+                reply = await self._http.send(call, _judge)
+                if not 300 <= reply.status < 400 or "location" not in reply.headers:
+                    return (parse_robots(reply.body, self._agent) if reply.status == 200 else ALLOW_ALL), ""
+                url = redirect_target(url, reply.headers["location"])
+        except (ServiceUnavailable, ServiceFailed, ReadFailed) as error:
+            return ALLOW_NOTHING, f"the site's robots.txt cannot be read, so none of its pages may be ({error.message})"
+        return ALLOW_ALL, ""
+
+
+def _judge(reply: Reply) -> Verdict:
+    if reply.status == 429 or reply.status >= 500:
+        return Again(f"status {reply.status}")
+    return Good()

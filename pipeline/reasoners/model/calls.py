@@ -1,0 +1,345 @@
+"""Calls of a model: server and pace, budget reservation before each attempt, one charge for each reply, and the transcript."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pipeline.domain.budget import CombinedBudget, Reservation
+from pipeline.domain.values import Cost
+from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls import Again, Call, Failed, Good, Refused, Reply, Verdict, loop_time
+from pipeline.net.client import HttpClient
+from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
+from pipeline.reasoners.model.replies import (
+    BadRequest,
+    Content,
+    CutOff,
+    Endless,
+    Meaning,
+    NoCapacity,
+    Unparsed,
+    body_of,
+    may_be_billed,
+    meaning_of,
+    text_of_event,
+    whole,
+)
+from pipeline.reasoners.model.roles import EFFORT_OF, ROLE_OF, Prices, answered_by, is_absurd, states_usage, total
+from pipeline.text.normalise import tokens
+from pipeline.text.redaction import Redaction, Secret
+
+_KEPT_OF_ERROR = 2_000  # bytes kept of an error reply
+
+
+class Transcript:
+    """The calls of one answer. ``redaction`` removes keys by value, in case a server echoes one.
+
+    ``removed`` counts the unknown citation keys and addresses that were removed from the replies.
+    """
+
+    def __init__(self, redaction: Redaction) -> None:
+        self._redaction = redaction
+        self._calls: list[dict[str, Any]] = []
+        self.removed = 0
+
+    def asked(self, body: dict[str, Any]) -> None:
+        """Add a request."""
+        self._calls.append({"request": body, "replies": []})
+
+    def replied(self, reply: Reply, *, whole: bool) -> None:
+        """Add a reply to the latest request; if not ``whole``, only its beginning is kept."""
+        data = reply.body if whole else reply.body[:_KEPT_OF_ERROR]
+        kept: dict[str, Any] = {"status": reply.status}
+        try:
+            kept["body"] = data.decode("utf-8")
+        except UnicodeDecodeError:
+            kept["base64"] = base64.b64encode(data).decode()
+        if len(data) < len(reply.body):
+            kept["bytes"] = len(reply.body)
+        self._calls[-1]["replies"].append(kept)
+
+    def lost(self, attempts: int) -> None:
+        """Add the number of attempts of the latest request without a complete reply."""
+        if attempts:
+            self._calls[-1]["lost"] = attempts
+
+    def data(self) -> bytes:
+        """Return the transcript as canonical JSON; b"" if nothing was sent."""
+        if not self._calls:
+            return b""
+        whole = {"calls": self._calls, "removed": self.removed}
+        text = json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return self._redaction.data(text.encode("utf-8", "replace"))
+
+
+_WAITS_S = 120.0  # what waits that the server asks for may add to the two tries of a call
+_TIMES = 4  # the deadline: the longest time for a reply that comes in pieces
+_EVENTS = (2, 500)  # times the tokens of a reply, and more: events after which a model talks without end
+_TAIL = 2_000  # characters without anything new in which a model talks without end
+_LONGEST_PERIOD = 400  # characters that are repeated
+_PER_MESSAGE = 16  # tokens that a server adds around a message
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A chat-completions server. ``name`` is that of its circuit breaker; ``base_url`` ends before ``/chat/completions``.
+
+    ``deadline_s`` is the longest wait for a reply to begin, in seconds; one that comes in pieces may take four times as long.
+    ``effort``: how much its models are to think, "" if each role has its own. ``context``: their context in tokens, 0 to ask.
+    """
+
+    name: str
+    base_url: str
+    key: Secret | None = None
+    deadline_s: float = 240.0
+    effort: str = ""
+    context: int = 0
+
+    @property
+    def redaction(self) -> Redaction:
+        """The redaction that removes the server's key from texts."""
+        return Redaction((self.key,) if self.key else ())
+
+    def call(self, body: dict[str, Any]) -> Call:
+        """Return the call that sends ``body``. The key is in one header only."""
+        headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
+        url = f"{self.base_url.rstrip('/')}/chat/completions"
+        most = int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
+        total_s = (_TIMES + 1) * self.deadline_s + _WAITS_S
+        pace = partial(Pace, self.deadline_s, most) if body.get("stream") else None
+        return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s, total_s=total_s, pace=pace)
+
+
+class Pace:
+    """Tells a slow model from a dead one, and from one that talks without end.
+
+    While a model only thinks in silence, the next piece may take the whole deadline, later half of it. A model that sends more
+    events than its reply may have tokens, or repeats itself, or does not end in four times the deadline, is stopped.
+    """
+
+    def __init__(self, deadline_s: float, most_tokens: int) -> None:
+        self._deadline_s, self._until = deadline_s, loop_time() + _TIMES * deadline_s
+        self._events_left = _EVENTS[0] * most_tokens + _EVENTS[1]
+        self._rest, self._tail, self._talks, self._new = b"", "", False, 0
+
+    def __call__(self, piece: bytes) -> float:
+        """Return the seconds within which the next piece must come; 0 to stop the model."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._events_left -= 1
+                self._hear(line)
+        if self._events_left < 0 or (self._new > _TAIL // 4 and self._repeats()):
+            return 0.0
+        return min(self._deadline_s / 2 if self._talks else self._deadline_s, self._until - loop_time())
+
+    def _hear(self, line: bytes) -> None:
+        text = text_of_event(line)
+        self._talks = self._talks or bool(text)
+        self._tail, self._new = (self._tail + text)[-_TAIL:], self._new + len(text)
+
+    def _repeats(self) -> bool:
+        """Return whether the last characters are white space, or the same few words again and again."""
+        self._new, tail = 0, self._tail
+        if len(tail) < _TAIL:
+            return False
+        return not tail.strip() or any(tail[period:] == tail[:-period] for period in range(1, _LONGEST_PERIOD))
+
+
+@dataclass
+class AnswerCalls:
+    """All calls of one answer: transcript, costs, and the model that answered last."""
+
+    transcript: Transcript
+    costs: list[Cost] = field(default_factory=list)
+    model: str = ""
+
+    @property
+    def paid(self) -> int:
+        """The number of calls that were charged, or may have been."""
+        return sum(cost.total_tokens > 0 for cost in self.costs)
+
+    def cost(self, asked: str) -> Cost:
+        """Return the total cost of the calls; ``asked`` is the requested model."""
+        return total(self.costs, asked, self.model or asked)
+
+
+class AttemptCharges:
+    """The reservations of one call's attempts; each lasts until the reply is charged or the attempt has ended without one."""
+
+    def __init__(self, budget: CombinedBudget, worst: Cost, costs: list[Cost]) -> None:
+        self._budget, self._worst, self._costs = budget, worst, costs
+        self._open: list[tuple[Reservation, ...]] = []
+
+    async def before(self) -> None:
+        """Reserve the worst case of the next attempt.
+
+        Raises:
+            BudgetSpent: it would exceed a cap.
+        """
+        self._open.append(await self._budget.reserve(self._worst))
+
+    def replied(self, cost: Cost) -> None:
+        """Charge ``cost`` for the latest attempt."""
+        self._budget.settle(self._open.pop(), cost)
+        self._costs.append(cost)
+
+    def ended(self, lost: int | None) -> None:
+        """Charge the worst case for ``lost`` attempts (None: all without a reply); release those that were not sent."""
+        unanswered = len(self._open)
+        for number, reservations in enumerate(self._open):
+            if number < (unanswered if lost is None else lost):
+                self._budget.settle(reservations, self._worst)
+                self._costs.append(self._worst)
+            else:
+                self._budget.release(reservations)
+        self._open.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request to a model, for the question ``name``. ``schema``: {} for a reply that is a text.
+
+    ``last``: there is no further fallback if the model has no capacity. ``plain``: without a response format, whatever the model
+    accepts.
+    """
+
+    model: str
+    name: str
+    messages: Sequence[Message]
+    schema: dict[str, Any]
+    max_tokens: int
+    last: bool = True
+    plain: bool = False
+
+
+class ModelClient:
+    """Calls one server's models, with request options that they accept."""
+
+    def __init__(
+        self, http: HttpClient, server: Server, prices: Prices, budget: CombinedBudget, capabilities: KnownCapabilities
+    ) -> None:
+        self._http, self._server, self._prices = http, server, prices
+        self._budget, self.capabilities = budget, capabilities
+        self._redaction = server.redaction
+
+    def with_budget(self, budget: CombinedBudget) -> ModelClient:
+        """Return a client that charges another budget and shares the known capabilities of the server."""
+        return ModelClient(self._http, self._server, self._prices, budget, self.capabilities)
+
+    def calls(self) -> AnswerCalls:
+        """Return an empty record for the calls of a new answer."""
+        return AnswerCalls(Transcript(self._redaction))
+
+    async def window(self, model: str) -> int:
+        """Return the model's context in tokens, 0 if neither the settings nor its server say it; it is asked once a run."""
+        known, server = self.capabilities.windows, self._server
+        async with self.capabilities.asking:
+            if model not in known:
+                known[model] = server.context or await window_of(self._http, server.name, server.base_url, server.key, model)
+        return known[model]
+
+    async def _ask_when_loaded(self, model: str) -> None:
+        """Ask a server of one's own, after a model's first answer, once more: Ollama lists the context of loaded models."""
+        known = self.capabilities
+        if self._server.key is None and known.windows.get(model) == 0 and not known.of(model).proven:
+            known.windows.pop(model)
+            await self.window(model)
+
+    async def ask(self, wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
+        """Return the meaning of the model's reply; a rejected request is sent again with other options.
+
+        Raises:
+            ServiceUnavailable, ServiceFailed: there is no usable reply.
+            ProviderRefused: key, quota or credit.
+            BudgetSpent: the call's worst case would exceed a cap.
+            AnswerInvalid: the model talked without end.
+        """
+        effort = self._server.effort or EFFORT_OF.get(ROLE_OF.get(wanted.name, "write"), "")
+        while True:
+            dialect = self.capabilities.of(wanted.model, plain=wanted.plain)
+            body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema, effort)
+            found = await self._sent(body, wanted, calls)
+            if isinstance(found, Endless):
+                raise AnswerInvalid(
+                    f"{wanted.model} talked without end and was stopped",
+                    hint="the exchange is kept with the event; name a larger model in queries.yaml (`reasoner:`)",
+                )
+            if not isinstance(found, BadRequest):
+                if isinstance(found, Content):
+                    await self._ask_when_loaded(wanted.model)
+                if isinstance(found, Content) and not wanted.plain:
+                    self.capabilities.prove(wanted.model)
+                return found
+            other = dialect.after(found.why, about_format=found.about_format)
+            if other is None:
+                raise ServiceFailed(f"{self._server.name} rejects the request: {found.why}")
+            self.capabilities.learn(wanted.model, other)
+
+    async def _sent(self, body: dict[str, Any], wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
+        worst = self._worst(wanted)
+        meter = AttemptCharges(self._budget, worst, calls.costs)
+        calls.transcript.asked(body)
+        found: list[Meaning] = []
+        lost: int | None = None
+        try:
+            judge = self._judge(wanted, worst, calls, meter, found)
+            lost = (await self._http.send(self._server.call(body), judge, meter.before)).lost
+        except (ServiceUnavailable, ServiceFailed) as error:
+            lost = error.lost
+            raise
+        finally:
+            calls.transcript.lost(lost or 0)
+            meter.ended(lost)
+        return found[-1]
+
+    def _judge(
+        self, wanted: ModelRequest, worst: Cost, calls: AnswerCalls, meter: AttemptCharges, found: list[Meaning]
+    ) -> Callable[[Reply], Verdict]:
+        def judge(reply: Reply) -> Verdict:
+            reply = whole(reply)
+            said: Meaning = meaning_of(reply, self._redaction.text)
+            cost = self._billed(reply, wanted, worst)
+            if is_absurd(cost, worst):
+                said, cost = _absurd(cost, worst), worst
+            meter.replied(cost)
+            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff | Endless | Unparsed))
+            calls.model = cost.model if isinstance(said, Content) else calls.model
+            found.append(said)
+            return _verdict(said, last=wanted.last)
+
+        return judge
+
+    def _billed(self, reply: Reply, wanted: ModelRequest, worst: Cost) -> Cost:
+        body = body_of(reply)
+        if states_usage(body):
+            return self._prices.billed(body, wanted.model, worst)
+        model = answered_by(body) or wanted.model
+        if may_be_billed(reply):
+            return worst.model_copy(update={"model": model})
+        return Cost(calls=1, model_requested=wanted.model, model=model)
+
+    def _worst(self, wanted: ModelRequest) -> Cost:
+        sent = sum(tokens("".join(message["content"])) + _PER_MESSAGE for message in wanted.messages)
+        return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema or "")), wanted.max_tokens)
+
+
+def _absurd(stated: Cost, worst: Cost) -> Refused:
+    """Return the end of the night for a bill that cannot be true; it is charged at the call's worst case."""
+    claimed = f"{stated.usd:,.2f} USD and {stated.total_tokens:,} tokens"
+    why = f"a reply states {claimed} for one call, which can cost {worst.usd:.4f} USD and {worst.total_tokens:,} tokens at most"
+    return Refused(
+        why, "look at the account's bill before the next run; the reply is kept with the event", "states an absurd cost"
+    )
+
+
+def _verdict(said: Meaning, *, last: bool) -> Verdict:
+    """Return what the retry policy should do; meanings that the reasoner handles itself count as good."""
+    if isinstance(said, NoCapacity) and last:
+        return Again(said.why, said.after_s, down=True)
+    return said if isinstance(said, Again | Refused | Failed) else Good()

@@ -1,0 +1,334 @@
+"""The port ``Reasoner`` for language models: question → prompt → calls → checked answer, with re-asks and fallbacks."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.memory.values import Recalled
+from pipeline.domain.reasoner_questions import Question, Reply
+from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.net.client import HttpClient
+from pipeline.ports import Answer
+from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest, Server
+from pipeline.reasoners.model.capabilities import UNUSABLE_AT_MOST, KnownCapabilities, Message
+from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
+from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, harmless, schema_of, view_of
+from pipeline.reasoners.model.replies import Content, CutOff, Meaning, NoCapacity, NoModel, TooLong, Unparsed, Withheld
+from pipeline.reasoners.model.roles import ROLE_OF, Prices, Role, Roles
+from pipeline.text.model_orders import orders_in
+from pipeline.text.normalise import normalised, tokens
+
+A = TypeVar("A", bound=Reply)
+
+MOST_PAID = 3  # calls of one answer that may be charged, those of the fallbacks included
+_SPARE = 1.25  # of the tokens that a reply needed, what the next replies of the model are allowed
+_PROMPT = 1_500  # tokens of a prompt without fetched text, at most
+_LEAST_MATERIAL = 500
+_ECHOED = 8_000  # characters of an unusable reply that a re-ask contains
+
+_log = logging.getLogger("pipeline.reasoners.model")
+
+
+class OpenAIReasoner:
+    """Answers every question of ``pipeline.domain.reasoner_questions`` by asking the model that ``roles`` names for it.
+
+    Every call is charged to all ``budgets``. ``entropy`` returns random bytes: the secret of the delimiters around fetched text.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        server: Server,
+        roles: Roles,
+        prompts: PromptTemplates,
+        prices: Prices,
+        budgets: Sequence[Budget] = (),
+        *,
+        entropy: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        self.name = server.name
+        self._roles, self._prompts, self._entropy = roles, prompts, entropy
+        self._delimiters = Delimiters(entropy(32))
+        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
+
+    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
+        """Return a reasoner for one session: with its budgets, perhaps other models, and delimiters of its own.
+
+        It shares the known capabilities of the server.
+        """
+        other = OpenAIReasoner.__new__(OpenAIReasoner)
+        other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
+        other._delimiters = Delimiters(self._entropy(32))
+        other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
+        return other
+
+    @property
+    def context_window(self) -> int:
+        """The context of the models asked so far in tokens, the smallest of them; 0 if it is not known."""
+        return min(filter(None, self._client.capabilities.windows.values()), default=0)
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        """Answer one question. A raised error has the ``cost`` and ``exchange`` of the calls made before it.
+
+        Raises:
+            AnswerInvalid: no reply fits the question, even after a changed retry and from the fallbacks. With an ``outage``: the
+                model is not asked any more, because too many of its answers in this role were of no use.
+            AnswerWithheld: the model or provider refuses to answer on this material.
+            ServiceUnavailable, ServiceFailed: the server cannot be reached, or rejects the request.
+            ProviderRefused: key, quota or credit.
+            BudgetSpent: the next call's worst case would exceed a cap.
+            TemplateInvalid: the prompt's template has an error.
+        """
+        if question.name not in ROLE_OF:
+            raise AnswerInvalid(f"there is no prompt for a question of type {type(question).__name__}")
+        role, calls = self._roles.for_question(question.name), self._client.calls()
+        try:
+            value = await self._answered(question, role, calls)
+        except StepError as error:
+            error.cost = calls.cost(role.model) if calls.costs else None
+            error.exchange = calls.transcript.data()
+            raise
+        cost = calls.cost(role.model)
+        if cost.model != role.model:
+            _log.info("%s: %s was asked, %s answered", question.name, role.model, cost.model)
+        return Answer(cast(A, value), cost, calls.transcript.data())
+
+    async def _answered(self, question: Question[Any], role: Role, calls: AnswerCalls) -> Reply:
+        """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""
+        failed: StepError | None = None
+        for model in role.models:
+            if failed is not None and calls.paid >= MOST_PAID:
+                break
+            try:
+                return await self._one_model(model, question, role, calls)
+            except (AnswerInvalid, ServiceUnavailable, ServiceFailed) as error:
+                _log.info("%s could not answer a question of %s: %s", model, question.name, error)
+                failed = error
+        raise failed or AnswerInvalid("no model is named for this role", hint="set `reasoner:` in queries.yaml")
+
+    async def _one_model(self, model: str, question: Question[Any], role: Role, calls: AnswerCalls) -> Reply:
+        """Ask one model, and count whether its answers in this role are of use."""
+        known, name = self._client.capabilities, ROLE_OF[question.name]
+        if known.is_of_no_use(name, model):
+            raise _of_no_use(model, name)
+        await self._client.window(model)
+        last = model == role.models[-1]
+        attempt = _ModelAttempt(self._prompts, known, self._delimiters, role, model, question, last)
+        try:
+            value = await self._attempted(attempt, calls)
+        except AnswerInvalid:
+            known.count_unusable(name, model)
+            raise
+        known.count_usable(name, model)
+        return value
+
+    async def _attempted(self, attempt: _ModelAttempt, calls: AnswerCalls) -> Reply:
+        while True:
+            attempt.retried = attempt.retried or calls.paid >= MOST_PAID - 1
+            found = await self._client.ask(attempt.wanted(), calls)
+            if isinstance(found, Content):
+                try:
+                    value = attempt.value(found)
+                except UnusableReply as fault:
+                    attempt.ask_again(found, str(fault))
+                    continue
+                attempt.learn(calls.costs[-1].output_tokens)
+                return value
+            attempt.meet(found)
+
+
+def _of_no_use(model: str, role: str) -> AnswerInvalid:
+    error = AnswerInvalid(
+        f"{model} is not asked any more in this run: {UNUSABLE_AT_MOST} of its answers in a row were of no use (role {role})",
+        hint=f"name another model in queries.yaml (`reasoner: {{roles: {{{role}: …}}}}`); the next run goes on",
+    )
+    error.outage = Outage(model)
+    return error
+
+
+@dataclass
+class _ModelAttempt:
+    """One model's attempt at one question: the current prompt, and which remedies were tried.
+
+    What was paid for is tried again once, and never in the same way: with more room, or with the error in the prompt. ``plain``:
+    the next call names no response format.
+    """
+
+    prompts: PromptTemplates
+    known: KnownCapabilities
+    delimiters: Delimiters
+    role: Role
+    model: str
+    question: Question[Any]
+    last: bool
+    messages: list[Message] = field(init=False)
+    max_tokens: int = field(init=False)
+    retried: bool = False
+    plain: bool = False
+    cut_off: bool = False
+    reduced: bool = False
+    shortened: bool = False
+
+    def __post_init__(self) -> None:
+        self.max_tokens = self.known.room(self.model, self.role.max_tokens)
+        self._put(self.question)
+
+    def _put(self, question: Question[Any]) -> None:
+        self.question = question
+        view = view_of(question, self.delimiters, self.known.material(self.model, self.role.material))
+        self.messages = self.prompts.messages(question.name, view)
+
+    def wanted(self) -> ModelRequest:
+        """Return the next call."""
+        name, is_text = self.question.name, self.question.is_text
+        schema = {} if is_text else schema_of(self.question.answer_type)
+        return ModelRequest(self.model, name, self.messages, schema, self.max_tokens, self.last, self.plain or is_text)
+
+    def value(self, found: Content) -> Reply:
+        """Return the answer in the reply. Raises ``UnusableReply`` if there is none."""
+        parse = parse_text if self.question.is_text else parse_reply
+        try:
+            answer: Reply = parse(found.text, self.question.answer_type)
+            if fault := self.question.fault(answer):
+                raise UnusableReply(fault)
+        except UnusableReply as error:
+            raise UnusableReply(found.unusable or str(error)) from None
+        return answer
+
+    def ask_again(self, found: Content, why: str) -> None:
+        """Prepare a re-ask: the same prompt, the unusable reply, and the reason ``why``."""
+        if self.retried:
+            raise AnswerInvalid(
+                f"{self.model} gave no usable answer: {why[:500]}",
+                hint="the exchange is kept with the event; another model may follow the format better",
+            )
+        self.retried = True
+        said = harmless(found.text[:_ECHOED]) or "(no text)"
+        form = "the text that was asked for" if self.question.is_text else "one JSON object of the schema"
+        again = f"That reply cannot be used. {harmless(why)} Reply again, with {form} and nothing else."
+        self.messages = [*self.messages[:2], {"role": "assistant", "content": said}, {"role": "user", "content": again}]
+
+    def meet(self, found: Meaning) -> None:
+        """Prepare the next call after a reply without content, or raise a ``StepError``."""
+        if isinstance(found, CutOff):
+            self._enlarge()
+        elif isinstance(found, Unparsed):
+            self._ask_plainly(found)
+        elif isinstance(found, Withheld):
+            self._reduce(found)
+        elif isinstance(found, TooLong):
+            self._shorten(found)
+        elif isinstance(found, NoModel):
+            raise ServiceFailed(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
+        elif isinstance(found, NoCapacity):
+            error = ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
+            error.outage = Outage(self.model, found.after_s or 0.0)
+            raise error
+        else:
+            raise AnswerInvalid(f"{self.model} gave no answer")
+
+    def _ask_plainly(self, found: Unparsed) -> None:
+        """Prepare a re-ask without a response format and with all room: the server does not say which of the two was at fault."""
+        self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
+        self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
+
+    @property
+    def _most_room(self) -> int:
+        return self.known.most_room(self.model, self.role.max_tokens)
+
+    def learn(self, used: int) -> None:
+        """Remember the room that the reply needed, if an earlier one was cut off, and that a plain request got it."""
+        if self.plain:
+            self.known.prove(self.model, plain=True)
+        if self.cut_off:
+            self.known.learn_room(self.model, min(self.max_tokens, round(used * _SPARE)))
+
+    def _enlarge(self) -> None:
+        """Prepare the same prompt with all the room that a reply may have, once."""
+        most = self._most_room
+        if self.retried or most <= self.max_tokens:
+            self.known.learn_room(self.model, self.max_tokens)
+            raise AnswerInvalid(
+                f"{self.model}'s reply was cut off at {self.max_tokens:,} tokens",
+                hint="give it more room, or let it think less, in queries.yaml: `reasoner: {max_tokens: 32000, effort: low}`",
+            )
+        self.retried, self.cut_off, self.max_tokens = True, True, most
+
+    def _shorten(self, found: TooLong) -> None:
+        """Prepare the question with less fetched text, once. A stated limit that the prompt seems to keep says nothing."""
+        now = min(self.known.material(self.model, self.role.material), tokens("".join(self.messages[1]["content"])))
+        fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4
+        fits = fits if found.limit and fits < now else now // 4
+        if self.shortened or fits < _LEAST_MATERIAL:
+            raise ServiceFailed(
+                f"the prompt is too long for {self.model}: {found.why}",
+                hint="give the model a larger context at its server, or name one that has it in queries.yaml",
+            )
+        self.shortened = True
+        self.known.learn_material(self.model, fits)
+        self._put(self.question)
+
+    def _reduce(self, found: Withheld) -> None:
+        """Prepare the question without the flagged source, once."""
+        smaller = None if self.reduced else without_flagged_source(self.question, found.flagged)
+        if smaller is None:
+            raise AnswerWithheld(
+                f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"
+            )
+        self.reduced = True
+        self._put(smaller)
+
+
+def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
+    """Return the question without the flagged source; None if the source is unknown or is the only one.
+
+    It is the source that contains the ``flagged`` text, or else the one with the most phrases that give orders to a model.
+    """
+    texts = _texts_by_source(question)
+    offender = _flagged_source(texts, flagged) or _most_commanding_source(texts)
+    return None if offender is None or len(texts) < 2 else _without(question, offender)
+
+
+def _texts_by_source(question: Question[Any]) -> dict[str, str]:
+    """Return the text of each source in the question, by address."""
+    found: dict[str, list[str]] = {}
+    for fact in (*getattr(question, "facts", {}).values(), *getattr(question, "earlier", ())):
+        found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
+    for one in getattr(question, "recalled", Recalled()).statements:
+        found.setdefault(one.statement.url, []).append(one.statement.claim)
+    for hit in getattr(question, "hits", ()):
+        found.setdefault(hit.url, []).append(f"{hit.title} {hit.heading} {hit.snippet}")
+    for page in getattr(question, "pages", {}).values():
+        found.setdefault(page.url, []).append(page.text)
+    return {url: normalised(" ".join(parts)) for url, parts in found.items()}
+
+
+def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
+    wanted = [normalised(text).removesuffix("...").removesuffix("…").casefold() for text in flagged]
+    held = (url for url, text in texts.items() if any(part and part in text.casefold() for part in wanted))
+    return next(held, None)
+
+
+def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
+    counts = {url: orders_in(text) for url, text in texts.items()}
+    worst = max(counts, key=lambda url: counts[url], default=None)
+    return worst if worst is not None and counts[worst] else None
+
+
+def _without(question: Question[A], url: str) -> Question[A]:
+    update: dict[str, Any] = {}
+    for name in ("facts", "pages"):
+        if hasattr(question, name):
+            update[name] = {key: entry for key, entry in getattr(question, name).items() if entry.url != url}
+    for name in ("earlier", "hits"):
+        if hasattr(question, name):
+            update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
+    if isinstance(recalled := getattr(question, "recalled", None), Recalled):
+        kept = tuple(one for one in recalled.statements if one.statement.url != url)
+        update["recalled"] = recalled.model_copy(update={"statements": kept})
+    return question.model_copy(update=update)

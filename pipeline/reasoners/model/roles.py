@@ -1,0 +1,191 @@
+"""Model roles (plan, read, write, check), and a call's cost: from its usage, else the settings' prices, else its worst case."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pipeline.domain.values import Cost
+
+RoleName = Literal["plan", "read", "write", "check"]
+
+ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
+    {
+        "plan": "plan",
+        "reading": "read",
+        "report": "write",
+        "mending": "write",
+        "check": "check",
+        "stand_alone": "read",
+        "talk": "write",
+        "episode": "write",
+    }
+)
+# How much a model that thinks is to think, where the settings do not say; "" leaves it to the model.
+EFFORT_OF: Mapping[RoleName, str] = MappingProxyType({"plan": "high", "read": "low", "write": "", "check": "high"})
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A model and its fallbacks, in order.
+
+    Limits in tokens: ``max_tokens`` of a reply, thoughts included; ``material`` of fetched text in a prompt.
+    """
+
+    model: str
+    fallbacks: tuple[str, ...] = ()
+    max_tokens: int = 8_000
+    material: int = 40_000
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models to ask, in order, each once."""
+        return tuple(dict.fromkeys((self.model, *self.fallbacks)))
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The four roles of a reasoner."""
+
+    plan: Role
+    read: Role
+    write: Role
+    check: Role
+
+    @classmethod
+    def of(cls, default: Role, models: Mapping[str, str] = MappingProxyType({})) -> Roles:
+        """Return roles that use ``default``, except those for which ``models`` (role → model) names another model.
+
+        Such a model falls back to the default one, then to its fallbacks.
+
+        Raises:
+            TypeError: ``models`` names an unknown role.
+        """
+        named = {name: Role(model, default.models, default.max_tokens, default.material) for name, model in models.items()}
+        return cls(**{"plan": default, "read": default, "write": default, "check": default, **named})
+
+    def for_question(self, name: str) -> Role:
+        """Return the role that answers the questions with that ``name``."""
+        role: Role = getattr(self, ROLE_OF[name])
+        return role
+
+
+_MOST_TOKENS = 1_000_000_000  # of one call; a larger count is an error of the server
+_MOST_USD = 1_000_000.0
+_ABSURD_USD = 10.0
+_ABSURD_TIMES = 100
+_AMOUNT = re.compile(r"\d{1,12}(?:\.\d{1,20})?(?:[eE]-?\d{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a model in US dollars for a million tokens.
+
+    ``cached_usd`` is that of input tokens that the server took from its cache; None: the same as ``input_usd``.
+    """
+
+    input_usd: float
+    output_usd: float
+    cached_usd: float | None = None
+
+    def usd(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """Return the price in US dollars. ``cached_tokens`` are part of ``input_tokens``."""
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        sent_usd = (input_tokens - cached_tokens) * self.input_usd + cached_tokens * cached_usd
+        return (sent_usd + output_tokens * self.output_usd) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices by model name; ``default`` prices the worst case of a model without one (zero for a local server)."""
+
+    default: Price
+    models: Mapping[str, Price] = field(default_factory=dict)
+
+    def worst(self, model: str, input_tokens: int, output_tokens: int) -> Cost:
+        """Return the largest cost that a call can have."""
+        usd = self.models.get(model, self.default).usd(input_tokens, output_tokens)
+        return _cost(input_tokens, output_tokens, usd, model, model).model_copy(update={"assumed_usd": usd})
+
+    def billed(self, reply: Mapping[str, Any], asked: str, worst: Cost) -> Cost:
+        """Return the cost that a reply states; missing parts come from the settings' prices, else from ``worst``."""
+        usage = reply.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        model = answered_by(reply) or asked
+        prompt, cached = _prompt_tokens(usage)
+        completion = _count(usage.get("completion_tokens", usage.get("output_tokens")))
+        sent = worst.input_tokens if prompt is None else prompt
+        received = worst.output_tokens if completion is None else completion
+        usd = _amount(usage.get("cost"))
+        price = self.models.get(model) or self.models.get(asked)
+        if usd is None and price and prompt is not None and completion is not None:
+            usd = price.usd(sent, received, cached)
+        assumed = {"assumed_usd": worst.usd} if usd is None else {}
+        cost = _cost(sent, received, worst.usd if usd is None else usd, asked, model)
+        return cost.model_copy(update={**assumed, "cached_tokens": cached})
+
+
+def is_absurd(stated: Cost, worst: Cost) -> bool:
+    """Return whether a reply states a cost or a usage that the call cannot have had, by any price list."""
+    return stated.usd > max(_ABSURD_USD, _ABSURD_TIMES * worst.usd) or stated.total_tokens > _ABSURD_TIMES * worst.total_tokens
+
+
+def answered_by(reply: Mapping[str, Any]) -> str:
+    """Return the name of the model in a reply, or ""."""
+    model = reply.get("model")
+    return "".join(filter(str.isprintable, model))[:200] if isinstance(model, str) else ""
+
+
+def states_usage(reply: Mapping[str, Any]) -> bool:
+    """Return whether a reply states its usage."""
+    return isinstance(reply.get("usage"), dict)
+
+
+def total(costs: list[Cost], asked: str, model: str) -> Cost:
+    """Return the sum of several calls' costs as the cost of one answer by ``model``."""
+    sent, received = sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs)
+    usd, assumed = math.fsum(cost.usd for cost in costs), math.fsum(cost.assumed_usd for cost in costs)
+    sums = {"assumed_usd": round(assumed, 9), "calls": len(costs), "cached_tokens": sum(cost.cached_tokens for cost in costs)}
+    return _cost(sent, received, round(usd, 9), asked, model).model_copy(update=sums)
+
+
+def _cost(sent: int, received: int, usd: float, asked: str, model: str) -> Cost:
+    total_tokens = sent + received
+    spent = Cost(input_tokens=sent, output_tokens=received, total_tokens=total_tokens, usd=usd, calls=1)
+    return spent.model_copy(update={"model_requested": asked, "model": model})
+
+
+def _prompt_tokens(usage: Mapping[str, Any]) -> tuple[int | None, int]:
+    """Return a prompt's tokens, and how many of them the server took from its cache (0 if it does not say).
+
+    Three forms: OpenAI's ``prompt_tokens_details.cached_tokens``, DeepSeek's ``prompt_cache_hit_tokens``, both part of
+    ``prompt_tokens``; and Anthropic's ``cache_read_input_tokens``, which is not part of ``input_tokens``.
+    """
+    if "prompt_tokens" not in usage and "input_tokens" in usage:
+        parts = [_count(usage.get(name)) or 0 for name in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+        fresh = _count(usage["input_tokens"])
+        return (None, 0) if fresh is None else (fresh + sum(parts), parts[0])
+    prompt, details = _count(usage.get("prompt_tokens")), usage.get("prompt_tokens_details")
+    details = details if isinstance(details, Mapping) else {}
+    places = (details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cache_read_input_tokens"))
+    cached = next((count for count in map(_count, places) if count), 0)
+    return prompt, cached if prompt is not None and cached <= prompt else 0
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    ok = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
+    return value if ok and isinstance(value, int) else None
+
+
+def _amount(value: object) -> float | None:
+    """Return a cost that is a number, or the string that some servers send; None for anything else."""
+    if isinstance(value, str) and _AMOUNT.fullmatch(value.strip()):
+        value = float(value)
+    ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_USD
+    return float(value) if ok and isinstance(value, int | float) else None

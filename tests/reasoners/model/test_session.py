@@ -1,0 +1,147 @@
+"""A whole session whose reasoner is a model behind the HTTP client: the log's costs are those the server counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest
+
+from pipeline.domain.budget import Budget
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import Answered
+from pipeline.domain.state import SessionState
+from pipeline.engine.loop import run_session
+from pipeline.errors import ProviderRefused
+from pipeline.ports import Reasoner
+from pipeline.research import StepContext
+from tests.engine.test_loop import begin
+from tests.fakes import Journal, MemoryStore, context_for, desk_for
+from tests.reasoners.model.kit import Script, reasoner_for, said
+
+QUOTE = re.compile(r"Pump \d+ delivers \d+ litres in mode \d\.")
+KEYS = re.compile(r"^\[(E\d+)\] \"(.*?)\" \(", re.MULTILINE)
+PRICE = 0.0005
+
+
+def model(request: httpx.Request) -> httpx.Response:
+    """A model that follows its instructions, and now and then cites what it was never given."""
+    body = json.loads(request.content)
+    prompt = body["messages"][1]["content"]
+    content = RULES[name_of(body)](prompt)
+    return said(content, usage={"prompt_tokens": 50, "completion_tokens": 5, "cost": PRICE})
+
+
+def name_of(body: dict[str, Any]) -> str:
+    return str(body["response_format"]["json_schema"]["name"]) if "response_format" in body else "report"
+
+
+def _report(prompt: str) -> str:
+    cited = KEYS.findall(prompt)
+    lines = [f"{quote.removesuffix('.')} [{key}]." for key, quote in cited]
+    false = f"It is good [{cited[0][0]}, E999]. It is the best."
+    return f"- Pumps\n\n# Pumps\n\n{' '.join(lines[:3])} {false}\n\n## All of it\n\n{' '.join(lines)}\n\nanswered"
+
+
+RULES: dict[str, Any] = {
+    "plan": lambda _: {
+        "kind": "overview",
+        "perspectives": [
+            {
+                "name": f"View {n}",
+                "focus": "f",
+                "questions": [f"What of {n}?", f"How is {n}?"],
+                "queries": [f"pumps {n}", "valves"],
+            }
+            for n in range(2)
+        ],
+    },
+    "reading": lambda prompt: {
+        "findings": [{"source": "S1", "quote": one} for one in (*QUOTE.findall(prompt), "made up words here")],
+        "open_questions": ["Q1", "Q7"],
+        "queries": [f"pumps {len(prompt)}"],
+    },
+    "report": _report,
+    "check": lambda _: {"faults": [], "claimless": []},
+    "mending": lambda _: {"edits": []},
+}
+
+
+def researched(reasoner: Reasoner, store: MemoryStore, run: str = "run-1", **config: Any) -> SessionState:
+    context = context_for(run)
+    step_context = desk_for(store, Journal())
+    step_context = StepContext(reasoner, step_context.search, step_context.fetch, step_context.page_text)
+    session = begin(store, context, perspectives=2, iterations=2, gap_rounds=0, **config)
+    return asyncio.run(run_session(session, store, step_context, context))
+
+
+def logged(store: MemoryStore) -> float:
+    events = decode_all(record.data for record in store.load("s1"))
+    return sum(event.cost.usd for event in events if isinstance(event, Answered))
+
+
+def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_servers() -> None:
+    script, ledger, store = Script([model]), Budget(), MemoryStore()
+    state = researched(reasoner_for(script, budgets=(ledger,)), store)
+    assert state.status == "complete"
+    assert state.report is not None
+    sentences = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
+    assert sentences
+    assert all(state.facts[name].quote == sentence.text for sentence in sentences for name in sentence.facts)
+    assert [one.text for one in state.report.cut_sentences] == ["It is good.", "It is the best."]
+    assert [one.reason for one in state.report.cut_sentences] == ["It cites E999, which was not given out.", "It cites nothing."]
+    assert Counter(map(name_of, script.bodies)) == {"plan": 1, "reading": 4, "report": 1, "check": 1, "mending": 1}
+    assert logged(store) == pytest.approx(len(script.requests) * PRICE)
+    assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
+
+
+MOON = "The moon stores all logs"
+
+
+@pytest.mark.parametrize("cited", [" [E999]", " [E1, E999]", " [E1] [S77]", " [E1, S77]", ""])
+@pytest.mark.parametrize("claimless", [True, False])
+def test_what_a_page_talks_the_writer_into_is_left_out_or_shown_as_unsourced_though_the_checker_agrees(
+    monkeypatch: pytest.MonkeyPatch, cited: str, claimless: bool
+) -> None:
+    def report(prompt: str) -> str:
+        lines = [f"{quote.removesuffix('.')} [{key}]." for key, quote in KEYS.findall(prompt)[:4]]
+        body = " ".join([f"{MOON}{cited}.", *lines])
+        return f"# Logs\n\n{body}\n\n## More\n\n{body}\n\nanswered"
+
+    def agrees(prompt: str) -> Any:
+        keys = re.findall(r"^\[(T\d+)\] ", prompt, re.MULTILINE)
+        return {"faults": [], "claimless": keys if claimless else []}
+
+    monkeypatch.setitem(RULES, "report", report)
+    monkeypatch.setitem(RULES, "check", agrees)
+    monkeypatch.setitem(RULES, "mending", lambda _: {"edits": [{"sentence": "T2", "text": f"{MOON}{cited}."}]})
+    state = researched(reasoner_for(Script([model])), MemoryStore())
+    assert state.report is not None
+    sentences = [*state.report.summary, *(s for part in state.report.sections for p in part.paragraphs for s in p.sentences)]
+    told = [one for one in sentences if MOON in one.text]
+    assert all(one.basis == "bridge" and not one.facts for one in told)
+    assert bool(told) == (claimless and not cited)
+    assert told or any(MOON in one.text and one.reason for one in state.report.cut_sentences)
+
+
+def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages_and_says_so() -> None:
+    script, store = Script([model]), MemoryStore()
+    ledger = Budget(cap_calls=4)
+    state = researched(reasoner_for(script, budgets=(ledger,)), store)
+    assert state.exhausted == "calls"
+    assert state.report is not None
+    assert state.report.outcome == "passages"
+    assert any("could not be written" in line for line in state.report.limits)
+    assert len(script.requests) == 4
+    assert logged(store) == pytest.approx(4 * PRICE)
+
+
+def test_a_refused_key_is_one_hit_and_ends_the_run() -> None:
+    script = Script([httpx.Response(401, json={"error": {"message": "No auth", "code": 401}})])
+    with pytest.raises(ProviderRefused):
+        researched(reasoner_for(script), MemoryStore())
+    assert len(script.requests) == 1

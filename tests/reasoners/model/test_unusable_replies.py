@@ -1,0 +1,209 @@
+"""Replies that are no answers: what is asked for again, how, and how often; and what is read as an answer after all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from pipeline import errors
+from tests.reasoners.model.kit import GOOD, MODEL, QUESTIONS, Scripted, ask, finished, reply, said, streamed, thinking
+
+EMPTY: dict[str, Scripted] = {
+    "null": finished("stop", None),
+    "blank": finished("stop", "  \n"),
+    "of another type": said("", choices=[{"finish_reason": "stop", "message": {"content": 1}}]),
+    "no parts": said("", choices=[{"finish_reason": "stop", "message": {"content": []}}]),
+    "only thoughts": said(
+        "", choices=[{"finish_reason": "stop", "message": {"content": [{"type": "thinking", "thinking": []}]}}]
+    ),
+    "a message of another type": said("", choices=[{"finish_reason": "stop", "message": "x"}]),
+}
+
+
+@pytest.mark.parametrize("fault", sorted(EMPTY))
+def test_an_empty_reply_is_asked_for_again_once_and_is_told_so(fault: str) -> None:
+    script, reasoner = thinking(EMPTY[fault])
+    with pytest.raises(errors.AnswerInvalid, match="is empty"):
+        ask(reasoner, QUESTIONS["reading"])
+    assert len(script.requests) == 2
+    assert "is empty" in script.bodies[1]["messages"][-1]["content"]
+
+
+def test_the_usage_of_a_stream_is_counted_and_a_stream_without_an_end_is_no_answer() -> None:
+    whole = json.dumps(GOOD["reading"])
+    _, reasoner = thinking(streamed(whole))
+    assert ask(reasoner, QUESTIONS["reading"]).cost.usd == pytest.approx(0.001)
+    _, reasoner = thinking(streamed(whole[:20], end=None))
+    with pytest.raises(errors.ResearchError):
+        ask(reasoner, QUESTIONS["reading"])
+
+
+def test_an_answer_may_speak_of_thoughts() -> None:
+    _, reasoner = thinking(said({"findings": [], "queries": ["A tag </think> ends thoughts."]}))
+    assert "</think>" in ask(reasoner, QUESTIONS["reading"]).value.queries[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("<think>endless", "only thoughts"), ("<answer>x</answer>", "faulty at 0"), ("<html><body>x", "is a web page")],
+)
+def test_the_message_about_an_unusable_reply_is_true(content: str, told: str) -> None:
+    script, reasoner = thinking(said(content))
+    with pytest.raises(errors.AnswerInvalid, match=told):
+        ask(reasoner, QUESTIONS["reading"])
+    assert len(script.requests) == 2
+
+
+def test_a_model_that_fails_again_and_again_is_replaced() -> None:
+    script, reasoner = thinking(*[said("no json")] * 2, said(GOOD["reading"]), fallbacks=("acme/two",))
+    assert ask(reasoner, QUESTIONS["reading"]).cost.total_tokens == 330
+    assert [body["model"] for body in script.bodies] == [MODEL, MODEL, "acme/two"]
+
+
+def test_no_answer_costs_three_calls_however_many_models_may_be_asked() -> None:
+    script, reasoner = thinking(said("no json"), fallbacks=("acme/two", "acme/three", "acme/four"))
+    with pytest.raises(errors.AnswerInvalid):
+        ask(reasoner, QUESTIONS["reading"])
+    assert len(script.requests) == 3
+
+
+@pytest.mark.parametrize("bad", [said("no json"), finished("length", "x"), finished("stop", "")])
+def test_a_model_whose_answers_stay_useless_is_not_asked_any_more_in_that_role(bad: httpx.Response) -> None:
+    script, reasoner = thinking(bad)
+    for _ in range(6):
+        with pytest.raises(errors.AnswerInvalid) as caught:
+            ask(reasoner, QUESTIONS["reading"])
+        assert caught.value.outage is None
+    asked = len(script.requests)
+    with pytest.raises(errors.AnswerInvalid, match="role read") as caught:
+        ask(reasoner.for_query(()), QUESTIONS["reading"])
+    assert (len(script.requests), caught.value.cost) == (asked, None)
+    assert caught.value.outage is not None
+    assert "roles" in caught.value.hint
+    script.replies = [said(GOOD["plan"])]
+    assert ask(reasoner, QUESTIONS["plan"]).value.perspectives
+
+
+def test_an_answer_of_use_ends_the_count_of_useless_ones() -> None:
+    script, reasoner = thinking(said("no json"))
+    for _ in range(4):
+        for _ in range(5):
+            with pytest.raises(errors.AnswerInvalid):
+                ask(reasoner, QUESTIONS["reading"])
+        script.requests.clear()
+        script.replies = [said(GOOD["reading"])]
+        assert ask(reasoner, QUESTIONS["reading"]).value.queries
+        script.replies = [said("no json")]
+
+
+def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room_and_the_same_prompt() -> None:
+    cut = finished("length", json.dumps(GOOD["reading"])[:-20])
+    script, reasoner = thinking(cut, said(GOOD["reading"]))
+    ask(reasoner, QUESTIONS["reading"])
+    first, second = script.bodies
+    assert (first.pop("max_tokens"), second.pop("max_tokens")) == (1_000, 2_000)
+    assert first == second
+
+
+@pytest.mark.parametrize("content", ["", json.dumps(GOOD["reading"])[:-2]])
+def test_a_reply_that_is_cut_twice_is_never_parsed(content: str) -> None:
+    script, reasoner = thinking(finished("length", content))
+    with pytest.raises(errors.AnswerInvalid, match="cut off at 2,000 tokens"):
+        ask(reasoner, QUESTIONS["reading"])
+    assert len(script.requests) == 2
+
+
+def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> None:
+    for bad, why in (({"queries": ["x"], "more": 2}, "findings: Field required"), ("Sure! Here it is:", "not one JSON object")):
+        script, reasoner = thinking(said(bad), said(GOOD["reading"]))
+        ask(reasoner, QUESTIONS["reading"])
+        assert why in script.bodies[1]["messages"][-1]["content"]
+        assert all(body["messages"][:2] == script.bodies[0]["messages"] for body in script.bodies)
+        assert [len(body["messages"]) for body in script.bodies] == [2, 4]
+
+
+UNFIT: dict[str, Any] = {
+    "prose": "I think that",
+    "duplicate keys": '{"findings": [], "queries": [], "queries": []}',
+    "a missing key": {"queries": []},
+}
+
+
+@pytest.mark.parametrize("fault", sorted(UNFIT))
+def test_what_does_not_fit_fails_after_one_re_ask(fault: str) -> None:
+    script, reasoner = thinking(said(UNFIT[fault]))
+    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
+        ask(reasoner, QUESTIONS["reading"])
+    assert len(script.requests) == 2
+    assert caught.value.cost is not None
+    assert caught.value.cost.usd == pytest.approx(0.002)
+    assert len(json.loads(caught.value.exchange)["calls"]) == 2
+
+
+@pytest.mark.parametrize("calls", [[{"id": "c", "function": {"name": "web_search", "arguments": '{"q'}}], [1], "x"])
+def test_a_tool_call_is_no_answer_and_is_told_so(calls: Any) -> None:
+    script, reasoner = thinking(finished("tool_calls", None, tool_calls=calls), said(GOOD["reading"]))
+    ask(reasoner, QUESTIONS["reading"])
+    assert "no tools" in script.bodies[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("finish", [None, "eos", "end_turn"])
+def test_other_servers_words_for_a_whole_reply_are_accepted(finish: Any) -> None:
+    _, reasoner = thinking(finished(finish, json.dumps(GOOD["reading"])))
+    assert ask(reasoner, QUESTIONS["reading"]).value.queries
+
+
+UNPARSED = {
+    "llama.cpp": (500, "The model produced output that does not match the expected peg-native format", {"type": "server_error"}),
+    "an older llama.cpp": (500, "Failed to parse input at pos 12: </tool_call>", {"type": "server_error"}),
+    "groq": (
+        400,
+        "Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.",
+        {"code": "json_validate_failed", "failed_generation": '{"reasoning": '},
+    ),
+    "ollama": (500, "error parsing tool call: raw='{', err=unexpected end of JSON input", {}),
+}
+
+
+def unparsed(server: str) -> httpx.Response:
+    status, message, more = UNPARSED[server]
+    return reply(status, {"error": {"message": message, **more}})
+
+
+@pytest.mark.parametrize("server", sorted(UNPARSED))
+def test_a_reply_that_the_server_could_not_parse_is_asked_for_once_more_without_a_format_and_with_more_room(server: str) -> None:
+    script, reasoner = thinking(unparsed(server), said(GOOD["reading"]))
+    assert ask(reasoner, QUESTIONS["reading"]).value.queries
+    first, second = script.bodies
+    assert first["response_format"]["type"] == "json_schema"
+    assert "response_format" not in second
+    assert second["max_tokens"] == 2_000
+    assert "could not parse it" in second["messages"][-1]["content"]
+    assert UNPARSED[server][2].get("failed_generation", "(no text)") in second["messages"][2]["content"]
+
+
+@pytest.mark.parametrize("server", sorted(UNPARSED))
+def test_a_server_that_cannot_parse_what_its_model_replies_is_not_down(server: str) -> None:
+    script, reasoner = thinking(unparsed(server))
+    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
+        ask(reasoner, QUESTIONS["reading"])
+    assert caught.value.outage is None
+    assert len(script.requests) == 2
+    assert UNPARSED[server][1][:20] in caught.value.exchange.decode()
+
+
+def test_a_model_that_answers_without_a_format_is_asked_so_from_then_on() -> None:
+    script, reasoner = thinking(unparsed("llama.cpp"), said(GOOD["reading"]))
+    for _ in range(2):
+        ask(reasoner, QUESTIONS["reading"])
+    assert ["response_format" in body for body in script.bodies] == [True, False, False]
+
+
+def test_a_proven_format_outlasts_a_reply_that_the_server_could_not_parse() -> None:
+    script, reasoner = thinking(said(GOOD["reading"]), unparsed("llama.cpp"), said(GOOD["reading"]))
+    for _ in range(3):
+        ask(reasoner, QUESTIONS["reading"])
+    assert ["response_format" in body for body in script.bodies] == [True, True, False, True]
