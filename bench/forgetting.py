@@ -33,9 +33,7 @@ from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.memory.fold import remember
 from pipeline.engine.run_context import RunContext
-from pipeline.ops.pruning.prune import finish, prune
-from pipeline.ops.pruning.selection import Ages, Known, plan
-from pipeline.ops.pruning.usage import read_usage
+from pipeline.ops.forgetting import Known, Prunable, finish, plan, prune, read_usage
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders
 from pipeline.text.normalise import digest_of
@@ -46,7 +44,7 @@ from tests.ops.pruning.lives import Life, lived
 from tests.vault.builders import TEMPLATES
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - folders of its own are made there
-RULE = Ages(exchanges=timedelta(days=30), pages=timedelta(days=90), sessions=timedelta(days=60))
+RULE: dict[Prunable, timedelta | None] = {"exchanges": timedelta(30), "pages": timedelta(90), "sessions": timedelta(60)}
 
 
 def main() -> None:
@@ -129,7 +127,7 @@ def _year(sessions: int) -> int:
         started = time.perf_counter()
         finish(store, context)
         consolidated = {name: one.up_to for name, one in read_memory(store).sessions.items()}
-        known = Known(read_all(store).sessions, consolidated, (), read_usage(store), store.tombstones())
+        known = Known(read_all(store).sessions, consolidated, (), read_usage(store), store.tombstones().sessions)
         done = prune(store, context, plan(known, RULE, now), known.usage)
         seconds = time.perf_counter() - started
         print(f"{sessions:,} sessions: {len(done.sessions):,} pruned in {seconds:.0f} s; left: {done.left or 'none'}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from pipeline.domain import Summary, fold_id
-from pipeline.domain.events.tombstones import NONE, Tombstones
+from pipeline.domain.events.records import NO_TOMBSTONES, Tombstones
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
@@ -32,7 +32,7 @@ class SessionIndex:
 
     sessions: tuple[Summary, ...] = ()
     damaged: Mapping[str, LogError] = field(default_factory=dict)
-    tombstones: Tombstones = NONE
+    tombstones: Tombstones = NO_TOMBSTONES
     branched: tuple[str, ...] = ()
 
     def latest(self) -> dict[str, Summary]:

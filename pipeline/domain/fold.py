@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pipeline.domain import accounting
@@ -18,7 +19,6 @@ from pipeline.domain.state import (
     GapSearch,
     Handoff,
     Iteration,
-    PageDone,
     PageObserved,
     Report,
     ReportPart,
@@ -26,11 +26,10 @@ from pipeline.domain.state import (
     SearchDone,
     Section,
     SessionState,
-    Spent,
     Worker,
 )
 from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
-from pipeline.domain.values import SectionPlan, Value
+from pipeline.domain.values import PageDone, SectionPlan
 from pipeline.text.page_format import what_is_missing
 
 _log = logging.getLogger("pipeline.domain.fold")
@@ -364,17 +363,13 @@ def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
     state.exhausted = event.cap
 
 
-def _named(value: Value) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in type(value).model_fields}
-
-
 def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
     """Take over what is kept of the events in whose place this one is; those that followed are folded after it."""
-    state.pruned, state.pruned_models = event.counts.model_dump(), event.models
+    state.pruned, state.pruned_models = dict(event.counts), event.models
     state.facts = {fact.id: fact for fact in event.facts}
-    state.pages = {page.url: PageDone(**_named(page)) for page in event.pages}
+    state.pages = {page.url: page for page in event.pages}
     state.analyses = [Analysis(0, event.validated, event.contradictions, event.gaps)]
-    state.claims, state.spent, state.title = dict(event.claims), Spent(**_named(event.spent)), event.title
+    state.claims, state.spent, state.title = dict(event.claims), replace(event.spent), event.title
     for run in state.runs:
         run.last_at = event.run_ends.get(run.run_id, run.last_at)
 

@@ -25,6 +25,7 @@ from pipeline.domain.values import (
     Gap,
     Hit,
     Outcome,
+    PageDone,
     Paragraph,
     Perspective,
     PlanNode,
@@ -35,6 +36,7 @@ from pipeline.domain.values import (
     ResearchConfig,
     SectionPlan,
     Sentence,
+    Spent,
     ValidatedFact,
     Verdict,
 )
@@ -46,25 +48,6 @@ Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing"
 SUMMARY = "summary"
 STOPPED = "stopped: "  # begins the reason why a worker ended that a cap stopped
 ANY_STEP = ""
-
-
-@dataclass(slots=True)
-class Spent:
-    """The cost of the session's answers so far. ``calls`` counts model calls.
-
-    ``lost`` counts the calls whose process died before the answer; the sums include their worst case, which is ``lost_usd``.
-    ``assumed_usd`` and ``expected_usd`` are as in ``Cost``, lost calls included.
-    """
-
-    calls: int = 0
-    lost: int = 0
-    lost_usd: float = 0.0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    usd: float = 0.0
-    assumed_usd: float = 0.0
-    expected_usd: float = 0.0
 
 
 @dataclass(slots=True)
@@ -106,25 +89,6 @@ class SearchDone:
 
 
 GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to language models
-
-
-@dataclass(slots=True)
-class PageDone:
-    """A page that was read. ``missing`` is what its stored text lacks, or ""."""
-
-    url: str
-    title: str
-    digest: str
-    characters: int
-    at: str
-    final_url: str = ""
-    media_type: str = ""
-    author: str = ""
-    published: str = ""
-    notices: tuple[str, ...] = ()
-    seconds: float = 0.0
-    sheets: tuple[int, ...] = ()
-    missing: str = ""
 
 
 @dataclass(slots=True)

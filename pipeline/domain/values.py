@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -356,3 +357,41 @@ class Changes(Value):
     sources: tuple[SourceChange, ...] = ()
     unread: tuple[SourceChange, ...] = ()
     kept: int = 0
+
+
+@dataclass(slots=True)
+class Spent:
+    """The cost of the session's answers so far. ``calls`` counts model calls.
+
+    ``lost`` counts the calls whose process died before the answer; the sums include their worst case, which is ``lost_usd``.
+    ``assumed_usd`` and ``expected_usd`` are as in ``Cost``, lost calls included.
+    """
+
+    calls: int = 0
+    lost: int = 0
+    lost_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
+
+
+@dataclass(slots=True)
+class PageDone:
+    """A page that was read. ``missing`` is what its stored text lacks, or ""."""
+
+    url: str
+    title: str
+    digest: str
+    characters: int
+    at: str
+    final_url: str = ""
+    media_type: str = ""
+    author: str = ""
+    published: str = ""
+    notices: tuple[str, ...] = ()
+    seconds: float = 0.0
+    sheets: tuple[int, ...] = ()
+    missing: str = ""

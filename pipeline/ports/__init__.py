@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
-from pipeline.domain.events.records import Kind, Record, Snapshot
-from pipeline.domain.events.tombstones import Tombstones
+from pipeline.domain.events.records import Kind, Record, Snapshot, Tombstones
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question, Reply

@@ -16,9 +16,9 @@ from pipeline.domain.findings import page_of
 from pipeline.domain.not_found import survey_statistics
 from pipeline.domain.reasoner_questions import Reading, ReadingQuestion, ShownPage
 from pipeline.domain.report_parts import window_of
-from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
+from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
-from pipeline.domain.values import Hit, Perspective
+from pipeline.domain.values import Hit, PageDone, Perspective
 from pipeline.errors import AnswerInvalid
 from pipeline.research.plain_reading import nearest_passages
 from pipeline.research.planning import new_queries, today_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from pipeline.domain.findings import all_facts
-from pipeline.domain.state import PageDone, SessionState
+from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Read
-from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, SourceChange
+from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, PageDone, SourceChange
 from pipeline.text.normalise import holds_quote, normalised
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.words import jaccard

@@ -14,8 +14,8 @@ from functools import cached_property
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.findings import all_facts, all_pages, by_model, contradictions, open_gaps, sheet_of, shown_sources, standings
-from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
-from pipeline.domain.values import Contradiction, Fact, Reference
+from pipeline.domain.state import SessionState, Worker, workers_in_order
+from pipeline.domain.values import Contradiction, Fact, PageDone, Reference
 from pipeline.text.normalise import slug
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import Learnt, learnt_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.findings import chosen_pages, facts_of, sheet_of
-from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
-from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
+from pipeline.domain.state import Iteration, PageObserved, SearchDone, SessionState, Worker
+from pipeline.domain.values import Fact, Hit, PageDone, PlanNode, ResearchConfig
 
 URL = "corpus:harbour.pdf"
 

@@ -20,9 +20,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import Failure, Iteration, PageDone, PageObserved, Report, SearchDone, SessionState, Worker
+from pipeline.domain.state import Failure, Iteration, PageObserved, Report, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read
-from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
+from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PageDone, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.session_diff import earlier_session, session_changes
 from pipeline.text.normalise import digest_of

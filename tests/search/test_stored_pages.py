@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.pruning_events import Counts, KeptPage, KeptSpent, ResearchPruned
+from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.session import record_of
+from pipeline.domain.values import PageDone, Spent
 from pipeline.errors import SearchFailed
 from pipeline.ports import FoundPassages, StoredPages
 from pipeline.search.passage_search import PassageSearch
@@ -59,8 +61,9 @@ def test_of_a_page_that_was_read_twice_the_latest_reading_is_searched(store: Mem
 
 def test_the_pages_that_a_pruned_session_keeps_are_searched(store: MemoryStore, tmp_path: Path) -> None:
     (read, *_) = [record for record in store.load(SESSION) if record.type == "page.read" and b"harbour.md" in record.data]
-    pages = (KeptPage.model_validate_json(read.data),)
-    pruned = ResearchPruned(counts=Counts(), spent=KeptSpent(), pages=pages)
+    said = json.loads(read.data)
+    pages = (PageDone(*(said[name] for name in ("url", "title", "digest", "characters", "at"))),)
+    pruned = ResearchPruned(counts={}, spent=Spent(), pages=pages)
     pruned = pruned.model_copy(update={"id": read.id, "session_id": SESSION, "version": 1, "at": pages[0].at, "run_id": "run"})
     store.streams[SESSION] = [record_of(pruned)]
     result = found(store, tmp_path, "How deep is the harbour?")

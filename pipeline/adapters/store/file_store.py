@@ -24,8 +24,18 @@ from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep import removal
-from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
-from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
+from pipeline.domain.events.records import (
+    FORGETTABLE,
+    MERGE,
+    NO_TOMBSTONES,
+    Kind,
+    PrunedSession,
+    Record,
+    Snapshot,
+    Tombstones,
+    kind_of,
+    tombstones_of,
+)
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import files
 from pipeline.text.normalise import digest_of
@@ -49,7 +59,7 @@ class FileStore:
         self._guard = threading.Lock()
         self._prepared = False
         self._known_prunes: dict[str, str] = {}
-        self._tombstones = NONE
+        self._tombstones = NO_TOMBSTONES
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after ``expected_version``; return the version of the last one.
@@ -284,7 +294,7 @@ class FileStore:
         """Append to a prune's stream; what is known of tombstones is brought up to date without reading them all again."""
         known = self.tombstones()
         version = self._writer(stream).append(records, expected_version)
-        self._tombstones = joined(known, tombstones_of(records))
+        self._tombstones = tombstones_of(records, known)
         self._known_prunes = dict(self._layout.marks(["prune"]))
         return version
 

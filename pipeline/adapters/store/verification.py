@@ -13,8 +13,7 @@ from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Segment, envelope_of, seal
 from pipeline.adapters.store.stream_reader import read_segments
 from pipeline.adapters.store.upkeep.stored_log import FileLog, StoredLog
-from pipeline.domain.events.records import KINDS, kind_of
-from pipeline.domain.events.tombstones import Tombstones, tombstones_of
+from pipeline.domain.events.records import KINDS, Tombstones, kind_of, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
@@ -125,7 +124,7 @@ def _missing_objects(log: StoredLog, records: Iterable[tuple[str, int, str, byte
     for path, number, at, data in records:
         for digest in set(map(bytes.decode, _NAMED_OBJECT.findall(data))) - seen:
             stone = stones.objects.get(digest)
-            if not (log.holds(digest) or (stone and at <= stone.at)):
+            if not (log.holds(digest) or (stone and at <= stone)):
                 yield Finding(path, number, "missing", f"the record names object {digest}, which is not stored")
             seen.add(digest)
 

@@ -10,11 +10,10 @@ from pipeline.cli.param_types import Length, SessionName
 from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.ops.pruning.forget import Forgetting
-    from pipeline.ops.pruning.selection import Ages, Known, PrunePlan
+    from pipeline.ops.forgetting import Known, PrunePlan
 
 KINDS = ("exchanges", "pages", "sessions", "originals")
 
@@ -62,70 +61,53 @@ def forget(
 @click.pass_obj
 def prune(console: Console, kind: str | None, older_than: timedelta | None, dry_run: bool) -> None:
     """Forget by age; the name of `research forget --older-than` and `--by-settings` in earlier versions."""
-    from pipeline.errors import UsageError
-
-    if older_than is not None and not kind:
-        raise UsageError("--older-than needs a kind", hint="for example: research forget --older-than 90d --only exchanges")
     _by_age(console, kind, older_than, dry_run=dry_run)
 
 
 def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *, dry_run: bool) -> None:
     """Forget what is old: of one kind or all, by one age or by those of the settings."""
-    from datetime import UTC, datetime
-
     from pipeline.cli.run_environment import Request, environment_of
-    from pipeline.config.queries.model import FOREVER
-    from pipeline.ops.pruning.forget import finish_forgetting
-    from pipeline.ops.pruning.prune import finish
-    from pipeline.ops.pruning.prune import prune as prune_now
-    from pipeline.ops.pruning.selection import Ages
+    from pipeline.ops import forgetting as f
     from pipeline.text.normalise import counted
     from pipeline.wiring import workspace_adapters
 
     env = environment_of(console, Request())
-    keep = env.workspace.queue.settings.keep
-    rule = {name: None if (age := getattr(keep, name)) == FOREVER else age for name in KINDS}
-    if older_than is not None:
-        rule = dict.fromkeys(KINDS, older_than)
-    ages = Ages(**{name: age if kind in (None, name) else None for name, age in rule.items()})
     if dry_run:
-        _print_plan(env, *_chosen(env, ages, datetime.now(UTC)))
+        _print_plan(env, *_chosen(env, kind, older_than))
         return
     with workspace_adapters.lock_of(console.folder, "research forget"):
         context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
-        finish_forgetting(env.store)
-        finished = finish(env.store, context)
-        known, chosen = _chosen(env, ages, datetime.now(UTC))
-        done = prune_now(env.store, context, chosen, known.usage)
+        finished = f.finish(env.store, context)
+        known, chosen = _chosen(env, kind, older_than)
+        done = f.prune(env.store, context, chosen, known.usage)
         words = [counted(len(done.sessions), "session"), counted(done.pages, "page"), counted(done.exchanges, "exchange")]
         words += [counted(done.originals, "original of an import", "originals of imports")] if done.originals else []
         some = done.sessions or done.pages or done.exchanges or done.originals
-        checked = f"{_megabytes(done.bytes)} freed, {counted(done.quotes, 'quote')} checked before"
-        line = f"forgotten by age: {', '.join(words)}; {checked}"
+        checked = f"{done.bytes / 1e6:.1f} MB freed, {counted(done.quotes, 'quote')} checked before"
         lines = ["what an interrupted run of this began was finished"] if finished else []
-        lines += [line if some else "nothing is old enough", *_kept_lines(chosen)]
+        lines += [f"forgotten by age: {', '.join(words)}; {checked}" if some else "nothing is old enough", *_kept_lines(chosen)]
         lines += [f"  left: {name}: {why}" for name, why in done.left.items()]
         value: dict[str, Any] = {name: getattr(done, name) for name in (*KINDS, "bytes", "quotes", "left")}
         console.data(lines, value | {"kept": dict(chosen.kept), "finished": finished})
         end(_build(env) or (1 if done.left else 0))
 
 
-def _chosen(env: RunEnvironment, ages: Ages, now: datetime) -> tuple[Known, PrunePlan]:
+def _chosen(env: RunEnvironment, kind: str | None, older_than: timedelta | None) -> tuple[Known, PrunePlan]:
     """Return what the selection depends on, and what may go."""
-    from dataclasses import replace
+    from datetime import UTC, datetime
 
     from pipeline.batch.memory.reading import read_memory
     from pipeline.cli.command_parts import read_sessions
-    from pipeline.ops.pruning.imported import old_originals
-    from pipeline.ops.pruning.selection import Known, plan
-    from pipeline.ops.pruning.usage import read_usage
+    from pipeline.config.queries.model import FOREVER
+    from pipeline.ops import forgetting as f
 
+    keep = env.workspace.queue.settings.keep
+    rule = {name: older_than or (None if getattr(keep, name) == FOREVER else getattr(keep, name)) for name in f.PRUNABLE}
     consolidated = {name: one.up_to for name, one in read_memory(env.store).sessions.items()}
     recurring = {query.id for query in env.workspace.queue.queries if query.every is not None}
-    summaries = read_sessions(env.console, env.store).sessions
-    known = Known(summaries, consolidated, recurring, read_usage(env.store), env.store.tombstones())
-    chosen = plan(known, ages, now)
-    return known, replace(chosen, originals=old_originals(env.store, known.usage, ages.originals, now))
+    summaries, stones = read_sessions(env.console, env.store).sessions, env.store.tombstones()
+    known = f.Known(summaries, consolidated, recurring, f.read_usage(env.store), stones.sessions)
+    return known, f.plan(known, {name: age for name, age in rule.items() if kind in (None, name)}, datetime.now(UTC))
 
 
 def _print_plan(env: RunEnvironment, known: Known, chosen: PrunePlan) -> None:
@@ -135,7 +117,7 @@ def _print_plan(env: RunEnvironment, known: Known, chosen: PrunePlan) -> None:
     size = sum(map(env.store.size_of, chosen.sessions))
     size += sum(env.store.object_size(digest) for found in objects.values() for digest in found)
     words = [counted(len(chosen.sessions), "session"), *(counted(len(found), name[:-1]) for name, found in objects.items())]
-    lines = [f"would go: {', '.join(words)} ({_megabytes(size)}, and what only those sessions use)"]
+    lines = [f"would go: {', '.join(words)} ({size / 1e6:.1f} MB, and what only those sessions use)"]
     lines += [f"  {name}" for name in chosen.sessions] + _kept_lines(chosen)
     if known.usage.unreadable:
         names = ", ".join(sorted(known.usage.unreadable)[:3])
@@ -145,14 +127,10 @@ def _print_plan(env: RunEnvironment, known: Known, chosen: PrunePlan) -> None:
 
 
 def _kept_lines(chosen: PrunePlan) -> list[str]:
-    from pipeline.ops.pruning.selection import UNCONSOLIDATED
+    from pipeline.ops.forgetting import UNCONSOLIDATED
 
     hints = {UNCONSOLIDATED: ": research consolidate"}
     return [f"  kept although old enough: {number}, {why}{hints.get(why, '')}" for why, number in sorted(chosen.kept.items())]
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:.1f} MB"
 
 
 def _build(env: RunEnvironment) -> int:
@@ -165,72 +143,51 @@ def _one(console: Console, session: str, *, asks: bool) -> None:
     """Forget one session or import for good; what an interrupted command left of it is taken away."""
     from pipeline.cli.command_parts import import_named, session_named
     from pipeline.cli.run_environment import Request, environment_of
+    from pipeline.domain.events.records import id_digest
     from pipeline.domain.session import ResearchSession
-    from pipeline.ops.pruning.forget import finish_forgetting, forgetting
-    from pipeline.ops.pruning.forget import forget as forget_session
-    from pipeline.ops.pruning.imported import forgetting_import
-    from pipeline.ops.pruning.prune import finish
-    from pipeline.text.normalise import digest_of
+    from pipeline.errors import UsageError
+    from pipeline.ops import forgetting as f
+    from pipeline.text.normalise import counted
     from pipeline.wiring import workspace_adapters
+    from pipeline.wiring.talk_adapters import remove_text_caches
 
     env = environment_of(console, Request())
     with workspace_adapters.lock_of(console.folder, "research forget"):
         context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
-        finish_forgetting(env.store)
-        if at := env.store.tombstones().forgotten.get(digest_of(session.encode("utf-8", "replace"))):
-            finish(env.store, context)
-            _remove_text_caches(console)
-            console.data([f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at})
-            end(_build(env))
-        if imported := import_named(env.store, session):
-            what = forgetting_import(env.store, imported)
+        f.finish(env.store, context)
+        if at := env.store.tombstones().forgotten.get(id_digest(session)):
+            lines, value = [f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at}
         else:
-            name = session_named(console.folder, env.store, session)
-            state = ResearchSession.open(env.store, name).state
-            what = forgetting(env.store, name, state.query, state.query_id)
-        if asks:
-            _ask(console, what)
-        forget_session(env.store, context, what)
-        _remove_text_caches(console)
-        lines = [f"forgotten: {_megabytes(what.bytes)} freed; the notes and pages about it are removed with this build"]
-        lines += [
-            f"  {name} follows it, and its log repeats some of its facts: research forget {name}" for name in what.builds_on
-        ]
-        queued = any(query.id == what.query_id for query in env.workspace.queue.queries)
-        again = f"no night researches it, until you say: research run {what.query_id}"
-        lines += [f"  {what.query_id} is still in queries.yaml; {again}"] if queued else []
-        lines.append("  copies in backups, in git's history and in vault/attic are not touched")
-        console.data(lines, {"forgotten": True, "bytes": what.bytes, "queued": queued})
+            if name := import_named(env.store, session):
+                what = f.forgetting(env.store, name)
+            else:
+                state = ResearchSession.open(env.store, session_named(console.folder, env.store, session)).state
+                what = f.forgetting(env.store, state.id, state.query, state.query_id)
+            size = f"{what.bytes / 1e6:.1f} MB"
+            followers = [
+                f"  {name} follows it, and its log repeats some of its facts: research forget {name}" for name in what.builds_on
+            ]
+            if asks:
+                if not console.terminal or console.as_json:
+                    raise UsageError("forget asks first, and there is no terminal", hint=f"research forget {what.session} --yes")
+                objects = counted(len(what.objects), "page or exchange", "pages and exchanges")
+                asked = (
+                    f"  its log, {objects}, {counted(len(what.talks), 'talk')} and what nights and memory say of it go for good"
+                )
+                for line in (f"{what.session}: {what.query}", f"{asked}: {size}", *followers):
+                    console.say(line, always=True)
+                click.confirm("Forget it?", abort=True, err=True)
+            f.forget(env.store, context, what)
+            queued = any(query.id == what.query_id for query in env.workspace.queue.queries)
+            again = f"no night researches it, until you say: research run {what.query_id}"
+            lines = [f"forgotten: {size} freed; the notes and pages about it are removed with this build", *followers]
+            lines += [f"  {what.query_id} is still in queries.yaml; {again}"] if queued else []
+            lines.append("  copies in backups, in git's history and in vault/attic are not touched")
+            value = {"forgotten": True, "bytes": what.bytes, "queued": queued}
+        try:
+            remove_text_caches(console.folder)
+        except OSError as error:
+            local = f"caches in events/local still hold its texts ({error.strerror}): delete that folder"
+            console.say(local, always=True, fg="yellow")
+        console.data(lines, value)
         end(_build(env))
-
-
-def _remove_text_caches(console: Console) -> None:
-    from pipeline.wiring.talk_adapters import remove_text_caches
-
-    try:
-        remove_text_caches(console.folder)
-    except OSError as error:
-        console.say(
-            f"caches in events/local still hold its texts ({error.strerror}): delete that folder", always=True, fg="yellow"
-        )
-
-
-def _ask(console: Console, what: Forgetting) -> None:
-    """Print what would go, and ask on the terminal.
-
-    Raises:
-        UsageError: there is no terminal to ask on.
-        click.Abort: the answer is no.
-    """
-    from pipeline.errors import UsageError
-    from pipeline.text.normalise import counted
-
-    if not console.terminal or console.as_json:
-        raise UsageError("forget asks first, and there is no terminal", hint=f"research forget {what.session} --yes")
-    console.say(f"{what.session}: {what.query}", always=True)
-    parts = [counted(len(what.objects), "page or exchange", "pages and exchanges"), counted(len(what.talks), "talk")]
-    parts.append(counted(what.records, "record of nights and memory", "records of nights and memory"))
-    console.say(f"  its log, {', '.join(parts)} go for good: {_megabytes(what.bytes)}", always=True)
-    for name in what.builds_on:
-        console.say(f"  {name} follows it, and its log repeats some of its facts; forget it too if they must go", always=True)
-    click.confirm("Forget it?", abort=True, err=True)

@@ -7,50 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.values import Contradiction, Fact, Gap, ValidatedFact, Value
-
-
-class Counts(Value):
-    """How much a session had done before its events were pruned."""
-
-    events: int = 0
-    workers: int = 0
-    searches: int = 0
-    pages: int = 0
-    facts: int = 0
-    sources: int = 0
-    steps: int = 0
-
-
-class KeptPage(Value):
-    """A page that was read, as in ``PageRead``."""
-
-    url: str
-    title: str
-    digest: str
-    characters: int
-    at: str
-    final_url: str = ""
-    media_type: str = ""
-    author: str = ""
-    published: str = ""
-    notices: tuple[str, ...] = ()
-    sheets: tuple[int, ...] = ()
-    missing: str = ""
-
-
-class KeptSpent(Value):
-    """What a session cost in all, as in the state's ``Spent``."""
-
-    calls: int = 0
-    lost: int = 0
-    lost_usd: float = 0.0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    usd: float = 0.0
-    assumed_usd: float = 0.0
-    expected_usd: float = 0.0
+from pipeline.domain.values import Contradiction, Fact, Gap, PageDone, Spent, ValidatedFact
 
 
 class ResearchPruned(EventBase):
@@ -58,14 +15,14 @@ class ResearchPruned(EventBase):
 
     ``facts`` are those that the report, its disagreements and its comparison with an earlier report refer to, in order, with the
     results of their cross-check; ``pages`` are their pages. ``claims`` as in the state. ``run_ends`` holds the time of each
-    run's last event, by run. ``spent`` is the whole session's.
+    run's last event, by run. ``spent`` is the whole session's; ``counts`` as in ``counts_of``, with the steps.
     """
 
     type: Literal["research.pruned"] = "research.pruned"
-    counts: Counts
-    spent: KeptSpent
+    counts: dict[str, int]
+    spent: Spent
     facts: tuple[Fact, ...] = ()
-    pages: tuple[KeptPage, ...] = ()
+    pages: tuple[PageDone, ...] = ()
     validated: tuple[ValidatedFact, ...] | None = None
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None

@@ -1,10 +1,14 @@
-"""Events and folded states as storage sees them: an envelope and bytes. Also the kinds of streams, which ids tell apart."""
+"""Events and folded states as storage sees them: an envelope and bytes; kinds of streams, which ids tell apart; tombstones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
+
+from pipeline.text.normalise import digest_of
 
 Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -64,3 +68,66 @@ def _envelope(record: Record) -> bytes:
     identity, session_id, version, kind, at, run_id, _ = record
     fields = f'"id":"{identity}","session_id":"{session_id}","version":{version},"type":"{kind}","at":"{at}","run_id":"{run_id}"'
     return b"{" + fields.encode()
+
+
+class PrunedSession(NamedTuple):
+    """A session whose log was pruned after version ``up_to``: the object that holds its report, and when."""
+
+    up_to: int
+    report: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstones:
+    """Pruned sessions by id, when each object was pruned, and when each session or query was forgotten, by the digest of its id.
+
+    A forgotten session is named by a digest, because its id contains words of its question.
+    """
+
+    sessions: Mapping[str, PrunedSession] = field(default_factory=dict)
+    objects: Mapping[str, str] = field(default_factory=dict)
+    forgotten: Mapping[str, str] = field(default_factory=dict)
+    queries: Mapping[str, str] = field(default_factory=dict)
+
+    def is_forgotten(self, session: str) -> bool:
+        """Tell whether a session was forgotten."""
+        return bool(self.forgotten) and id_digest(session) in self.forgotten
+
+    def query_forgotten(self, query_id: str) -> str:
+        """Return when research on a query was forgotten last; "" if it never was."""
+        return self.queries.get(id_digest(query_id), "") if self.queries else ""
+
+
+NO_TOMBSTONES = Tombstones()
+
+
+def tombstones_of(records: Iterable[Record], known: Tombstones = NO_TOMBSTONES) -> Tombstones:
+    """Return what the records of any number of streams, in any order, say was pruned, beside what is ``known``.
+
+    Of two tombstones of one thing the later one counts; other records are skipped.
+    """
+    sessions, objects = dict(known.sessions), dict(known.objects)
+    forgotten, queries = dict(known.forgotten), dict(known.queries)
+
+    def keep(found: dict[str, Any], name: str, value: Any) -> None:
+        found[name] = max(found.get(name, value), value)
+
+    for record in records:
+        if record.type in ("session.pruned", "objects.pruned", "session.forgotten"):
+            said = json.loads(record.data)
+            for digest in said.get("objects", ()):
+                keep(objects, digest, record.at)
+            if record.type == "session.pruned":
+                keep(sessions, said["session"], PrunedSession(said["up_to"], said["report"], record.at))
+            elif record.type == "session.forgotten":
+                keep(forgotten, said["session"], record.at)
+                if said.get("query"):
+                    keep(queries, said["query"], record.at)
+    left = {name: one for name, one in sessions.items() if id_digest(name) not in forgotten} if forgotten else sessions
+    return Tombstones(left, objects, forgotten, queries)
+
+
+def id_digest(identity: str) -> str:
+    """Return the digest by which a tombstone names a forgotten session, import or query."""
+    return digest_of(identity.encode("utf-8", "replace"))

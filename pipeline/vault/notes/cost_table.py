@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import Spent
+from pipeline.domain.values import Spent
 
 _WORDS = {
     "Survey": "First search",

@@ -25,14 +25,11 @@ from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.pruning.kept_events import kept_events
+from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable
-from pipeline.ops.pruning.forget import finish_forgetting, forget, forgetting
-from pipeline.ops.pruning.prune import finish, prune
-from pipeline.ops.pruning.selection import Ages, Known, plan
-from pipeline.ops.pruning.usage import read_usage, used_by
+from pipeline.ops.forgetting import PRUNABLE, Known, finish, forget, forgetting, plan, prune, read_usage, used_by
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, Ticks
@@ -120,21 +117,20 @@ class Life:
     def prune(self) -> None:
         """Finish what was interrupted, then prune by some ages."""
         store, context = self.store, self.context()
-        finish_forgetting(store)
         finish(store, context)
-        ages = [self.chance.choice([None, timedelta(days=self.chance.randint(0, 12))]) for _ in range(3)]
+        ages = {kind: self.chance.choice([None, timedelta(days=self.chance.randint(0, 12))]) for kind in PRUNABLE[:3]}
         known = self.known(store)
-        prune(store, context, plan(known, Ages(*ages), self.now), known.usage)
+        prune(store, context, plan(known, ages, self.now), known.usage)
 
     def known(self, store: FileStore) -> Known:
         """What a prune decides by."""
         consolidated = {name: one.up_to for name, one in read_memory(store).sessions.items()}
-        return Known(read_all(store).sessions, consolidated, RECURRING, read_usage(store), store.tombstones())
+        return Known(read_all(store).sessions, consolidated, RECURRING, read_usage(store), store.tombstones().sessions)
 
     def forget(self) -> None:
         """A person wishes one of the sessions away."""
         store = self.store
-        finish_forgetting(store)
+        finish(store, self.context())
         there = [one for one in read_all(store).sessions if one.id not in self.forgotten]
         if there:
             one = self.chance.choice(there)

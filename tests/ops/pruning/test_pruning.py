@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,14 +20,12 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession, state_of
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
-from pipeline.ops.pruning.forget import finish_forgetting, forget, forgetting
-from pipeline.ops.pruning.prune import finish, prune
-from pipeline.ops.pruning.selection import LATEST, OPEN, UNCONSOLIDATED, Ages, plan
+from pipeline.ops.forgetting import LATEST, OPEN, PRUNABLE, UNCONSOLIDATED, Prunable, finish, forget, forgetting, plan, prune
 from tests.faults.filesystem import Fault, faulty
 from tests.ops.pruning.lives import Killed, Life
 
 NOW = timedelta()
-ALL = Ages(NOW, NOW, NOW)
+ALL = dict.fromkeys(PRUNABLE, NOW)
 
 
 def _log(root: Path, *questions: tuple[int, str], consolidated: bool = True) -> Life:
@@ -58,7 +58,7 @@ class _Scripted(Random):
         return self.questions[(self.drawn - 1) // 2][1]
 
 
-def _prune(life: Life, ages: Ages = ALL) -> list[str]:
+def _prune(life: Life, ages: Mapping[Prunable, timedelta | None] = ALL) -> list[str]:
     store, context = life.store, life.context()
     finish(store, context)
     known = life.known(store)
@@ -96,16 +96,16 @@ def test_what_is_open_unconsolidated_or_the_latest_on_a_recurring_question_is_ke
 
 def test_nothing_younger_than_its_age_goes(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "report"))
-    young = Ages(*[timedelta(days=31)] * 3)
+    young = dict.fromkeys(PRUNABLE, timedelta(days=31))
     assert plan(life.known(life.store), young, life.now) == replace(plan(life.known(life.store), young, life.now), sessions=())
-    assert plan(life.known(life.store), Ages(), life.now).exchanges == ()
+    assert plan(life.known(life.store), {}, life.now).exchanges == ()
 
 
 def test_a_page_that_an_unpruned_report_cites_stays_and_an_exchange_goes(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "report"), (2, "failed"))
     store = life.store
-    chosen = plan(life.known(store), Ages(exchanges=NOW, pages=NOW), life.now)
-    cited = {digest for used in life.known(store).usage.sessions.values() for digest in used.cited}
+    chosen = plan(life.known(store), {"exchanges": NOW, "pages": NOW}, life.now)
+    cited = {digest for used in life.known(store).usage.streams.values() for digest in used.cited}
     assert cited
     assert cited.isdisjoint(chosen.pages)
     assert len(chosen.exchanges) == 2
@@ -114,20 +114,20 @@ def test_a_page_that_an_unpruned_report_cites_stays_and_an_exchange_goes(tmp_pat
 def test_a_talk_that_names_a_page_keeps_it(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "failed"))
     known = life.known(life.store)
-    pages = set(plan(known, Ages(pages=NOW), life.now).pages)
+    pages = set(plan(known, {"pages": NOW}, life.now).pages)
     assert pages
-    named = replace(known, usage=replace(known.usage, others=frozenset(pages)))
-    assert plan(named, Ages(pages=NOW), life.now).pages == ()
+    named = replace(known, usage=replace(known.usage, users=known.usage.users + Counter(pages)))
+    assert plan(named, {"pages": NOW}, life.now).pages == ()
 
 
 def test_a_session_whose_quote_is_not_in_its_page_stays(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "report"))
     (name,) = life.recorded
-    cited = next(iter(life.known(life.store).usage.sessions[name].cited))
+    cited = next(iter(life.known(life.store).usage.streams[name].cited))
     life.store.remove_objects([cited])
     store, context = life.store, life.context()
     known = life.known(store)
-    done = prune(store, context, plan(known, Ages(sessions=NOW), life.now), known.usage)
+    done = prune(store, context, plan(known, {"sessions": NOW}, life.now), known.usage)
     assert done.sessions == []
     assert "quotes" in done.left[name]
     assert len(list((tmp_path / "events" / "prunes").glob("*"))) == 0
@@ -138,10 +138,10 @@ def test_a_missing_page_with_a_tombstone_is_no_damage_and_one_without_is(tmp_pat
     (name,) = life.recorded
     store, context = life.store, life.context()
     known = life.known(store)
-    assert prune(store, context, plan(known, Ages(pages=NOW), life.now), known.usage).pages == 3
+    assert prune(store, context, plan(known, {"pages": NOW}, life.now), known.usage).pages == 3
     assert _sound(life) == []
     assert citation_audit.check(ResearchSession.open(life.store, name).state, life.store).unsupported == ()
-    exchange = next(iter(known.usage.sessions[name].exchanges))
+    exchange = next(iter(known.usage.streams[name].exchanges))
     life.store.remove_objects([exchange])
     assert [exchange in finding for finding in _sound(life)] == [True]
 
@@ -231,7 +231,7 @@ def test_forgetting_spares_what_another_session_uses(tmp_path: Path) -> None:
     gone, left = life.recorded
     store = life.store
     forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
-    used = life.known(life.store).usage.sessions[left]
+    used = life.known(life.store).usage.streams[left]
     assert all(life.store.object_size(digest) for digest in used.all)
 
 
@@ -254,7 +254,7 @@ def test_a_later_session_on_a_forgotten_question_counts_again(tmp_path: Path) ->
     first, _later = life.recorded
     store = life.store
     forget(store, life.context(), forgetting(store, first, "What of question 1?", "q1"))
-    finish_forgetting(life.store)
+    finish(life.store, life.context())
     life.chance = _Scripted([(1, "report")])
     life.day += 40
     life.research()
@@ -268,6 +268,6 @@ def test_notes_of_sources_stay_as_they_are_when_pages_that_no_report_cites_are_p
     before = life.vault()
     store, context = life.store, life.context()
     known = life.known(store)
-    assert prune(store, context, plan(known, Ages(pages=NOW), life.now), known.usage).pages == 6
+    assert prune(store, context, plan(known, {"pages": NOW}, life.now), known.usage).pages == 6
     after = life.vault()
     assert before == after == life.vault("fresh")

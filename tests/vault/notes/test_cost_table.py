@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import Spent
-from pipeline.domain.values import Cost
+from pipeline.domain.values import Cost, Spent
 from pipeline.vault.notes.cost_table import LOST, cost_rows
 
 

@@ -19,8 +19,7 @@ from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Line, Segment, parse, seal
 from pipeline.adapters.store.stream_reader import read_segments
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import kind_of
-from pipeline.domain.events.tombstones import Tombstones, tombstones_of
+from pipeline.domain.events.records import Tombstones, kind_of, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
@@ -200,7 +199,7 @@ class _Stream:
 
     def _is_pruned(self, digest: str, at: str) -> bool:
         stone = self.stones.objects.get(digest)
-        return stone is not None and (kind_of(self.name) == "memory" or at <= stone.at)
+        return stone is not None and (kind_of(self.name) == "memory" or at <= stone)
 
     def _is_here(self, digest: str) -> bool:
         try:

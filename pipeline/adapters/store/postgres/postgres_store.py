@@ -23,8 +23,18 @@ from pipeline.adapters.store.postgres.stream_writer import StreamWriter
 from pipeline.adapters.store.subscriptions.postgres_subscription import Notifier, PostgresSubscription, listening
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep.removal import pruned_records
-from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
-from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
+from pipeline.domain.events.records import (
+    FORGETTABLE,
+    MERGE,
+    NO_TOMBSTONES,
+    Kind,
+    PrunedSession,
+    Record,
+    Snapshot,
+    Tombstones,
+    kind_of,
+    tombstones_of,
+)
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 
 _log = logging.getLogger("pipeline.adapters.store")
@@ -49,7 +59,7 @@ class PostgresStore:
         self.database = Database(url, partial(_connected, self._writer), password=password, patience_s=patience_s)
         self._guard = threading.RLock()
         self._known_prunes: str | None = None
-        self._tombstones = NONE
+        self._tombstones = NO_TOMBSTONES
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after ``expected_version``; return the version of the last one.
@@ -66,7 +76,7 @@ class PostgresStore:
                 self._take_up(session_id)
             version = self._writer.append(self.database, session_id, records, expected_version)
             if kind_of(session_id) == "prune":
-                self._tombstones, self._known_prunes = joined(self._tombstones, tombstones_of(records)), None
+                self._tombstones, self._known_prunes = tombstones_of(records, self._tombstones), None
         self._notifier.appended()
         return version
 

@@ -1,1 +1,0 @@
-"""What is kept of a session when its log is pruned. Pure."""
