@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from itertools import chain
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker, search_nodes, workers_in_order
-from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ValidatedFact
+from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig, ValidatedFact
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
@@ -30,6 +30,20 @@ def origin_of(url: str) -> str:
 def page_of(url: str) -> str:
     """Return a hit's page address: the url without its fragment."""
     return url.partition("#")[0]
+
+
+def may_be_read(url: str, config: ResearchConfig) -> bool:
+    """Return whether the user allows a page: by its host or one above it, or by its folder or name among the documents."""
+    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+    path = unquote(page_of(url).partition(":")[2])
+
+    def is_one_of(entries: Iterable[str]) -> bool:
+        if host:
+            return any(f".{host}".endswith(f".{entry.lower().removeprefix('www.')}") for entry in entries if "/" not in entry)
+        return any(path == entry.strip("/") or path.startswith(f"{entry.strip('/')}/") for entry in entries if "/" in entry)
+
+    allowed = [entry for entry in config.allow if ("/" in entry) != bool(host)]
+    return not is_one_of(config.deny) and (not allowed or is_one_of(allowed))
 
 
 def wave_of(state: SessionState, worker_id: str) -> tuple[str, ...]:
@@ -56,6 +70,7 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     """
     wave = [state.workers[name] for name in wave_of(state, worker.id) if name in state.workers] or [worker]
     taken: set[str] = set()
+    again: tuple[str, ...] = ()
     if worker.round:
         before = [other for other in state.workers.values() if other.round < worker.round]
         observed = {url: seen for other in before for step in other.iterations for url, seen in step.observed.items()}
@@ -63,18 +78,22 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     for number in range(1, iteration + 1):
         for other in wave:
             if number <= len(other.iterations):
-                chosen = _chosen(state, other, number, taken)
+                chosen = _chosen(state, other, number, taken, again if other.id == worker.id else ())
                 if other.id == worker.id and number == iteration:
                     return chosen
                 taken.update(chosen)
+                if other.id == worker.id:  # what its reading had no room for, it may choose again
+                    seen = worker.iterations[number - 1].observed
+                    again = tuple(url for url in chosen if url in state.pages and url not in seen)
+                    taken.difference_update(again)
     return ()
 
 
-def _chosen(state: SessionState, worker: Worker, number: int, taken: Set[str]) -> tuple[str, ...]:
-    """Return the pages of one iteration, without those that are ``taken``."""
+def _chosen(state: SessionState, worker: Worker, number: int, taken: Set[str], again: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the pages of one iteration, without those that are ``taken``; ``again`` are those left out of the one before."""
     step = worker.iterations[number - 1]
     surveyed = _survey_hits(state, worker) if number == 1 else ()
-    ranked = [url for url in _fused_pages(state, step, surveyed) if url not in taken]
+    ranked = [url for url in _fused_pages(state, step, surveyed, again) if url not in taken]
     most = _most_pages(state, step)
     spread = _spread_over_sites(ranked)
     chosen = with_shares(spread, most, page_origin) if _searched_both(state, step.queries) else tuple(spread[:most])
@@ -118,11 +137,15 @@ def _most_pages(state: SessionState, step: Iteration) -> int:
     return min(most, len(step.pages) - (-most // (_FOUND_SHARE if step.queries else _NEW_SHARE)))
 
 
-def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]) -> list[str]:
+def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...], again: tuple[str, ...]) -> list[str]:
     scores: dict[str, float] = {}
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
     every_hit = by_model(state)  # a passage found is a reason to read its page; without a model passages are ranked themselves
-    for hits in (*([page_of(hit.url) for hit in hits] for hits in (*searched, surveyed)), step.pages):
+    rankings = [[page_of(hit.url) for hit in hits] for hits in (*searched, surveyed)]
+    if state.recent:  # the newest page first, as one more ranking
+        dated = {page_of(hit.url): hit.published for hits in searched for hit in hits if hit.published}
+        rankings.append(sorted(dated, key=dated.__getitem__, reverse=True))
+    for hits in (*rankings, step.pages, again):
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + rank_score(rank)
     failing = {record.origin for record in state.recalled.origins if record.failing} if state.recalled else set()
@@ -215,7 +238,9 @@ def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
 
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
     """Return the open gaps of the latest round that looked for them, without those that a page of the session answers."""
-    return next((a.open_gaps() for a in reversed(state.analyses) if a.gaps is not None), ())
+    answered = {question for part in state.parts.values() for question in part.answered}
+    gaps: tuple[Gap, ...] = next((a.open_gaps() for a in reversed(state.analyses) if a.gaps is not None), ())
+    return tuple(gap for gap in gaps if gap.question not in answered)
 
 
 def nearest_facts(state: SessionState) -> tuple[Fact, ...]:

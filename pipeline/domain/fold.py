@@ -100,7 +100,7 @@ def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
 def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
     state.perspectives = {view.id: view for view in event.perspectives}
     state.nodes = {node.id: node for node in event.nodes}
-    state.kind, state.window, state.status = event.kind, event.window, "searching"
+    state.kind, state.recent, state.window, state.status = event.kind, event.recent, event.window, "searching"
     _note_substitute(state, event, PlainPlan(), Plan())
 
 
@@ -259,7 +259,7 @@ def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
     part = state.parts[event.part]
     part.checked, part.faults = True, {verdict.sentence: verdict.reason for verdict in event.verdicts}
     if event.revision == 0:
-        part.missing, part.outcome = event.missing, event.outcome or part.outcome
+        part.missing, part.outcome, part.answered = event.missing, event.outcome or part.outcome, event.answered
 
 
 def _section_checked(state: SessionState, event: e.ClaimsChecked) -> None:

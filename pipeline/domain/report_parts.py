@@ -17,8 +17,9 @@ from pipeline.text.normalise import holds_quote, tokens
 USUAL_WINDOW = 32_000  # tokens of a model of which nobody says how many it takes
 LEAST_WINDOW = 6_000
 BEGINNING, WHOLE = 0, 1
-_INSTRUCTIONS = 3_000  # tokens of a prompt and its reply beside facts and text
+INSTRUCTIONS = 3_000  # tokens of a prompt and its reply beside facts and text
 _FACT = 30  # tokens around a fact in a list
+_WORD = 2  # tokens of a report for each of its words, with the keys of its evidence
 
 
 class Item(NamedTuple):
@@ -56,8 +57,9 @@ def fact_tokens(fact: Fact) -> int:
 
 
 def facts_of_parts(state: SessionState) -> list[list[Fact]]:
-    """Return the facts of each part from 1 on; one list if they all fit. The text needs as much room as the facts."""
-    room = (window_of(state) - _INSTRUCTIONS) // 2
+    """Return the facts of each part from 1 on; one list if they all fit. The text needs room twice: to be checked and mended."""
+    room = window_of(state) - INSTRUCTIONS
+    room -= min(room // 2, 2 * _WORD * state.config.report_words)
     parts: list[list[Fact]] = [[]]
     left = room
     for fact in all_facts(state):
@@ -80,7 +82,7 @@ def facts_for(state: SessionState, part: int) -> dict[str, Fact]:
     if part != BEGINNING:
         return {keys[fact.id]: fact for fact in facts_of_parts(state)[part - 1]}
     cited = {name for item in _kept_items(state) if item.sentence for name in item.sentence.facts}
-    left = (window_of(state) - _INSTRUCTIONS) // 3
+    left = (window_of(state) - INSTRUCTIONS) // 3
     shown: dict[str, Fact] = {}
     for fact in all_facts(state):
         if fact.id in cited and (left := left - fact_tokens(fact)) >= 0:

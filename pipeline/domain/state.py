@@ -161,7 +161,8 @@ class ReportPart:
     """A part of the report in progress: its text of ``revision``, and what the check of that says.
 
     ``faults`` are the reasons why sentences are unsupported, by place; ``new`` the places that the revision changed, None: all.
-    ``missing`` are the reasons why facts should be in it, by id. ``lost`` is what the revision left out.
+    ``missing`` are the reasons why facts should be in it, by id. ``lost`` is what the revision left out. ``answered`` are open
+    questions that its evidence answers.
     """
 
     sections: tuple[ReportSection, ...]
@@ -173,6 +174,7 @@ class ReportPart:
     new: tuple[int, ...] | None = None
     missing: dict[str, str] = field(default_factory=dict)
     lost: tuple[CutSentence, ...] = ()
+    answered: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -266,6 +268,7 @@ class SessionState:
     approval: Literal["", "requested", "given"] = ""
     gap_rounds: int = 0
     kind: AnswerKind = "overview"
+    recent: bool = False
     window: int = 0
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)

@@ -55,7 +55,8 @@ class Cost(Value):
 class ResearchConfig(Value):
     """The limits of one session, fixed in its first event. All numbers are counts unless the name gives a unit.
 
-    ``within`` is the only folder of the documents that is searched; "": all are.
+    ``within`` is the only folder of the documents that is searched; "": all are. ``allow`` and ``deny`` are hosts, with all below
+    them, and folders or documents (with a ``/``): where some of a kind are allowed, no others of that kind are read.
     """
 
     mode: Mode = "deep"
@@ -91,6 +92,8 @@ class ResearchConfig(Value):
     search: tuple[str, ...] = ("local",)
     approve: str = ""
     within: str = ""
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
 
 
 class Hit(Value):
@@ -227,14 +230,15 @@ class Sentence(Value):
 
     ``quoted``: its quotes say it. ``derived``: it follows from them and none says it. ``bridge``: it cites nothing, as it
     only links others or says what the sources leave open; ``beyond``: it is the model's own knowledge. A table's row has
-    ``cells``; its ``text`` names each cell's column. ``unknown`` are keys that it cites and that were not given out: such a
-    sentence is unsupported.
+    ``cells`` and the ids of what each cites; its ``text`` names each cell's column. ``unknown`` are keys that it cites and
+    that were not given out: such a sentence is unsupported.
     """
 
     text: str
     facts: tuple[str, ...] = ()
     basis: Basis = "quoted"
     cells: tuple[str, ...] = ()
+    cell_facts: tuple[tuple[str, ...], ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -243,12 +247,14 @@ class Paragraph(Value):
 
     For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``. Prose has
     a form: in ``steps`` and ``bullets`` each sentence is an item, in a ``table`` a row below ``header``, in ``code`` its text.
+    Steps count from ``start``: they go on behind code that stands between them.
     """
 
     sentences: tuple[Sentence, ...]
     kind: Literal["prose", "passages"] = "prose"
     form: BlockForm = "paragraph"
     header: tuple[str, ...] = ()
+    start: int = 1
 
 
 class Verdict(Value):

@@ -8,7 +8,7 @@ from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries
 from pipeline.domain.steps import FailWorker, FinishWorker, NextRound, Read, SearchFor, StartAnalysis, StartWorker
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.errors import ReadFailed
-from pipeline.research.planning import clean_hits, new_queries
+from pipeline.research.planning import new_queries, searched
 from pipeline.research.recalled_pages import recalled_pages
 from pipeline.research.step_context import Outcome, StepContext
 from pipeline.text.model_orders import gives_orders
@@ -62,9 +62,10 @@ def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
 
 async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> Outcome:
     """Make one search."""
-    result = await step_context.search.search(step.query, state.config.hits_per_query)
-    hits = clean_hits(result.hits)[: state.config.hits_per_query]
-    found = e.SearchCompleted(query=step.query, provider=result.provider, hits=hits, failed=result.failed, cost=result.cost)
+    result = await searched(step.query, state.config.hits_per_query, state.config, step_context)
+    found = e.SearchCompleted(
+        query=step.query, provider=result.provider, hits=result.hits, failed=result.failed, cost=result.cost
+    )
     return Outcome((found,))
 
 

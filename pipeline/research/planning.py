@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import may_be_read
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import SessionState, search_nodes, workers_in_order
 from pipeline.domain.steps import AskApproval, ExtendPlan, FindGaps, PlainPlan, Plan, Survey
-from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective
+from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective, ResearchConfig
 from pipeline.errors import AnswerInvalid
+from pipeline.ports import SearchResult
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import clean, one_line, slug
 from pipeline.text.ranking.query_terms import parse_question
@@ -20,6 +23,7 @@ from pipeline.text.ranking.query_terms import parse_question
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
 MAX_EARLIER_FACTS = 40
+_MORE = 3  # times as many hits are asked for where only some are allowed
 
 
 def today_of(state: SessionState) -> str:
@@ -27,7 +31,17 @@ def today_of(state: SessionState) -> str:
     return state.started_at[:10]
 
 
-def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+async def searched(query: str, count: int, config: ResearchConfig, context: StepContext) -> SearchResult:
+    """Search, and return the result with at most ``count`` hits: their texts cleaned and cut, without those that are not allowed.
+
+    Hits with an empty address or with control characters are left out.
+    """
+    result = await context.search.search(query, (_MORE if config.allow or config.deny else 1) * count)
+    hits = clean_hits(hit for hit in result.hits if may_be_read(hit.url, config))
+    return replace(result, hits=hits[:count])
+
+
+def clean_hits(hits: Iterable[Hit]) -> tuple[Hit, ...]:
     """Return the hits with their texts cleaned and cut; hits with an empty address or with control characters are left out."""
     return tuple(
         hit.model_copy(
@@ -45,10 +59,10 @@ def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 
 async def survey(_step: Survey, state: SessionState, context: StepContext) -> Outcome:
     """Search for the query itself."""
-    result = await context.search.search(state.query, state.config.survey_hits)
+    result = await searched(state.query, state.config.survey_hits, state.config, context)
     event = e.TopicSurveyed(
         provider=result.provider,
-        hits=clean_hits(result.hits),
+        hits=result.hits,
         failed=result.failed,
         cost=result.cost,
         statistics=result.statistics,
@@ -105,7 +119,9 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
     with charged_to(answer):
         views = _valid_perspectives(views, config.perspectives, config.questions)
     cost = paid(answer)
-    plan = _plan_of(views, state, kind=said.kind, window=_window(context), cost=cost.cost, exchange=cost.exchange)
+    plan = _plan_of(
+        views, state, kind=said.kind, recent=said.recent, window=_window(context), cost=cost.cost, exchange=cost.exchange
+    )
     return Outcome((plan,), cost.objects)
 
 
@@ -175,9 +191,14 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
 
 
 def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
-    """Collect the questions that the last readings left open, each once, in the order of the plan."""
+    """Collect the questions that the last readings left open, each once, in the order of the plan.
+
+    Of the last round, those that were searched for: only these can be said not to be found.
+    """
     last = (worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations and worker.round == step.round)
     asked = dict.fromkeys(question for iteration in last if iteration.evaluated for question in iteration.gaps)
+    if step.round >= state.config.gap_rounds or state.exhausted:  # what the last reading asks for was never searched for
+        asked = {question: None for question in asked if any(question in view.questions for view in state.perspectives.values())}
     gaps = tuple(Gap(question=one_line(question, 400), importance=0.5, reason="") for question in list(asked)[:MAX_GAPS])
     return Outcome((e.GapsFound(round=step.round, gaps=gaps),))
 

@@ -15,28 +15,33 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import page_of
 from pipeline.domain.not_found import survey_statistics
 from pipeline.domain.reasoner_questions import Reading, ReadingQuestion, ShownPage
-from pipeline.domain.report_parts import window_of
+from pipeline.domain.report_parts import INSTRUCTIONS, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
-from pipeline.domain.values import Hit, PageDone, Perspective
+from pipeline.domain.values import Fact, Hit, PageDone, Perspective, RejectedFact
 from pipeline.errors import AnswerInvalid
-from pipeline.research.plain_reading import nearest_passages
+from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.planning import new_queries, today_of
 from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.quotes import Span
-from pipeline.text.words import word_count
+from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
-MOST_TOKENS = 16_000  # of pages in one reading; a third of the window if that is less
-USUAL_TOKENS = 12_000  # up to which long pages other than the first are made whole
+MOST_TOKENS = 16_000  # of pages in the only reading of a session, a good half of the window if that is less
+_FIRST_TOKENS, _BESIDE_TOKENS = (
+    14_000,
+    10_000,
+)  # in the first of several: the plan's first worker, whose page has most hits; others
+_LATER_TOKENS, _GAP_TOKENS = 8_000, 12_000  # in a later one; in that of the gaps
+_USUAL_TOKENS = 12_000  # up to which long pages other than the first are made whole
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _LEAST = 300  # tokens of room in which a further page is shown
 _SHORT = 2_000  # tokens of a page that is shown whole
 _SHARE = 3  # of the room, what a longer page may use at first
 _KNOWN = 40  # facts found before that are named
-_PLAIN_FACTS = 8  # passages of a page that take the place of facts
 
 
 class Piece(NamedTuple):
@@ -68,7 +73,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
     found = _found_by_page(said, questions, pages)
-    events = [_observed(step, source, found[key]) for key, source in pages.items()]
+    events = [_observed(step, source, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
         with charged_to(answer):
@@ -86,22 +91,28 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     """Take the passages that are nearest to the questions, because the model could not read."""
     worker = state.workers[step.worker_id]
     sources, _ = sources_of(state, worker, step.iteration, context)
-    asked = (state.query, *_questions_of(state, worker))
+    pages = [ReadPage(source.url, source.title, source.digest, source.text) for source in sources]
     known = survey_statistics(state)
-    events = [_observed(step, source, nearest_passages(source.text, asked, known, _PLAIN_FACTS)) for source in sources]
+    asked = dict.fromkeys((state.query, *_questions_of(state, worker)))
+    choices = (
+        choose(parse_question(question, known.language or DEFAULT_LANGUAGE), pages, known, judged=True) for question in asked
+    )
+    facts = {fact.id: fact for choice in choices for fact in choice.passages}
+    events = [_observed(step, source, [fact for fact in facts.values() if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
     return Outcome(tuple(events))
 
 
-def _observed(step: ReadPages | PlainReading, source: SourceText, found: Iterable[Found]) -> e.FactsObserved:
-    facts, rejected = facts_and_rejected(found, source)
+def _observed(
+    step: ReadPages | PlainReading, source: SourceText, facts: Iterable[Fact], rejected: Iterable[RejectedFact] = ()
+) -> e.FactsObserved:
     return e.FactsObserved(
         worker_id=step.worker_id,
         iteration=step.iteration,
         url=source.url,
         digest=source.digest,
-        facts=facts,
-        rejected=rejected,
+        facts=tuple(facts),
+        rejected=tuple(rejected),
         whole=source.shown == (Span(0, len(source.text)),),
     )
 
@@ -171,7 +182,7 @@ def _open_question(text: str, questions: dict[str, str]) -> str:
 
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
     """Return the pages of an iteration with the parts that are shown, as many as fit, and the number of the others."""
-    most = min(MOST_TOKENS, window_of(state) // 3)
+    most = min(_most_tokens(state, worker, iteration), (window_of(state) - INSTRUCTIONS) * 11 // 20)
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []
@@ -187,10 +198,22 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
         sources.append(SourceText(url, page.title, page.digest, text, shown))
     for place, source in enumerate(sources):
         rest = tokens(source.text) - _tokens_of(source.text, source.shown)
-        if rest <= (left if not place else left - max(0, most - USUAL_TOKENS)):
+        if rest <= (left if not place else left - max(0, most - _USUAL_TOKENS)):
             left -= rest
             sources[place] = source._replace(shown=(Span(0, len(source.text)),))
     return sources, len(urls) - len(sources)
+
+
+def _most_tokens(state: SessionState, worker: Worker, iteration: int) -> int:
+    """Return how many tokens of pages a reading is shown: several readings have less each, for the session has one bill."""
+    first = next(iter(workers_in_order(state)))
+    if worker.round:
+        return _GAP_TOKENS
+    if iteration > 1:
+        return _LATER_TOKENS
+    if state.config.iterations == 1 and len(state.perspectives) == 1:
+        return MOST_TOKENS
+    return _FIRST_TOKENS if worker.id == first.id else _BESIDE_TOKENS
 
 
 def _tokens_of(text: str, spans: Iterable[Span]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pipeline.domain.findings import origin_of
+from pipeline.domain.findings import may_be_read, origin_of
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
@@ -45,4 +45,5 @@ def _answering(question: str, recalled: Recalled) -> Iterator[tuple[str, str]]:
 
 def _may_be_read(state: SessionState, url: str) -> bool:
     searched = state.config.search
-    return LOCAL in searched if page_origin(url) == "own" else any(name != LOCAL for name in searched)
+    side = LOCAL in searched if page_origin(url) == "own" else any(name != LOCAL for name in searched)
+    return side and may_be_read(url, state.config)

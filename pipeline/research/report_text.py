@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from textwrap import dedent
 from typing import Literal
 
 from pipeline.domain.state import SUMMARY
@@ -97,8 +98,14 @@ def _as_beyond(section: ReportSection) -> ReportSection:
     return section.model_copy(update={"paragraphs": paragraphs})
 
 
+def without_item_mark(text: str) -> str:
+    """Return a text without the number or dash of a list's item before it."""
+    found = _ITEM.match(text.strip())
+    return text.strip()[found.end() :] if found else text.strip()
+
+
 def _plain_line(line: str) -> str:
-    plain = _ADDRESS.sub("", _without_keys(_ITEM.sub("", line.strip(), count=1)))
+    plain = _ADDRESS.sub("", _without_keys(without_item_mark(line)))
     return one_line(plain.strip("#*_ "), 160)
 
 
@@ -132,7 +139,7 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             at, items = _items(lines, at, numbered=bool(found[1]))
             sentences = tuple(one for item in items if (one := read_sentence(item, facts)))
             if sentences:
-                yield Paragraph(sentences=sentences, form=form)
+                yield Paragraph(sentences=sentences, form=form, start=int(found[1] or 1))
         else:
             end = at
             while end < len(lines) and lines[end].strip() and not _begins_block(lines[end]):
@@ -174,7 +181,7 @@ def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[str]
 def _code(text: str, behind: str, facts: Facts) -> Iterator[Paragraph]:
     cited = _cited_in(behind, facts)
     if text.strip():
-        yield Paragraph(sentences=(Sentence(text=text.strip("\n"), **cited),), form="code")
+        yield Paragraph(sentences=(Sentence(text=dedent(text).strip("\n"), **cited),), form="code")
 
 
 def _table(rows: list[str], facts: Facts) -> Iterator[Paragraph]:
@@ -198,7 +205,9 @@ def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sente
     cited = tuple(dict.fromkeys(name for one in read for name in one.facts))
     unknown = tuple(dict.fromkeys(name for one in read for name in one.unknown))
     derived = any(one.basis == "derived" for one in read)
-    return _sentence(text, cited, unknown, derived=derived).model_copy(update={"cells": plain})
+    return _sentence(text, cited, unknown, derived=derived).model_copy(
+        update={"cells": plain, "cell_facts": tuple(one.facts for one in read) if cited else ()}
+    )
 
 
 def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:

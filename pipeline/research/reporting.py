@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import contradictions, open_gaps
+from pipeline.domain.findings import by_model, chosen_pages, contradictions, open_gaps
 from pipeline.domain.report_parts import WHOLE, items_of, kept_text
-from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, working_seconds
+from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import Complete, Fail, MakeReport
 from pipeline.domain.values import Reference, Sentence
 from pipeline.research.step_context import Outcome
@@ -22,6 +22,7 @@ _SIDES: dict[str, tuple[str, str]] = {
     "web": ("the web", "The web was not searched"),
     "embeddings": ("your documents by meaning", "Your documents were searched by words alone, not by meaning"),
 }
+_NAMED = 3  # pages that were not read
 _SKIPPED = {
     "WriteReport": "The report could not be written; what follows are passages of the pages read",
     "CheckReport": "The report could not be checked; of what was not, only verbatim quotes are kept",
@@ -39,6 +40,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
     title = beginning.title if beginning and beginning.title else state.query
     top = top or tuple(one for one in body if one.facts)[:1]
     first = state.parts.get(min(state.parts)) or state.parts[WHOLE]
+    unchecked = _final_failures(state, "CheckReport")
     text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
         title=title,
@@ -51,7 +53,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         words=sum(map(word_count, text)),
         cut=len(cut),
         cut_sentences=cut,
-        outcome=first.outcome or "in-part",
+        outcome="in-part" if first.outcome in ("", "answered") and unchecked else first.outcome or "in-part",
     )
     return Outcome((report,))
 
@@ -80,6 +82,9 @@ def limits(state: SessionState) -> Iterator[str]:
         yield f"Gathering was cut short ({state.exhausted})."
     if lacks := [part.lacks for _, part in sorted(state.parts.items()) if part.lacks and part.outcome == "in-part"][:1]:
         yield f"What is missing: {lacks[0]}"
+    if unread := _without_room(state):
+        more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+        yield f"Found, but not read by the model: {', '.join(f'“{title}”' for title in unread[:_NAMED])}{more}"
     for kind, (one, many, what) in _FAILED_STEPS.items():
         messages = sorted(failure.message for failure in _final_failures(state, kind))
         if messages:
@@ -91,6 +96,16 @@ def limits(state: SessionState) -> Iterator[str]:
     for worker in state.workers.values():
         if worker.status == "failed":
             yield f"The research from one perspective failed ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
+
+
+def _without_room(state: SessionState) -> list[str]:
+    """Return the titles of pages that a model's readings had no room for, the best first."""
+    if not by_model(state) or any(step.startswith("ReadPages:") for step in state.without_model):
+        return []
+    seen = {url for worker in state.workers.values() for step in worker.iterations for url in step.observed}
+    ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
+    chosen = dict.fromkeys(url for worker, number in ended for url in chosen_pages(state, worker, number))
+    return [state.pages[url].title for url in chosen if url in state.pages and url not in seen]
 
 
 def _failed_sides(state: SessionState) -> Iterator[str]:

@@ -45,7 +45,7 @@ from pipeline.domain.values import (
 from pipeline.errors import AnswerInvalid
 from pipeline.research.code_warnings import warning_of
 from pipeline.research.planning import today_of
-from pipeline.research.report_text import read_report, read_sentence, row_of
+from pipeline.research.report_text import read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
 
@@ -143,10 +143,12 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     if not places:
         return Outcome((e.ClaimsChecked(part=step.part, revision=step.revision, verdicts=()),))
     keys = {fact.id: key for key, fact in facts.items()}
+    unknown = {f"U{number}": gap.question for number, gap in enumerate(open_gaps(state), start=1)} if part.new is None else {}
     question = CheckQuestion(
         **_evidence(state, facts),
         sentences={f"T{place + 1}": _checked(items[place], keys, state) for place in places},
         whole=part.new is None,
+        unknown=unknown,
     )
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
@@ -161,6 +163,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         outcome=_worse(part.outcome or "answered", _SAID[said.outcome]),
         claims=claims,
         overstated=tuple(name for name in claims if name in overstated),
+        answered=tuple(unknown[key] for key in dict.fromkeys(map(_key, said.answered)) if key in unknown),
     )
     spent = {"cost": cost.cost, "exchange": cost.exchange}
     if not question.whole:
@@ -321,7 +324,7 @@ def _read_as(text: str, paragraph: Paragraph, facts: Mapping[str, Fact]) -> Sent
         cells = text.strip().strip("|").split("|")
         if not paragraph.header or len(cells) == len(paragraph.header):
             return row_of((cell.strip() for cell in cells), paragraph.header, facts)
-    one = read_sentence(text.strip().lstrip("-*0123456789.) ") if paragraph.form in ("steps", "bullets") else text, facts)
+    one = read_sentence(without_item_mark(text) if paragraph.form != "code" else text, facts)
     if one is not None and paragraph.form == "table":
         return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})
     return one

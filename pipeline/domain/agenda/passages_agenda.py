@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pipeline.domain.agenda.endings import no_evidence, step_or_fail
 from pipeline.domain.agenda.worker_agenda import open_searches, page_steps
+from pipeline.domain.findings import may_be_read
 from pipeline.domain.state import STOPPED, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import ChoosePassages, Compare, Complete, FinishWorker, MakeReport, Read, StartWorker, Step
 from pipeline.text.normalise import counted
@@ -51,5 +52,5 @@ def report_of_passages(state: SessionState) -> list[Step]:
 def reread_steps(state: SessionState) -> Iterator[Step]:
     """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
     for url in state.earlier.cited if state.earlier and not state.exhausted else ():
-        if url not in state.pages and not state.failed_for_good(Read(url).key):
+        if url not in state.pages and may_be_read(url, state.config) and not state.failed_for_good(Read(url).key):
             yield Read(url)

@@ -134,7 +134,8 @@ class ClaimsChecked(Answered):
     """What is new in a part of the report was checked against its facts. ``revision`` 0 is the first text, 1 the mended one.
 
     ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_parts``); ``missing`` are
-    important facts that the text does not use, by id, each with the reason; ``outcome`` is what the checker says of the whole.
+    important facts that the text does not use, by id, each with the reason; ``outcome`` is what the checker says of the whole;
+    ``answered`` are open questions that its evidence answers all the same.
     In logs of earlier versions a section was checked, and ``section_id`` names it: its ``verdicts`` are on all sentences, and
     ``heading`` on its title. ``claims`` are the ids of the facts whose claim was compared with its quote; those in
     ``overstated`` say more than it.
@@ -147,6 +148,7 @@ class ClaimsChecked(Answered):
     verdicts: tuple[Verdict, ...]
     missing: dict[str, str] = Field(default_factory=dict)
     outcome: Outcome | Literal[""] = ""
+    answered: tuple[str, ...] = ()
     heading: Verdict | None = None
     claims: tuple[str, ...] = ()
     overstated: tuple[str, ...] = ()

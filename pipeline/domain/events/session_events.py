@@ -111,7 +111,7 @@ class TopicSurveyed(Answered):
 
 
 class PlanCreated(Answered):
-    """The plan: perspectives and the DAG's nodes; the ``kind`` of answer that is wanted.
+    """The plan: perspectives and the DAG's nodes; the ``kind`` of answer that is wanted; ``recent``: newer pages come first.
 
     ``window`` is the context of the session's models in tokens, as far as their server says it; 0 if it does not.
     """
@@ -120,6 +120,7 @@ class PlanCreated(Answered):
     perspectives: tuple[Perspective, ...]
     nodes: tuple[PlanNode, ...]
     kind: AnswerKind = "overview"
+    recent: bool = False
     window: int = 0
 
 

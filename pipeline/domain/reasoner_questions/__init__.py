@@ -78,6 +78,7 @@ class ResearchPlan(Reply):
     """What kind of answer the question wants, and the points of view from which it is researched."""
 
     kind: AnswerKind = "overview"
+    recent: bool = Field(default=False, description="whether newer pages are worth more than older ones")
     perspectives: Annotated[tuple[PlannedView, ...], cut(5), Field(max_length=5)]
 
 
@@ -235,6 +236,7 @@ class Check(Reply):
     )
     contradictions: Annotated[tuple[Clash, ...], cut(12), Field(max_length=12)] = ()
     overstated: Keys = Field(default=(), description="keys of evidence whose claim says more than its quote")
+    answered: Keys = Field(default=(), description="keys of open questions that the evidence answers")
     outcome: Literal["answered", "in-part", "not-answered"] = "answered"
 
 
@@ -250,13 +252,15 @@ class CheckedSentence(Value):
 class CheckQuestion(EvidenceQuestion[Check]):
     """Which of these ``sentences`` (by key) are not supported by what they cite?
 
-    ``whole``: they are a whole report; then missing facts, contradictions and the outcome are asked for too.
+    ``whole``: they are a whole report; then missing facts, contradictions and the outcome are asked for too, and which of the
+    ``unknown`` questions (by key) the evidence answers.
     """
 
     name = "check"
     answer_type = Check
     sentences: Mapping[str, CheckedSentence]
     whole: bool = True
+    unknown: Mapping[str, str] = Field(default_factory=dict)
 
 
 class Edit(Reply):

@@ -257,7 +257,8 @@ def _sentences(sentences: Mapping[str, q.CheckedSentence], faults: Mapping[str, 
 
 
 def _check(question: q.CheckQuestion, _delimiters: Delimiters, _limit: int) -> View:
-    return {"sentences": _sentences(question.sentences), "whole": question.whole}
+    unknown = [{"key": key, "text": text} for key, text in question.unknown.items()]
+    return {"sentences": _sentences(question.sentences), "whole": question.whole, "unknown": unknown}
 
 
 def _mending(question: q.MendingQuestion, _delimiters: Delimiters, _limit: int) -> View:

@@ -59,6 +59,7 @@ class Cited:
     citations: tuple[Link, ...] = ()
     derived: bool = False
     cells: tuple[Inert, ...] = ()
+    cell_marks: tuple[tuple[Link, ...], ...] = ()
     lines: tuple[Inert, ...] = ()
     standing: str = ""
 
@@ -76,11 +77,14 @@ class Block(tuple[Said, ...]):
 
     form: BlockForm
     header: tuple[Inert, ...]
+    start: int
 
-    def __new__(cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = ()) -> Block:
-        """Return a block; a template that knows no forms can read it as a list of sentences."""
+    def __new__(
+        cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = (), start: int = 1
+    ) -> Block:
+        """Return a block; a template that knows no forms can read it as a list of sentences. Steps count from ``start``."""
         made = super().__new__(cls, said)
-        made.form, made.header = form, header
+        made.form, made.header, made.start = form, header, start
         return made
 
 
@@ -272,7 +276,7 @@ class Citer:
         said = tuple(self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences)
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form != "table" or not width:
-            return Block(said, "bullets" if paragraph.form == "table" else paragraph.form)
+            return Block(said, "bullets" if paragraph.form == "table" else paragraph.form, start=paragraph.start)
         named = tuple(prose(name, cell=True) for name in paragraph.header[:width])
         rows = tuple(replace(one, cells=_filled(one.cells or (prose(one.text, cell=True),), width)) for one in said)
         return Block(rows, "table", _filled(named, width))
@@ -335,11 +339,13 @@ class Citer:
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._loaded.state.facts]
         numbers = [self._number(name) for name in known]
         places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
+        marks = dict(zip(known, map(self.citation, known, places), strict=True))
         return Cited(
             prose(sentence.text),
-            tuple(map(self.citation, known, places)),
+            tuple(marks.values()),
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
+            tuple(tuple(marks[name] for name in cited if name in marks) for cited in sentence.cell_facts),
             tuple(fenced(sentence.text)) if is_code else (),
             self._standing(known) or _unsourced(sentence),
         )
