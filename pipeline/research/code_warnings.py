@@ -1,4 +1,4 @@
-"""What code notices in a sentence before a model judges it: numbers, names and code that no cited quote has, wrong arithmetic.
+"""What code notices in a sentence before a model judges it: numbers, names and code that no cited quote has.
 
 It refuses nothing: a warning goes to the model that checks the report, beside the sentence.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.domain.values import Fact
-from pipeline.text.quantities.comparison import unsupported_quantity, wrong_arithmetic
+from pipeline.text.quantities import unsupported_quantity
 
 _MOST_NAMED = 3
 _NOUNS = 5  # a sentence of which more than one word of so many has a capital tells nothing by its capitals
@@ -23,7 +23,6 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *,
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
     known = " \n".join([query, today, *places])
     found = [f"no quote gives {number}" for number in [unsupported_quantity(text, quotes, known, derived=derived)] if number]
-    found += [f"wrong arithmetic: {wrong}" for wrong in [wrong_arithmetic(text)] if wrong]
     if strange := _strangers(text, _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
     return "; ".join(found)

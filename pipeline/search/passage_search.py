@@ -34,8 +34,8 @@ from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.page_format import what_is_missing
 
 if TYPE_CHECKING:  # most searches need no HTTP
-    from pipeline.search.fallback_chain import NamedSearch
     from pipeline.search.model_servers import Reranker
+    from pipeline.search.several import NamedSearch
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

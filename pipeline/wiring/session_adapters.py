@@ -174,9 +174,7 @@ class AdapterFactory:
 
     def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
-        from pipeline.search.fallback_chain import FallbackChain, Member
-        from pipeline.search.metered import MeteredSearch
-        from pipeline.search.own_and_web import OwnAndWeb
+        from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._searches.chain(web)

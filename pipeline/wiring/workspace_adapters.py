@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.net.client import HttpClient
-    from pipeline.search.fallback_chain import FallbackChain, Member
     from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
+    from pipeline.search.several import FallbackChain, Member
     from pipeline.search.vectors import Meaning
     from pipeline.site.files import SiteReport
     from pipeline.site.serve import Server
@@ -130,7 +130,7 @@ class Searches:
     """
 
     def __init__(self, settings: Settings, keys: Keys, http: HttpClient, documents: PassageSearch) -> None:
-        from pipeline.search.fallback_chain import Member
+        from pipeline.search.several import Member
 
         self._settings, self._keys, self._http = settings, keys, http
         self._members = {"local": Member(documents)}
@@ -141,13 +141,13 @@ class Searches:
         Raises:
             UsageError: one of them needs a key or an address which is not set.
         """
-        from pipeline.search.fallback_chain import FallbackChain
+        from pipeline.search.several import FallbackChain
 
         return FallbackChain([self._member(name) for name in names])
 
     def _member(self, name: str) -> Member:
-        from pipeline.search.fallback_chain import Member
         from pipeline.search.providers import web_search
+        from pipeline.search.several import Member
 
         if name not in self._members and (access := search_access(name, self._settings, self._keys)):
             headers = {"user-agent": agent_of(self._settings)}

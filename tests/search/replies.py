@@ -11,8 +11,7 @@ import httpx
 
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.search.providers.provider import Provider, WebSearch
-from pipeline.search.providers.rate_limit import Pacer
+from pipeline.search.providers.provider import Pacer, Provider, WebSearch
 from tests.net.clocks import Clock
 
 Scripted = httpx.Response | Exception

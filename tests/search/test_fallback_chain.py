@@ -8,7 +8,7 @@ import pytest
 from pipeline.domain.values import Cost, Hit
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import SearchResult
-from pipeline.search.fallback_chain import FallbackChain, Member
+from pipeline.search.several import FallbackChain, Member
 
 HIT = Hit(url="https://e.org/", title="E")
 

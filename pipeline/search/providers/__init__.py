@@ -21,8 +21,7 @@ def web_search(name: str, url: str, key: Secret | None, http: HttpClient, header
         KeyError: there is no such provider.
     """
     from pipeline.search.providers import papers, web
-    from pipeline.search.providers.provider import WebSearch
-    from pipeline.search.providers.rate_limit import Pacer
+    from pipeline.search.providers.provider import Pacer, WebSearch
 
     made: dict[str, Callable[[], Provider]] = {
         "brave": lambda: web.Brave(key or Secret(""), url),

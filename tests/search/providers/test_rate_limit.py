@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.search.providers.rate_limit import Pace, Pacer, pace_of
+from pipeline.search.providers.provider import Pace, Pacer, pace_of
 from tests.net.clocks import Clock
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.text.quantities.comparison import unsupported_quantity
+from pipeline.text.quantities import unsupported_quantity
 
 
 @pytest.mark.parametrize(
