@@ -1,0 +1,96 @@
+"""A model's Markdown becomes sentences that cite facts: keys, tables, steps around code, the last line, and what is not kept."""
+
+from __future__ import annotations
+
+from pipeline.domain.values import Fact, Sentence
+from pipeline.research.report_text import BEYOND, read_report, read_sentence, without_item_mark
+
+QUOTES = {"E1": "Stop the server first.", "E2": "Then run pg_ctl start.", "E3": "See https://example.org/docs for more."}
+FACTS = {key: Fact(id=f"id-{key}", claim=quote, quote=quote, url="corpus:a.md", digest="0" * 64) for key, quote in QUOTES.items()}
+
+REPORT = """- What to do
+- What it costs
+
+# How to restart
+
+Stop it first [E1].
+
+## What to do
+
+1. Stop the server. [E1]
+2. Start it again:
+
+   ```
+   pg_ctl start
+     -D data
+   ```
+   [E2]
+3. Look at the log [E1, E9].
+
+## What it costs
+
+| Way | Price | Time |
+| --- | --- | --- |
+| restart | nothing [E1] | a minute [E2] |
+| wait | ∴ more [E1] | |
+
+answered in part: nothing says how long it takes
+"""
+
+
+def _sentences(text: str) -> list[Sentence]:
+    written = read_report(text, FACTS)
+    return [one for section in written.sections for paragraph in section.paragraphs for one in paragraph.sentences]
+
+
+def test_a_report_is_read_into_its_parts() -> None:
+    written = read_report(REPORT, FACTS)
+    assert (written.title, written.outline) == ("How to restart", ["What to do", "What it costs"])
+    assert [section.title for section in written.sections] == ["How to restart", "What to do", "What it costs"]
+    assert (written.outcome, written.lacks) == ("in-part", "nothing says how long it takes")
+
+
+def test_steps_go_on_behind_code_that_stands_between_them() -> None:
+    blocks = read_report(REPORT, FACTS).sections[1].paragraphs
+    assert [(block.form, block.start, len(block.sentences)) for block in blocks] == [
+        ("steps", 1, 2),
+        ("code", 1, 1),
+        ("steps", 3, 1),
+    ]
+    assert blocks[1].sentences[0].text == "pg_ctl start\n  -D data"
+    assert blocks[1].sentences[0].facts == ("id-E2",)
+
+
+def test_a_key_that_was_not_given_out_is_kept_as_unknown() -> None:
+    last = read_report(REPORT, FACTS).sections[1].paragraphs[-1].sentences[0]
+    assert (last.facts, last.unknown) == (("id-E1",), ("E9",))
+
+
+def test_each_cell_of_a_table_keeps_what_it_cites() -> None:
+    table = read_report(REPORT, FACTS).sections[2].paragraphs[0]
+    assert table.header == ("Way", "Price", "Time")
+    first, second = table.sentences
+    assert (first.cells, first.cell_facts) == (("restart", "nothing", "a minute"), ((), ("id-E1",), ("id-E2",)))
+    assert (first.facts, first.text) == (("id-E1", "id-E2"), "Way: restart; Price: nothing; Time: a minute")
+    assert (second.basis, second.cells[2]) == ("derived", "")
+
+
+def test_an_address_that_no_cited_quote_has_is_not_kept() -> None:
+    plain, quoted = _sentences("# T\n\nLook at https://evil.example/x now [E1]. See https://example.org/docs [E3].\n")
+    assert "evil" not in plain.text
+    assert "https://example.org/docs" in quoted.text
+
+
+def test_what_a_model_knows_itself_is_marked_as_that_only_where_it_was_asked_for() -> None:
+    text = f"# T\n\nStop it [E1].\n\n## {BEYOND}\n\n- Most people wait a minute.\n"
+    asked = read_report(text, FACTS, beyond=True).sections[-1].paragraphs[0].sentences[0]
+    assert asked.basis == "beyond"
+    assert _sentences(text)[-1].basis == "bridge"
+
+
+def test_a_new_item_loses_its_mark_and_no_number_of_its_own() -> None:
+    assert without_item_mark("3. 32-bit builds stop") == "32-bit builds stop"
+    assert without_item_mark(" - 2.5 GB are enough") == "2.5 GB are enough"
+    one = read_sentence("Stop it. [E1] Then start it [E2].", FACTS)
+    assert one is not None
+    assert one.facts == ("id-E1", "id-E2")

@@ -1,0 +1,85 @@
+"""Which sources may be read, which pages come again or first, and what is said to be open."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.domain.events.session_events import GapsFound
+from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
+from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
+from pipeline.domain.steps import FindGaps
+from pipeline.domain.values import Gap, Hit, PageDone, Perspective, PlanNode, ResearchConfig
+from pipeline.research.planning import find_gaps
+
+
+@pytest.mark.parametrize(
+    ("url", "allow", "deny", "may"),
+    [
+        ("https://docs.example.org/a", (), ("example.org",), False),
+        ("https://notexample.org/a", (), ("example.org",), True),
+        ("https://www.example.org/a", ("example.org",), (), True),
+        ("https://other.example/a", ("example.org",), (), False),
+        ("https://a.example.org/x", ("example.org",), ("a.example.org",), False),
+        ("corpus:notes/garden.md#beds", ("example.org",), (), True),
+        ("corpus:notes/garden.md#beds", (), ("notes/",), False),
+        ("corpus:notes%20old/a.md", (), ("notes old/",), False),
+        ("corpus:notes/garden.md", ("manuals/",), (), False),
+        ("corpus:notesbook/a.md", (), ("notes/",), True),
+        ("https://example.org/notes/a", (), ("notes/",), True),
+    ],
+)
+def test_hosts_and_folders_are_allowed_or_denied(url: str, allow: tuple[str, ...], deny: tuple[str, ...], may: bool) -> None:
+    assert may_be_read(url, ResearchConfig(allow=allow, deny=deny)) is may
+
+
+def _state(**more: str) -> tuple[SessionState, Worker]:
+    """A session whose worker found pages a to f with its first search, and read a, b and c; its reading had no room for c."""
+    state = SessionState(config=ResearchConfig(pages_per_iteration=3, reasoner="model/x", gap_rounds=0))
+    state.nodes = {"search_0": PlanNode(id="search_0", task="search", description="", perspective="v")}
+    state.perspectives = {"v": Perspective(id="v", name="V", focus="", questions=("What is asked?",))}
+    seen = {f"corpus:{name}.md": PageObserved((), (), whole=True) for name in "ab"}
+    worker = Worker(
+        "search_0", "v", 0, "", iterations=[Iteration("", ("one",), observed=seen, evaluated=True), Iteration("", ("two",))]
+    )
+    state.workers = {worker.id: worker}
+    for query, names in (("one", "abcdef"), ("two", "defg")):
+        hits = tuple(Hit(url=f"corpus:{name}.md", title=name, published=more.get(name, "")) for name in names)
+        state.searches[query] = SearchDone("local", hits)
+    for name in "abc":
+        url = f"corpus:{name}.md"
+        state.pages[url] = PageDone(url=url, title=name, digest="0" * 64, characters=10, at="")
+    return state, worker
+
+
+def test_a_page_that_a_reading_had_no_room_for_is_offered_again() -> None:
+    state, worker = _state()
+    assert chosen_pages(state, worker, 1) == ("corpus:a.md", "corpus:b.md", "corpus:c.md")
+    assert "corpus:c.md" in chosen_pages(state, worker, 2)
+    assert not {"corpus:a.md", "corpus:b.md"} & set(chosen_pages(state, worker, 2))
+
+
+def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> None:
+    state, worker = _state(g="2026-10-01", d="2019-01-01")
+    assert "corpus:g.md" not in chosen_pages(state, worker, 2)
+    state.recent = True
+    assert "corpus:g.md" in chosen_pages(state, worker, 2)
+
+
+def found_gaps(state: SessionState) -> tuple[Gap, ...]:
+    (event,) = find_gaps(FindGaps(0), state).drafts
+    assert isinstance(event, GapsFound)
+    return event.gaps
+
+
+def test_what_the_last_reading_asks_for_the_first_time_is_not_called_open() -> None:
+    state, worker = _state()
+    worker.iterations[-1].evaluated, worker.iterations[-1].gaps = True, ("What is asked?", "And something new?")
+    state.analyses.append(Analysis(0))
+    found = found_gaps(state)
+    assert [gap.question for gap in found] == ["What is asked?"]
+    state.config = state.config.model_copy(update={"gap_rounds": 1})
+    found = found_gaps(state)
+    assert len(found) == 2
+    state.analyses[0].gaps = found
+    state.parts[1] = ReportPart((), answered=("What is asked?",))
+    assert [gap.question for gap in open_gaps(state)] == ["And something new?"]
