@@ -12,7 +12,8 @@ from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, ResearchConfig
+from pipeline.research.reading import expected
 from pipeline.text.normalise import first_few, one_line, slug
 from pipeline.text.times import timestamp
 
@@ -69,6 +70,7 @@ class DryRun:
             "search_why": "as when the session started" if unchanged else self.search_of(decision.query).why,
             "approve": config.approve,
             "worst_usd": self._worst(config, state),
+            **_expected(config),
             "log": f"events/sessions/{name}/",
             "report": f"vault/reports/{name[:4]}/",
         }
@@ -86,6 +88,11 @@ class DryRun:
         spent = state.spent.usd if state else 0.0
         left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))
         return _least(left, self.limits.cost_usd)
+
+
+def _expected(config: ResearchConfig) -> dict[str, int]:
+    calls, tokens = (0, 0) if config.reasoner == EXTRACTIVE else expected(config)
+    return {"calls": calls, "tokens_in": tokens}
 
 
 def _about(decision: Decision) -> dict[str, Any]:
@@ -114,7 +121,8 @@ def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     lines = [f"{len(due)} to research, {plan['sessions_at_once']} at once; dry run: nothing was written"]
     for place, entry in enumerate(due, start=1):
         lines.append(f"{place:>4}. {words[entry['action']]:<11} {entry['id']:<40}  {_money(entry['worst_usd'])}")
-        lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}")
+        asked = f", at most {entry['calls']} calls with about {entry['tokens_in']:,} tokens" if entry["calls"] else ""
+        lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}{asked}")
         lines.append(f"      {entry['log']}, {entry['report']}")
     for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):
         shown = [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]

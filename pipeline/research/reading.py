@@ -18,7 +18,7 @@ from pipeline.domain.reasoner_questions import Reading, ReadingQuestion, ShownPa
 from pipeline.domain.report_parts import INSTRUCTIONS, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
-from pipeline.domain.values import Fact, Hit, PageDone, Perspective, RejectedFact
+from pipeline.domain.values import Fact, Hit, PageDone, Perspective, RejectedFact, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.planning import new_queries, today_of
@@ -34,8 +34,10 @@ _FIRST_TOKENS, _BESIDE_TOKENS = (
     14_000,
     10_000,
 )  # in the first of several: the plan's first worker, whose page has most hits; others
-_LATER_TOKENS, _GAP_TOKENS = 8_000, 12_000  # in a later one; in that of the gaps
+_LATER_TOKENS, _GAP_TOKENS = 7_000, 10_000  # in a later one; in that of the gaps
 _USUAL_TOKENS = 12_000  # up to which long pages other than the first are made whole
+_PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
+_FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _LEAST = 300  # tokens of room in which a further page is shown
@@ -182,7 +184,9 @@ def _open_question(text: str, questions: dict[str, str]) -> str:
 
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
     """Return the pages of an iteration with the parts that are shown, as many as fit, and the number of the others."""
-    most = min(_most_tokens(state, worker, iteration), (window_of(state) - INSTRUCTIONS) * 11 // 20)
+    first = worker.id == next(iter(workers_in_order(state))).id
+    usual = _most_tokens(state.config, worker.round, iteration, first=first, alone=len(state.perspectives) == 1)
+    most = min(usual, (window_of(state) - INSTRUCTIONS) * 11 // 20)
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []
@@ -204,16 +208,25 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     return sources, len(urls) - len(sources)
 
 
-def _most_tokens(state: SessionState, worker: Worker, iteration: int) -> int:
+def _most_tokens(config: ResearchConfig, round_: int, iteration: int, *, first: bool, alone: bool) -> int:
     """Return how many tokens of pages a reading is shown: several readings have less each, for the session has one bill."""
-    first = next(iter(workers_in_order(state)))
-    if worker.round:
+    if round_:
         return _GAP_TOKENS
     if iteration > 1:
         return _LATER_TOKENS
-    if state.config.iterations == 1 and len(state.perspectives) == 1:
+    if config.iterations == 1 and alone:
         return MOST_TOKENS
-    return _FIRST_TOKENS if worker.id == first.id else _BESIDE_TOKENS
+    return _FIRST_TOKENS if first else _BESIDE_TOKENS
+
+
+def expected(config: ResearchConfig) -> tuple[int, int]:
+    """Return the most calls of a session with a model, and about how many tokens in: all rounds, one mending, no retry."""
+    places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
+    readings = [*places, *((number, 1, False) for number in range(1, config.gap_rounds + 1))]
+    alone = config.perspectives == 1
+    pages = sum(_most_tokens(config, number, turn, first=first, alone=alone) for number, turn, first in readings)
+    facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
+    return len(readings) + 5, pages + _PROMPT_TOKENS * (len(readings) + 5) + 3 * facts + 3 * 2 * config.report_words
 
 
 def _tokens_of(text: str, spans: Iterable[Span]) -> int:
