@@ -40,11 +40,11 @@ def test_a_dry_run_writes_nothing_and_asks_nobody(folder: Path, nights: int, mon
 def test_a_dry_run_says_what_the_night_would_cost_at_most(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-canary")
     with (folder / "queries.yaml").open("a") as queue:
-        queue.write("  - {query: Is the pier safe?, id: pier, budget_usd: 0.25, priority: 3, mode: fast}\n")
+        queue.write("  - {query: Is the pier safe?, id: pier, budget_usd: 0.25, priority: 3, mode: deep}\n")
     plan = json.loads(said(folder, "run", "--dry-run", "--json", "--max-cost", "0.40").out)
     assert [(entry["id"], entry["worst_usd"]) for entry in plan["due"]] == [("pier", 0.25), ("harbour", 0.4), ("ships", 0.4)]
     assert plan["worst_usd"] == 0.4
-    fast, deep, _ = plan["due"]
+    deep, fast, _ = plan["due"]
     assert (fast["calls"], 20_000 < fast["tokens_in"] < deep["tokens_in"]) == (6, True)
     assert "at most 6 calls with about" in said(folder, "run", "--dry-run").out
     uncapped = json.loads(said(folder, "run", "--dry-run", "--json").out)
