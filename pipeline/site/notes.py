@@ -1,16 +1,221 @@
-"""``Notes``: what is public of a vault as the site read it, in memory, with who leads to whom."""
+"""A vault as the site read it: the ``Record`` of each note, with its ``Face``, and ``Notes``: all, with who leads to whom."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.site.labels import LISTS, PLURALS
-from pipeline.site.markdown.note_draft import Around
-from pipeline.site.note_record import KINDS, OTHER, Face, Record
-from pipeline.site.paths import HOME, list_page, tag_list
-from pipeline.text.normalise import digest_of
+from pipeline.site.html_rules import Draft, Embed
+from pipeline.site.obsidian_syntax import wikilink
+from pipeline.site.paths import HOME, LISTS, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
+from pipeline.text.labels import ENGLISH
+from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.words import language_code
+from pipeline.vault.output import frontmatter
+
+if TYPE_CHECKING:
+    from pipeline.site.note_to_html import Reader
+
+KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "earlier")
+OTHER = "note"
+NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
+EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own
+QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the same page
+_LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
+_LINE = re.compile(r"(?:([A-Za-z_]+):|  -)(?: (.+))?")  # of properties as the vault writes them: a key, or an entry of a list
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
+_LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # as HTML has it: anything else is no language
+_COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "earlier_reports", "done", "not_found", "failed")
+_NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description", "lang"}
+
+
+class Face(NamedTuple):
+    """What other pages show of a note. ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``."""
+
+    path: str
+    kind: str
+    title: str
+    created: str = ""
+    status: str = ""
+    description: str = ""
+    facts: tuple[str, ...] = ()
+
+    @property
+    def date(self) -> str:
+        """The day, ``2026-11-21`` or ""."""
+        return self.created[:10]
+
+    @property
+    def label(self) -> str:
+        """What stands before the title where no page shows the status: ``Not found: `` or ""."""
+        return "Not found: " if self.kind == "report" and self.status == NOT_FOUND else ""
+
+
+@dataclass(slots=True)
+class Record:
+    """A file as read. Of what is no note only ``face`` says anything.
+
+    ``links`` and ``names`` as in ``Draft``; ``cites`` are (number, source's path, block, anchor); ``toc`` (level, title, anchor);
+    ``slots`` are what it shows of other files: (path, place, words).
+    """
+
+    face: Face
+    digest: str
+    heading: str = ""
+    properties: list[tuple[str, list[str]]] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    toc: list[tuple[int, str, str]] = field(default_factory=list)
+    links: dict[str, bool] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
+    around: dict[str, list[str]] = field(default_factory=dict)
+    cites: list[tuple[str, str, str, str]] = field(default_factory=list)
+    slots: list[list[str]] = field(default_factory=list)
+    lang: str = ENGLISH
+    text: str = ""
+
+    def packed(self) -> str:
+        """Return it as one text, without ``text``."""
+        return json.dumps([getattr(self, name) for name in _PACKED], ensure_ascii=False)
+
+
+_PACKED = [name for name in Record.__dataclass_fields__ if name != "text"]
+
+
+def unpacked(packed: str) -> Record:
+    """Return the record that ``packed`` made one text of."""
+    (path, kind, title, created, status, description, facts), *rest = json.loads(packed)
+    return Record(Face(path, kind, title, created, status, description, tuple(facts)), *rest)
+
+
+def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[Record, Draft]:
+    """Read a note."""
+    given, body = _split(data.decode("utf-8", "replace"))
+    kind = given.get("kind")
+    if path == HOME:
+        kind = "home"
+    elif kind == "report" and given.get("superseded_by"):
+        kind = EARLIER
+    elif not isinstance(kind, str) or kind not in KINDS[1:] or kind == EARLIER:
+        kind = OTHER
+    draft = reader.read(body, Draft(path, root_of(page_of(path)), places, at_hand=kind in QUOTING))
+    properties = _shown(given, draft)
+    status, created = _text(given.get("status")), _text(given.get("created"))
+    counted = () if kind == "report" and status == NOT_FOUND else _COUNTED  # its figures are of nothing
+    face = Face(
+        path,
+        kind,
+        one_line(_text(given.get("title")) or draft.heading_text or stem_of(path)),
+        created if _TIME.fullmatch(created) else "",
+        status,
+        one_line(_text(given.get("description")) or draft.summary or draft.first),
+        tuple(_fact(name, number) for name in counted if isinstance(number := given.get(name), int)),
+    )
+    said = _text(given.get("lang"))
+    return Record(
+        face,
+        digest_of(data),
+        heading=draft.heading,
+        properties=properties,
+        tags=_tags(given, draft),
+        toc=draft.toc,
+        links=draft.links,
+        names=draft.names,
+        blocks=draft.blocks,
+        around={block: list(one) for block, one in draft.around.items() if any(one)},
+        cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
+        slots=[[slot.path, slot.place, slot.words] for slot in draft.slots if isinstance(slot, Embed)],
+        text="\n".join(draft.text),
+        # The program says what language it wrote a note in, or its owner; only a person's own note is looked at.
+        lang=said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text)),
+    ), draft
+
+
+def _split(text: str) -> tuple[dict[str, Any], str]:
+    """A note's properties and the text behind them; properties that cannot be read are none."""
+    raw, body = frontmatter.split(text)
+    try:
+        plain = _plain(raw)
+        return frontmatter.load(raw) if plain is None else plain, body
+    except ValueError:
+        return {}, body
+
+
+def _plain(raw: str) -> dict[str, Any] | None:
+    """Read properties of the form that the vault writes, in a tenth of the time that YAML takes; None for any other.
+
+    The vault writes one key a line: texts in quotes as JSON has them, numbers, yes or no, days and times bare, lists as blocks.
+    """
+    found: dict[str, Any] = {}
+    name = ""
+    for line in raw.removesuffix("\n").split("\n"):
+        part = _LINE.fullmatch(line)
+        if part is None or not line.isprintable():
+            return None
+        try:
+            value = part[2] if part[2] is None or _TIME.fullmatch(part[2]) else json.loads(part[2])
+        except ValueError:
+            return None
+        if part[1]:
+            name, found[part[1]] = part[1], [] if value is None else value
+        elif isinstance(found.get(name), list) and value is not None:
+            found[name].append(value)
+        else:
+            return None
+    return found
+
+
+def body_of(data: bytes) -> str:
+    """Return a note's text without its properties."""
+    return _split(data.decode("utf-8", "replace"))[1]
+
+
+def _fact(name: str, number: int) -> str:
+    if name == "changes":
+        return f"{number:,} {'change' if number == 1 else 'changes'}" if number else "nothing new"
+    if name in {"done", "not_found", "failed", "earlier_reports"}:
+        return f"{number:,} {name.removesuffix('_reports').replace('_', ' ')}"
+    return f"{number:,} {name if number != 1 else name.removesuffix('s')}"
+
+
+def _text(value: object) -> str:
+    """A property's value on one line; "" for what is no single value."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return one_line(str(value), 500) if isinstance(value, str | int | float) else ""
+
+
+def _shown(given: Mapping[str, Any], draft: Draft) -> list[tuple[str, list[str]]]:
+    """The properties worth showing, as texts; their links count as the note's."""
+    shown = []
+    for name, value in given.items():
+        values = [text for item in (value if isinstance(value, list) else [value]) if (text := _text(item))]
+        if values and name not in _NOT_SHOWN:
+            shown.append((name, values))
+            for inside in _LINKS.findall(" ".join(values)):
+                draft.find(wikilink(inside).target)
+    return shown
+
+
+def _tags(given: Mapping[str, Any], draft: Draft) -> list[str]:
+    listed = given.get("tags")
+    own = listed if isinstance(listed, list) else str(listed or "").split(",")
+    tags = (_text(name).strip("#/ ") for name in own)
+    # Tags with the same list are one: a list knows no empty parts.
+    return sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag})
+
+
+def values_of(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield each value's words and the target of its link ("" without)."""
+    for text in texts:
+        found = _LINKS.fullmatch(text)
+        link = wikilink(found[1]) if found else None
+        yield (link.shown, link.target) if link else (text, "")
 
 
 class Notes:
@@ -25,13 +230,10 @@ class Notes:
         """By path: a digest of what other pages show of a note."""
         return {path: digest_of(repr(face).encode("utf-8", "replace"))[:12] for path, face in self.faces.items()}
 
-    def targets(self, path: str) -> list[Face]:
-        """Return the notes that a note leads to, newest first."""
-        return _newest_first(self.faces[target] for target in self.records[path].links if target in self.faces)
-
     def linkers(self, path: str) -> list[Face]:
         """Return the notes that lead to a note, newest first."""
-        return _newest_first(self.faces[linker] for linker in self._linkers.get(path, ()))
+        faces = sorted((self.faces[linker] for linker in self._linkers.get(path, ())), key=lambda face: face.path)
+        return sorted(faces, key=lambda face: face.created, reverse=True)
 
     @cached_property
     def _linkers(self) -> dict[str, list[str]]:
@@ -40,14 +242,6 @@ class Notes:
             for target in self.records[path].links:
                 found[target].append(path)
         return found
-
-    def block(self, path: str, block: str) -> str:
-        """Return the text of a marked block, "" if there is none."""
-        return self.records[path].blocks.get(block, "") if path in self.records else ""
-
-    def around(self, path: str, block: str) -> Around:
-        """Return what stands around the quote of a marked block."""
-        return Around(*(self.records[path].around.get(block, ()) if path in self.records else ()))
 
     def beside(self, face: Face) -> tuple[Face | None, Face | None]:
         """Return the note before and the note after one of the same kind, in the order of their days."""
@@ -99,8 +293,3 @@ def tag_page(tag: str) -> str:
 
 def _place(face: Face) -> tuple[str, str]:
     return face.created, face.path
-
-
-def _newest_first(faces: Iterable[Face]) -> list[Face]:
-    """The order of a note's links: the newest day first, those of one day by path."""
-    return sorted(sorted(faces, key=lambda face: face.path), key=lambda face: face.created, reverse=True)

@@ -1,4 +1,4 @@
-"""Site paths of the vault's files, and the files that links in notes lead to.
+"""Site paths of the vault's files and of lists, and the files that links in notes lead to.
 
 A note keeps its place: ``reports/2026/x.md`` becomes ``reports/2026/x.html``, and ``Home.md`` the first page. A note that would
 stand where the site has a page of its own goes below ``notes/``.
@@ -7,7 +7,6 @@ stand where the site has a page of its own goes below ``notes/``.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote, unquote
@@ -15,6 +14,18 @@ from urllib.parse import quote, unquote
 from pipeline.text.normalise import digest_of
 
 HOME = "Home.md"
+PLURALS = {
+    "home": "Home",
+    "report": "Reports",
+    "earlier": "Earlier",
+    "topic": "Topics",
+    "night": "Nights",
+    "session": "Sessions",
+    "source": "Sources",
+    "worker": "Workers",
+    "note": "Notes",
+}
+LISTS = {plural.lower(): kind for kind, plural in PLURALS.items() if kind != "home"}  # each list's name, and what is in it
 BROWSE = "browse"
 _OWN = {"assets", BROWSE, "search", "notes", "index", "404", "feed.xml", "sitemap.xml", "robots.txt"}
 _MAPS = re.compile(r"sitemap-\w+(?:\.\d+)?\.xml")
@@ -53,24 +64,9 @@ def is_image(path: str) -> bool:
     return suffix_of(path) in IMAGES
 
 
-def has_product(path: str) -> bool:
-    """Tell whether something of the site is made from a file of the vault: it is a note or an image."""
-    return path.endswith(".md") or is_image(path)
-
-
-def product_of(path: str) -> str:
-    """Return the site's path of what is made from a note or an image."""
-    return file_of(path) if is_image(path) else page_of(path)
-
-
 def _free(path: str) -> str:
     first = path.partition("/")[0].lower()
     return f"notes/{path}" if first in _OWN or _MAPS.fullmatch(first) else path
-
-
-def is_shortened(path: str) -> bool:
-    """Tell whether a note's or an image's name is too long for the site, so that what is made of it has a shorter one."""
-    return path != HOME and stem_of(path) not in product_of(path)
 
 
 def _fitting(path: str) -> str:
@@ -114,15 +110,15 @@ def quote_anchor(block: str) -> str:
     return f"quote-{block}"
 
 
-def list_page(name: str, hundred: int = 0) -> str:
-    """Return the site's path of a page of the list called ``name``: the newest notes, or a ``hundred`` counted from 1."""
-    return f"{BROWSE}/{name}.{hundred}.html" if hundred else f"{BROWSE}/{name}.html"
+def list_page(name: str, month: str = "") -> str:
+    """Return the site's path of a page of the list called ``name``: the newest notes, or those of a month such as ``2026-11``."""
+    return f"{BROWSE}/{name}.{month}.html" if month else f"{BROWSE}/{name}.html"
 
 
 def tag_list(tag: str) -> str:
     """Return the name of a tag's list; tags that differ in letter case alone are one.
 
-    A dot in it never stands before a digit, as that of a page's number does, and never alone.
+    A dot in it never stands before a digit, as that of a page's month does, and never alone.
     """
     parts = [
         part if len(part.encode()) <= _PART_BYTES else digest_of(part.encode())[:16] for part in tag.lower().split("/") if part
@@ -146,52 +142,32 @@ def whole(target: str, base: str) -> str:
     return "/".join(parts)
 
 
-class Places(ABC):
-    """The files of a vault, found by what a link says. Like Obsidian it takes a whole path or a bare name, in any letter case."""
+class Places:
+    """The files of a vault, found by what a link says. Like Obsidian it takes a whole path or a bare name, in any letter case.
+
+    Of several files with a name that one is meant which is least deep.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
+            key = key_of(path)
+            self._paths.setdefault(key, path)
+            self._names.setdefault(name_of(key), path)
 
     def find(self, target: str, base: str = "") -> str:
         """Return the path of the file that a link to ``target`` in the note ``base`` leads to, "" if there is none."""
         if not target:
             return base
         key = key_of(target)
-        return self._at(key) or ("" if "/" in key else self._named(key))
+        return self._paths.get(key, "") or ("" if "/" in key else self._names.get(key, ""))
 
     def find_relative(self, target: str, base: str) -> str:
         """Return the path of the file that a Markdown link in the note ``base`` leads to, "" if there is none."""
         return self.find(whole(target, base)) or self.find(unquote(target))
 
-    @abstractmethod
-    def _at(self, key: str) -> str:
-        """Return the file of a whole path, given as its key; "" for none."""
-
-    @abstractmethod
-    def _named(self, name: str) -> str:
-        """Return the file of a bare name, given as its key; "" for none."""
-
-
-class AllPlaces(Places):
-    """The files of a vault, all in memory: for when many are looked up."""
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._paths: dict[str, str] = {}
-        self._names: dict[str, str] = {}
-        for path in sorted(paths, key=nearness):
-            key = key_of(path)
-            self._paths.setdefault(key, path)
-            self._names.setdefault(name_of(key), path)
-
-    def _at(self, key: str) -> str:
-        return self._paths.get(key, "")
-
-    def _named(self, name: str) -> str:
-        return self._names.get(name, "")
-
 
 def name_of(key: str) -> str:
     """Return the bare name in the key of a path."""
     return key.rpartition("/")[2]
-
-
-def nearness(path: str) -> tuple[int, str]:
-    """Return what orders the files that a link may mean: the one that is least deep comes first."""
-    return path.count("/"), path

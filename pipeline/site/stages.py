@@ -13,51 +13,27 @@ from dataclasses import replace
 from os.path import isdir, isfile
 from pathlib import Path
 
-from pipeline.site import files, public
+from pipeline.site import files, lists, public, search
 from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
-from pipeline.site.markdown.embeds import embedded
-from pipeline.site.markdown.note_draft import Draft
-from pipeline.site.markdown.note_to_html import Reader
-from pipeline.site.note_record import KINDS, OTHER, Face, Record, body_of, read_note, unpacked
-from pipeline.site.notes import Notes
-from pipeline.site.page_templates import Layout
-from pipeline.site.pages import feeds, list_pages
-from pipeline.site.pages.list_pages import NoteList
-from pipeline.site.pages.note_page_builder import IN_A_ROW, Composer, filled
-from pipeline.site.pages.page_values import Site
-from pipeline.site.paths import (
-    HOME,
-    IMAGES,
-    AllPlaces,
-    file_of,
-    is_image,
-    is_shortened,
-    key_of,
-    list_page,
-    name_of,
-    page_of,
-    product_of,
-    suffix_of,
-)
-from pipeline.site.search_index import index_shards
-from pipeline.site.search_index.terms import content_of
-from pipeline.site.search_index.terms import unpacked as searched
+from pipeline.site.html_rules import Draft
+from pipeline.site.lists import NoteList
+from pipeline.site.note_pages import IN_A_ROW, Composer, embedded, filled
+from pipeline.site.note_to_html import Reader
+from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
+from pipeline.site.page_values import Layout, Site
+from pipeline.site.paths import IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
 from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, TOO_DEEP, Folder, Look, all_folders, folder_of, is_seen
 from pipeline.system.manifest import Drift
 from pipeline.system.program_id import program_id
 from pipeline.text.labels import in_all_languages
-from pipeline.text.normalise import digest_of
+from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.kept import Kept
 
 ASSETS, SEARCH = "assets", "search"
 _READ = frozenset({".md", ".base", *IMAGES})
 _PRIVATE, _PROGRAM = "private", "site program"  # kept entries
 _KEPT_BYTES = 60_000_000  # of HTML, from reading a note to its page
-_MANY = 300  # changed notes: with more, all files of the search index are written
-_OLD_SEARCH = (
-    "its search is of an earlier version and cannot read the index: `research templates update` brings "
-    "_base.html.j2, search.html.j2 and assets/search* up to date (edited ones with --replace, which keeps a copy)"
-)
+_MANY = 300  # changed notes: with more, the whole search index is made again
 # What makes an SVG image run something; such an image is not copied.
 _ACTIVE = re.compile(
     rb"<\s*(?:script|foreignobject|iframe|object|embed|!entity|[^>\s]*:script)|\son\w+\s*=|javascript:|data:text", re.IGNORECASE
@@ -102,11 +78,10 @@ class Build:
         files.discard(self._folders.site, left_over)
         try:
             notes = self._read_notes()
-            site = Site(self._title, self._url, list_pages.navigation(notes.of_kind))
+            site = Site(self._title, self._url, lists.navigation(notes.of_kind))
             self._render_notes(notes, site)
             self._copy(notes)
             self._render_lists(notes, site)
-            self._render_single_pages(notes, site)
             self._write_search(notes)
             return self._finish(len(notes.faces))
         except BaseException:
@@ -139,7 +114,9 @@ class Build:
             if found is NO_FOLDER and isdir(self._folders.vault / folder):  # noqa: PTH112 - a path's own method may raise
                 self._problems.append(f"{folder}: the folder cannot be read")
             elif found is TOO_DEEP:
-                self._problems.append(_too_deep(folder))
+                self._problems.append(
+                    f"{one_line(folder, 60)}: a folder in it has a path too long for this system; it is not on the site"
+                )
             for name, look in found.files.items():
                 if suffix_of(name) in _READ and is_seen(name):
                     yield f"{folder}/{name}" if folder else name, look
@@ -147,13 +124,13 @@ class Build:
     def _read_notes(self) -> Notes:
         """Read the files that changed, and those with a link that may lead elsewhere now; return all."""
         paths = sorted(self._looks.keys() - self._public.private)
-        self._places = AllPlaces(paths)
+        self._places = Places(paths)
         known = {path: unpacked(value) for path, (_, value) in self._records.items() if path in self._looks}
         gone = self._records.keys() - set(paths)
         names = {form for key in map(key_of, gone | (set(paths) - known.keys())) for form in (key, name_of(key))}
         records: dict[str, Record] = {}
         rows = []
-        self._before: dict[str, index_shards.Entry | None] = {}  # what was searched of notes that changed
+        self._before: dict[str, search.Entry | None] = {}  # what was searched of notes that changed
         unread = set()
         for path in paths:
             record = known.get(path)
@@ -187,17 +164,17 @@ class Build:
         if suffix != ".md":
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
         record, draft = read_note(path, data, self._places, self._reader)
-        words = content_of(record.face.title, record.tags, record.text).packed()
+        words = search.content_of(record.face.title, record.tags, record.text).packed()
         draft.text, draft.blocks, draft.around = [], {}, {}
         self._room -= len(draft.html)
         if self._room > 0:
             self._drafts[path] = draft
         return record, words
 
-    def _searched(self, record: Record | None, path: str) -> index_shards.Entry | None:
+    def _searched(self, record: Record | None, path: str) -> search.Entry | None:
         """What was searched of a note before it was read now."""
         words = self._kept.words(path) if record and path.endswith(".md") else ""
-        return (record.face, searched(words)) if record and words else None
+        return (record.face, search.unpacked(words)) if record and words else None
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
         """Write a file unless the present one has this key."""
@@ -219,8 +196,6 @@ class Build:
                 self._layout.check(kind)
         for path, face in notes.faces.items():
             page = page_of(path)
-            if is_shortened(path) and self._known.get(page) is None:
-                self._notices.append(_long_name_notice(path))
             self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, notes, face))  # type: ignore[misc]
 
     def _shown(self, notes: Notes, face: Face) -> object:
@@ -244,32 +219,21 @@ class Build:
         return replace(page, body=filled(draft, page, tuple(inside)))
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
-        """Render the pages of lists."""
+        """Write the pages of lists, tags, search and missing addresses, the feed and the site map."""
         for name, (title, kind, faces) in notes.lists().items():
             one = NoteList(name, title, kind, faces)
-            for page in range(one.older + 1):
-                shown = one.shown(page)
-                make = lambda one=one, page=page: list_pages.page_of_list(site, one, page)  # noqa: E731
-                self._put_page("list", site, list_page(name, page), shown, make)
-
-    def _render_single_pages(self, notes: Notes, site: Site) -> None:
-        """Write the pages for tags, search and missing pages, the feed and the site map."""
-        pages = {
-            "tags": list_pages.tags_page(site, notes),
-            "search": list_pages.search_page(site),
-            "404": list_pages.missing_page(site),
-        }
-        for template, page in pages.items():
-            self._put_page(template, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
+            for month in one.pages:
+                make = lambda one=one, month=month: one.page(site, month)  # noqa: E731
+                self._put_page("list", site, list_page(name, month), one.shown(month), make)
+        for page in (lists.tags_page(site, notes), lists.search_page(site), lists.missing_page(site)):
+            self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
         if notes.home is None:
-            self._put_data("index.html", list_pages.front_page(notes))
-        nights = notes.of_kind["night"][: -feeds.NEWEST - 1 : -1]
-        self._put_data(feeds.FEED, feeds.feed(site, [feeds.Item(face, self._night_html(face)) for face in nights]))
-        lists = [(path, "") for path in self._keys if path.startswith("browse/") and path != list_pages.TAGS]
-        others = [(page_of(face.path), face.date) for face in notes.faces.values() if face.path != HOME]
-        home = (page_of(HOME), notes.home.date if notes.home else "")
-        for path, data in feeds.site_maps(site, [home, *lists, *others]).items():
-            self._put_data(path, data)
+            self._put_data("index.html", lists.front_page(notes))
+        nights = notes.of_kind["night"][: -lists.NEWEST - 1 : -1]
+        self._put_data(lists.FEED, lists.feed(site, [lists.Item(face, self._night_html(face)) for face in nights]))
+        pages = [(path, "") for path in self._keys if path.startswith("browse/") and path != lists.TAGS]
+        pages += [(page_of(face.path), face.date) for face in notes.faces.values()]
+        self._put_data(lists.MAP, lists.site_map(site, pages))
 
     def _night_html(self, face: Face) -> str:
         """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""
@@ -282,7 +246,6 @@ class Build:
     def _copy(self, notes: Notes) -> None:
         """Copy the templates' assets, and the images of the vault that are harmless."""
         assets = sorted(_below(self._folders.templates / ASSETS))
-        self._notices += [_OLD_SEARCH] if "search.js" in assets and "search-index.js" not in assets else []
         for path in assets:
             self._put_data(f"{ASSETS}/{path}", read(self._folders.templates / ASSETS, path) or b"")
         for path in filter(is_image, notes.records):
@@ -296,42 +259,39 @@ class Build:
             elif suffix_of(path) == ".svg" and _ACTIVE.search(data):
                 self._notices.append(f"{path} is not copied: it may run scripts")
             else:
-                self._notices += [_long_name_notice(path)] if is_shortened(path) else []
                 self._put(place, key, lambda data=data: data)  # type: ignore[misc]
 
     def _write_search(self, notes: Notes) -> None:
-        """Write the files of the search index that change."""
-        meta = index_shards.script("meta", index_shards.meta(len(notes.faces), [""]))
-        self._put_data(f"{SEARCH}/meta.js", meta)
-        known = {path for path in self._known_paths if path.startswith(f"{SEARCH}/") and path != f"{SEARCH}/meta.js"}
-        sound = bool(known) and known <= self._known.keys()
-        changes = [(before, self._entry(notes, path)) for path, before in self._before.items()]
-        changes = [change for change in changes if change[0] != change[1]]
-        if sound and self._records and len(changes) <= _MANY:
+        """Write the files of the search index that change; all, if many notes did, or if a file is not as it was built."""
+        meta = f"{SEARCH}/meta.js"
+        self._put_data(meta, search.script("meta", {"notes": len(notes.faces), "stop": sorted(search.STOP)}))
+        known = {path for path in self._known_paths if path.startswith(f"{SEARCH}/") and path != meta}
+        changes = [(before, after) for path, before in self._before.items() if before != (after := self._entry(notes, path))]
+        written = None
+        if known and known <= self._known.keys() and self._records and len(changes) <= _MANY:
             try:
-                written = list(index_shards.changed(changes, lambda file: self._held(file, known)))
+                written = list(search.changed(changes, lambda file: self._held(file, known)))
                 self._keys |= {path: self._known[path] for path in known}
-                for file, held in written:
-                    self._keys.pop(f"{SEARCH}/{file}.js", None)
-                    if held:
-                        self._put_data(f"{SEARCH}/{file}.js", index_shards.script(file, held))
-                return
             except ValueError:
-                pass  # a file is not as it was built
-        entries = (entry for path in notes.faces if (entry := self._entry(notes, path)))
-        for file, held in index_shards.whole(entries):
-            self._put_data(f"{SEARCH}/{file}.js", index_shards.script(file, held))
+                pass
+        if written is None:
+            entries = (entry for path in notes.faces if (entry := self._entry(notes, path)))
+            written = list(search.changed(((None, entry) for entry in entries), lambda _file: {}))
+        for file, held in written:
+            self._keys.pop(f"{SEARCH}/{file}.js", None)
+            if held:
+                self._put_data(f"{SEARCH}/{file}.js", search.script(file, held))
 
-    def _entry(self, notes: Notes, path: str) -> index_shards.Entry | None:
+    def _entry(self, notes: Notes, path: str) -> search.Entry | None:
         """What is searched of a note now."""
         if path not in notes.faces:
             return None
         words = self._words[path] if path in self._words else self._kept.words(path)
-        return notes.faces[path], searched(words)
+        return notes.faces[path], search.unpacked(words)
 
-    def _held(self, file: str, known: set[str]) -> index_shards.Held:
+    def _held(self, file: str, known: set[str]) -> search.Held:
         path = f"{SEARCH}/{file}.js"
-        return index_shards.loaded(read(self._folders.site, path) or b"") if path in known else {}
+        return search.loaded(read(self._folders.site, path) or b"") if path in known else {}
 
     def _finish(self, count: int) -> SiteReport:
         """Put all files in place, remove stale ones, and keep what the site is made from.
@@ -354,18 +314,6 @@ class Build:
 def _key(*parts: object) -> str:
     """The digest of everything that a page shows."""
     return digest_of(repr(parts).encode("utf-8", "replace"))
-
-
-def _long_name_notice(path: str) -> str:
-    return f"{path} has a name that is too long; its file on the site is called {product_of(path)}"
-
-
-def _too_deep(folder: str) -> str:
-    length, top = len(folder.encode()), folder if len(folder) <= 60 else f"{folder[:60]}…"
-    return (
-        f"{top}: a folder in it has a path of {length:,} bytes, too long for this system; nothing in that folder is on the site, "
-        "so shorten the names of the folders around it"
-    )
 
 
 def _below(folder: Path) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders, SiteReport
-from pipeline.site.markdown.note_draft import Draft
-from pipeline.site.markdown.note_to_html import Reader
-from pipeline.site.paths import AllPlaces, page_of, root_of
+from pipeline.site.html_rules import Draft
+from pipeline.site.note_to_html import Reader
+from pipeline.site.paths import Places, page_of, root_of
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
 
@@ -38,10 +37,6 @@ class Scratch:
         file = self.folder / "vault" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
-
-    def write_all(self, notes: Mapping[str, str]) -> None:
-        for path, text in notes.items():
-            self.write(path, text)
 
     def remove(self, path: str) -> None:
         (self.folder / "vault" / path).unlink()
@@ -76,7 +71,7 @@ def note(title: str, body: str, kind: str = "", **properties: str) -> str:
 
 def read(text: str, *, path: str = "my/here.md", others: tuple[str, ...] = (), at_hand: bool = False) -> Draft:
     """Read a note's text in a vault that also holds ``others``."""
-    return Reader().read(text, Draft(path, root_of(page_of(path)), AllPlaces([path, *others]), at_hand=at_hand))
+    return Reader().read(text, Draft(path, root_of(page_of(path)), Places([path, *others]), at_hand=at_hand))
 
 
 VAULT = {
@@ -100,13 +95,7 @@ VAULT = {
         quotes="1",
     ),
     "sources/2026-11/s2.md": note("Another", "> “Quoted too.”\n\n^q-2", "source", tags='["research/source"]', quotes="3"),
-    "bases/sources.base": """
-filters: {and: ['file.hasTag("research/source")']}
-formulas: {source: file.asLink(title)}
-properties: {formula.source: {displayName: Source}}
-views:
-  [{type: table, name: All, order: [formula.source, note.quotes, note.host], sort: [{property: note.quotes, direction: DESC}]}]
-""",
+    "bases/sources.base": "views: [{type: table, name: All, order: [note.quotes]}]",
     "my/mine.md": "# Mine\n\n#idea about [[Home]]\n",
     "img/p.png": "no real picture",
 }
@@ -115,5 +104,6 @@ views:
 def scratch_vault(folder: Path) -> Scratch:
     """Return a scratch whose vault has one note of most kinds, with links, a table and an image."""
     made = Scratch(folder)
-    made.write_all(VAULT)
+    for path, text in VAULT.items():
+        made.write(path, text)
     return made

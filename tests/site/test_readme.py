@@ -6,7 +6,7 @@ from inspect import signature
 
 import pytest
 
-from pipeline.site.pages import page_values
+from pipeline.site import page_values
 from tests.site.scratch import TEMPLATES
 
 

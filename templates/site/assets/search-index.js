@@ -1,5 +1,5 @@
 // Finds and ranks notes in the index. It comes in small scripts, loaded by the first letters of the words asked for, so that it works
-// from a folder on disk as well. It has segments, each with its own such scripts.
+// from a folder on disk as well.
 "use strict";
 
 const DIGITS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
@@ -49,34 +49,22 @@ function* codesIn(codes) {
 }
 
 class Index {
-  constructor({ notes = 1, segments = [""], stop = [] }) {
-    Object.assign(this, { notes, segments, stop });
-  }
-
-  // What each segment holds in a file, in the order of the segments.
-  held(file) {
-    return Promise.all(this.segments.map((folder) => load(folder + file)));
+  constructor({ notes = 1, stop = [] }) {
+    Object.assign(this, { notes, stop });
   }
 
   // The values of a facet ("kind", "day", "tag"), each with the keys of its notes.
   async facet(name) {
-    const found = new Map();
-    (await this.held(`f-${name}`)).forEach((held, i) => {
-      for (const [term, codes] of Object.entries(held)) {
-        const value = term.slice(name.length + 1);
-        if (!found.has(value)) found.set(value, []);
-        for (const [id] of codesIn(codes)) found.get(value).push(this.segments[i] + id);
-      }
-    });
-    return found;
+    const terms = Object.entries(await load(`f-${name}`));
+    return new Map(terms.map(([term, codes]) => [term.slice(name.length + 1), [...codesIn(codes)].map(([id]) => id)]));
   }
 
   // The terms that a word may mean, each with how much it counts: itself, its forms, and those that it begins.
   async spellings(word) {
     const found = new Map([[word, 1]]);
     if (IN_PAIRS.test(word)) return found;
-    const begun = (await this.held(fileOf(word))).flatMap((held) => Object.keys(held).filter((term) => term.startsWith(word)));
-    const shortest = [...new Set(begun)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, BEGUN);
+    const begun = Object.keys(await load(fileOf(word))).filter((term) => term.startsWith(word));
+    const shortest = begun.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, BEGUN);
     for (const term of shortest) found.set(term, term === word ? 1 : Math.max(0.4, (0.9 * word.length) / term.length));
     for (const form of formsOf(word)) found.set(form, 0.9);
     return found;
@@ -85,25 +73,21 @@ class Index {
   // The terms that are like a word which occurs nowhere, or not with the others.
   async alike(word) {
     if (IN_PAIRS.test(word)) return new Map();
-    const lists = await Promise.all(lengthsAround(word).map((length) => this.held(`v-${length}`)));
-    const words = new Set(lists.flat().flatMap((held) => (held.words || "").split(" ")));
+    const lists = await Promise.all(lengthsAround(word).map((length) => load(`v-${length}`)));
+    const words = new Set(lists.flatMap((held) => (held.words || "").split(" ")));
     const rated = [...words].map((other) => [other, likeness(word, other)]).filter(([other, like]) => like && other !== word);
     return new Map(rated.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, ALIKE));
   }
 
-  // The notes that hold one of these terms: key (folder and id) to weight. A word that few notes hold weighs more.
+  // The notes that hold one of these terms: id to weight. A word that few notes hold weighs more.
   async holders(spellings) {
     const found = new Map();
     const shown = new Set();
     await Promise.all([...spellings].map(async ([term, share]) => {
-      (await this.held(fileOf(term))).forEach((held, i) => {
-        if (!Object.hasOwn(held, term)) return;
-        shown.add(term);
-        for (const [id, weight] of codesIn(held[term])) {
-          const key = this.segments[i] + id;
-          found.set(key, Math.max(share * weight, found.get(key) || 0));
-        }
-      });
+      const held = await load(fileOf(term));
+      if (!Object.hasOwn(held, term)) return;
+      shown.add(term);
+      for (const [id, weight] of codesIn(held[term])) found.set(id, Math.max(share * weight, found.get(id) || 0));
     }));
     const rarity = Math.log(1 + this.notes / (found.size || 1));
     for (const [key, weight] of found) found.set(key, weight * rarity);
@@ -162,9 +146,8 @@ class Index {
 
   // What is shown of a note: address, title, kind, day, description, text. Notes with the same number are all found.
   async notesOf({ key }) {
-    const [folder, id] = [key.slice(0, -ID_LENGTH), key.slice(-ID_LENGTH)];
-    const number = (DIGITS.indexOf(id[0]) << 2) + (DIGITS.indexOf(id[1]) >> 4);
-    return (await unpacked(await load(`${folder}n-${number.toString(16).padStart(2, "0")}`)))[id] || [];
+    const number = (DIGITS.indexOf(key[0]) << 2) + (DIGITS.indexOf(key[1]) >> 4);
+    return (await unpacked(await load(`n-${number.toString(16).padStart(2, "0")}`)))[key] || [];
   }
 }
 
@@ -211,7 +194,7 @@ function inOrder(best) {
   const most = Math.max(...best.map(({ score }) => score), 0) || 1;
   const step = ({ score }) => Math.round((score / most) * STEPS);
   const newer = (a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1);
-  return best.sort((a, b) => b.held - a.held || step(b) - step(a) || newer(a, b) || b.score - a.score || (a.key.slice(-ID_LENGTH) < b.key.slice(-ID_LENGTH) ? -1 : 1));
+  return best.sort((a, b) => b.held - a.held || step(b) - step(a) || newer(a, b) || b.score - a.score || (a.key < b.key ? -1 : 1));
 }
 
 function termsIn({ asExact, asBegun }) {

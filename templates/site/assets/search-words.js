@@ -1,4 +1,4 @@
-// What a reader asks for, cut into words by the same rules as the index (pipeline/site/search_index/terms.py); and which words are
+// What a reader asks for, cut into words by the same rules as the index (pipeline/site/search.py); and which words are
 // alike enough to have been meant.
 "use strict";
 

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders
-from pipeline.site.search_index.terms import STOP, terms
+from pipeline.site.search import STOP, terms
 from tests.browser.finding.notes import Asked, asked, topics, write
 from tests.browser.serving import served
 from tests.browser.visiting import Visitor

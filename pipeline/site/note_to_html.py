@@ -9,8 +9,8 @@ from itertools import islice, pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pipeline.site.markdown import block_syntax, html_render_rules, inline_syntax
-from pipeline.site.markdown.note_draft import Around, Aside, Draft
+from pipeline.site import html_rules, obsidian_syntax
+from pipeline.site.html_rules import Around, Aside, Draft
 from pipeline.site.paths import block_anchor, heading_anchor
 from pipeline.text.labels import in_all_languages
 
@@ -31,9 +31,8 @@ class Reader:
     def __init__(self) -> None:
         options = {"html": False, "xhtmlOut": False, "breaks": True}
         self._md = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
-        inline_syntax.use(self._md)
-        block_syntax.use(self._md)
-        html_render_rules.use(self._md)
+        obsidian_syntax.use(self._md)
+        html_rules.use(self._md)
 
     def read(self, text: str, draft: Draft) -> Draft:
         """Fill ``draft`` from a note's text (without its properties) and return it."""
@@ -75,16 +74,15 @@ class Reader:
 
 def plain(inline: Token) -> str:
     """Return the words of running text, without the numbers of citations."""
-    return "".join(map(_words, inline.children or ()))
-
-
-def _words(token: Token) -> str:
-    if token.type == "wikilink":
-        link: inline_syntax.Wikilink = token.meta["link"]
-        return "" if link.number else link.shown
-    if token.type in {"softbreak", "hardbreak"}:
-        return " "
-    return "" if token.type == "embed" else token.content
+    words = ""
+    for token in inline.children or ():
+        if token.type == "wikilink":
+            words += "" if token.meta["link"].number else token.meta["link"].shown
+        elif token.type in {"softbreak", "hardbreak"}:
+            words += " "
+        elif token.type != "embed":
+            words += token.content
+    return words
 
 
 def _shown(tokens: Sequence[Token]) -> list[Token]:
@@ -119,7 +117,7 @@ def _describe(tokens: Sequence[Token], draft: Draft) -> None:
             draft.text.append(words := plain(token))
             draft.first = draft.first or (words if token.level == 1 else "")
             summary += [words] if summarised and words else []
-        elif token.type in {"fence", "code_block"} and token.info.strip() not in html_render_rules.OBSIDIAN_ONLY:
+        elif token.type in {"fence", "code_block"} and token.info.strip() not in html_rules.OBSIDIAN_ONLY:
             draft.text.append(token.content)
         elif token.type == "callout_title_close":
             kind = token.meta["kind"]

@@ -1,34 +1,46 @@
-"""Render rules for markdown-it: a note as HTML. All text is escaped; links lead to the web, to mail or into the vault."""
+"""``Draft``, the HTML of a note while it is read with the data that other pages need of it, and the render rules that fill it.
+
+All text is escaped; links lead to the web, to mail or into the vault. Content from other files (quotes of a citation, an embedded
+note) is filled in later: the HTML has a placeholder of NUL and a number, which no note can contain, and ``slots`` lists what
+belongs there.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pipeline.site.labels import LISTS
-from pipeline.site.markdown.inline_syntax import Wikilink
-from pipeline.site.markdown.note_draft import Draft, Embed
+from pipeline.site.obsidian_syntax import Wikilink
 from pipeline.site.paths import (
     IMAGES,
+    LISTS,
+    Places,
     block_anchor,
     encoded,
     file_of,
     fragment,
     heading_anchor,
+    key_of,
     list_page,
     page_of,
+    quote_anchor,
     stem_of,
     suffix_of,
     tag_list,
+    whole,
 )
 
+_MARK = re.compile("\0(\\d+)\0")
 _WEB = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
+_SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\d+|\w))")  # TeX's signs for what stands higher or lower
+_RANK = {"^": "sup", "_": "sub"}
 _SIZE = re.compile(r"(\d{1,4})(?:x(\d{1,4}))?")
 _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
 _OUTSIDE_BARE = _OUTSIDE.replace("external", "external bare", 1)  # its words are its address: paper needs no other
@@ -39,43 +51,153 @@ Env = MutableMapping[str, Any]
 Rule = Callable[[Sequence[Token], int, Any, Env], str]
 
 
-# Tags that are always the same: to write them so costs a third of working each out.
-_FIXED = {
-    "list_item_close": "</li>\n", "bullet_list_close": "</ul>\n", "ordered_list_close": "</ol>\n",
-    "blockquote_close": "</blockquote>\n",
-    "thead_open": "<thead>\n", "thead_close": "</thead>\n", "tbody_open": "<tbody>\n", "tbody_close": "</tbody>\n",
-    "tr_open": "<tr>\n", "tr_close": "</tr>\n", "th_close": "</th>\n", "td_close": "</td>\n",
-}  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A citation: the number shown, the source note's path, the quote's block id, and the quote's id on the citing page."""
+
+    number: str
+    path: str
+    block: str
+    anchor: str
+
+
+class Around(NamedTuple):
+    """What a source's note says around a quote: the sentences beside it, who confirms or disputes it, its place on the web."""
+
+    before: str = ""
+    after: str = ""
+    standing: str = ""
+    there: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """The place behind a paragraph for the quotes that it is the first to cite."""
+
+    cites: tuple[Cite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """The place for another file, or for the part of it under the heading or block ``place``; ``words`` stand beside it."""
+
+    path: str
+    place: str
+    words: str
+
+
+Slot = Aside | Embed
+
+
+@dataclass(slots=True)
+class Draft:
+    """The data of a note, complete when the note is read.
+
+    ``at_hand``: citations lead to the quotes at the end of the same page. ``nested``: it is shown inside another page, where it
+    has no ids and shows nothing inside itself. ``links`` maps the path of each file that the note leads to, to whether the page
+    shows something of that file's content; ``names`` maps each name in a link that is no whole path to
+    the path it means now, or "".
+    """
+
+    path: str
+    root: str
+    places: Places
+    at_hand: bool = False
+    nested: bool = False
+    html: str = ""
+    heading: str = ""
+    heading_text: str = ""
+    summary: str = ""
+    first: str = ""
+    slots: list[Slot] = field(default_factory=list)
+    toc: list[tuple[int, str, str]] = field(default_factory=list)
+    links: dict[str, bool] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
+    around: dict[str, Around] = field(default_factory=dict)
+    cites: dict[tuple[str, str], Cite] = field(default_factory=dict)
+    tags: set[str] = field(default_factory=set)
+    text: list[str] = field(default_factory=list)
+    anchors: set[str] = field(default_factory=set)
+
+    def find(self, target: str) -> str:
+        """Return the path that a wikilink leads to, "" if it is broken; record the result."""
+        path = self.places.find(target, self.path)
+        if path:
+            self.link(path)
+        self.name(key_of(target), path)
+        return path
+
+    def find_relative(self, target: str) -> str:
+        """Return the path that a Markdown link leads to, "" if it is broken; record the result."""
+        path = self.places.find_relative(target, self.path)
+        if path:
+            self.link(path)
+        self.name(key_of(whole(target, self.path)), path)
+        self.name(key_of(target).rpartition("/")[2], path)
+        return path
+
+    def name(self, key: str, path: str) -> None:
+        """Record the path that a name means, unless the name is that whole path."""
+        if key and key != key_of(path):
+            self.names[key] = path
+
+    def link(self, path: str, *, deep: bool = False) -> None:
+        """Record that the note links to ``path``; ``deep``: it shows part of that file's content."""
+        if path != self.path:
+            self.links[path] = deep or self.links.get(path, False)
+
+    def cite(self, number: str, path: str, block: str) -> Cite:
+        """Return the citation of a quote; the same quote has one place on the page."""
+        self.link(path, deep=True)
+        if (path, block) not in self.cites:
+            anchor = self.unique(quote_anchor(block))
+            self.cites[path, block] = Cite(number, path, block, anchor)
+        return self.cites[path, block]
+
+    def unique(self, anchor: str) -> str:
+        """Return ``anchor``, with a number appended if the page has it already."""
+        name, number = anchor, 1
+        while name in self.anchors:
+            number += 1
+            name = f"{anchor}-{number}"
+        self.anchors.add(name)
+        return name
+
+    def slot(self, slot: Slot) -> str:
+        """Add a slot; return its placeholder."""
+        self.slots.append(slot)
+        return f"\0{len(self.slots) - 1}\0"
+
+    def parts(self) -> list[str | Slot]:
+        """Return the HTML in pieces, with the slots in their places."""
+        pieces = _MARK.split(self.html)
+        return [self.slots[int(piece)] if number % 2 else piece for number, piece in enumerate(pieces)]
 
 
 def use(md: MarkdownIt) -> None:
     """Add these render rules to ``md``."""
     md.validateLink = _may_be_followed  # type: ignore[method-assign]
     rules: dict[str, Rule] = md.renderer.rules  # type: ignore[attr-defined]
-    rules |= {name: _always(html) for name, html in _FIXED.items()}
     rules |= {
         "wikilink": _wikilink,
         "embed": _embed,
         "image": _image,
         "tag": _tag,
-        "math": lambda tokens, number, *_: f'<span class="math">{escape(tokens[number].content)}</span>',
+        "math": _math,
         "link_open": _link_open,
-        "link_close": _link_close,
+        "link_close": lambda tokens, number, *_: f"</{tokens[number].tag}>",
         "fence": _fence,
         "table_open": lambda tokens, number, *_: f"{TABLE}\n{opening('table', dir=str(tokens[number].attrs.get('dir', '')))}\n",
         "table_close": lambda *_: "</table>\n</div>\n",
         "th_open": _cell,
         "td_open": _cell,
         "callout_open": _callout_open,
-        "callout_close": _callout_close,
+        "callout_close": lambda tokens, number, *_: f"</div>\n</{'details' if tokens[number].meta['fold'] else 'div'}>\n",
         "callout_title_open": _callout_title_open,
-        "callout_title_close": _callout_title_close,
+        "callout_title_close": lambda tokens, number, *_: f'</{_title_tag(tokens[number])}>\n<div class="callout-body">\n',
         "list_item_open": _item,
     }
-
-
-def _always(html: str) -> Rule:
-    return lambda *_: html
 
 
 def _may_be_followed(url: str) -> bool:
@@ -183,6 +305,12 @@ def _figure(draft: Draft, path: str, words: str, alone: bool) -> str:
     return f'<figure class="embed image">{image}</figure>\n' if alone else image
 
 
+def _math(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    """A formula as it is written, but for what stands above or below the line."""
+    shown = _SCRIPT.sub(lambda at: f"<{_RANK[at[1]]}>{at[2] or at[3]}</{_RANK[at[1]]}>", escape(tokens[number].content))
+    return f'<span class="math">{shown}</span>'
+
+
 def _tag(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
     draft: Draft = env["draft"]
     tag = tokens[number].content
@@ -202,17 +330,10 @@ def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) ->
     path = draft.find_relative(target) if target else draft.path
     inside = href_of(draft.root, path, place, own=draft.path) if path else ""
     if not inside:
-        _closing(tokens, number).tag = "span"
+        closing = (token for token in tokens[number:] if token.type == "link_close" and token.level == tokens[number].level)
+        next(closing).tag = "span"
         return '<span class="internal broken">'
     return f'<a class="internal" href="{escape(inside)}">'
-
-
-def _closing(tokens: Sequence[Token], number: int) -> Token:
-    return next(token for token in tokens[number:] if token.type == "link_close" and token.level == tokens[number].level)
-
-
-def _link_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
-    return f"</{tokens[number].tag}>"
 
 
 def _fence(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
@@ -240,17 +361,9 @@ def _callout_open(tokens: Sequence[Token], number: int, _options: Any, _env: Env
     return opening("details" if folds else "div", attributes, data_callout=token.meta["kind"], **_id(token)) + "\n"
 
 
-def _callout_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
-    return f"</div>\n</{'details' if tokens[number].meta['fold'] else 'div'}>\n"
-
-
 def _callout_title_open(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
     title = "" if tokens[number + 1].content else escape(str(tokens[number].meta["kind"]).capitalize())
     return f'<{_title_tag(tokens[number])} class="callout-title">{title}'
-
-
-def _callout_title_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
-    return f'</{_title_tag(tokens[number])}>\n<div class="callout-body">\n'
 
 
 def _title_tag(token: Token) -> str:

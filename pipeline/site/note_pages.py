@@ -1,4 +1,4 @@
-"""``Composer``: the values that the template of a note's page is given, from the catalogue and the notes around it."""
+"""The page of a note: the values that its template is given, its text with what it shows of other notes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from pipeline.site.labels import PLURALS, label, shown_number
-from pipeline.site.markdown.html_render_rules import href_of
-from pipeline.site.markdown.note_draft import Aside, Draft
-from pipeline.site.note_record import EARLIER, KINDS, OTHER, Face, Record, values_of
-from pipeline.site.notes import Notes, tag_page
-from pipeline.site.pages.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
-from pipeline.site.paths import Places, block_anchor, encoded, fragment, list_page, page_of, root_of
+from pipeline.site.html_rules import Aside, Draft, href_of
+from pipeline.site.note_to_html import Reader
+from pipeline.site.notes import EARLIER, KINDS, OTHER, Face, Notes, Record, body_of, tag_page, values_of
+from pipeline.site.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
+from pipeline.site.paths import PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of
 from pipeline.text.normalise import one_line
+from pipeline.vault.output.formatting import duration, money
 
+_COUNTS = {"sources", "facts", "words", "quotes", "tokens", "pages", "searches", "sessions", "reports", "workers", "events"}
+_LABELS = {"source_url": "Address", "cost_usd": "Cost", "duration_s": "Time", "cited_by": "Cited by", "query": "Question"}
 IN_A_ROW = {"night", "report", EARLIER, "session"}
 _MARKUP = re.compile("<[^>]*>")
 _ASIDE = 240  # characters of a quote beside the text
@@ -38,7 +39,6 @@ class Composer:
         rest = self._notes.records[face.path]
         path = page_of(face.path)
         root = root_of(path)
-        targets, linkers = self._notes.targets(face.path), self._notes.linkers(face.path)
         older, newer = self._notes.beside(face) if face.kind in IN_A_ROW else (None, None)
         return NotePage(
             kind="report" if face.kind == EARLIER else face.kind,
@@ -56,8 +56,7 @@ class Composer:
             properties=self._properties(face, rest, root),
             tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in rest.tags),
             citations=self._citations(rest, root),
-            outgoing=groups(targets, root),
-            backlinks=groups(linkers, root),
+            backlinks=groups(self._notes.linkers(face.path), root),
             breadcrumbs=breadcrumbs(face.kind, root),
             previous=link(older, root) if older else None,
             next=link(newer, root) if newer else None,
@@ -69,10 +68,11 @@ class Composer:
         return self.site.url + encoded("" if path == _TOP else path) if self.site.url else ""
 
     def _properties(self, face: Face, rest: Record, root: str) -> tuple[Property, ...]:
-        return tuple(
-            Property(name, label(name), tuple(self._shown(face, name, *value, root) for value in values_of(values)))
-            for name, values in rest.properties
-        )
+        shown = []
+        for name, texts in rest.properties:
+            label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
+            shown.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
+        return tuple(shown)
 
     def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Shown:
         if target:
@@ -80,7 +80,13 @@ class Composer:
             return Shown(words, href_of(root, path) if path else "")
         if words.startswith(("https://", "http://")) and not any(map(str.isspace, words)):
             return Shown(words, words)
-        return Shown(shown_number(name, words))
+        try:
+            number = float(words)
+        except ValueError:
+            return Shown(words)
+        if name in ("cost_usd", "duration_s"):
+            return Shown(money(number) if name == "cost_usd" else duration(number))
+        return Shown(f"{int(words):,}" if name in _COUNTS and words.isdecimal() else words)
 
     def _citations(self, rest: Record, root: str) -> tuple[Citation, ...]:
         """The cited sources in the order of their numbers, each with its quotes as they come."""
@@ -88,22 +94,19 @@ class Composer:
         return tuple(
             Citation(
                 number,
-                self._source(path, root),
+                link(face, root) if (face := self._notes.faces.get(path)) else Link(path, ""),
                 tuple(self._quote(path, block, anchor, root) for *_, block, anchor in same),
                 self._place(path),
             )
             for (number, path), same in groupby(cites, key=lambda cite: (cite[0], cite[1]))
         )
 
-    def _source(self, path: str, root: str) -> Link:
-        face = self._notes.faces.get(path)
-        return link(face, root) if face else Link(path, "")
-
     def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
         href = root + encoded(page_of(path)) + fragment(block_anchor(block))
-        around = self._notes.around(path, block)
-        shown = around.before, around.after, around.standing, around.there
-        return Quote(anchor, self._notes.block(path, block), href, *shown)
+        record = self._notes.records.get(path)
+        return Quote(
+            anchor, record.blocks.get(block, "") if record else "", href, *(record.around.get(block, ()) if record else ())
+        )
 
     def _place(self, path: str) -> str:
         """Where a source is and of when: its host, when it was published, when it was first read."""
@@ -175,3 +178,13 @@ def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
     if kind == "home":
         return ()
     return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(PLURALS[kind].lower())))
+
+
+def embedded(reader: Reader, places: Places, face: Face, slot: Sequence[str], shown: Face | None, data: bytes) -> Markup:
+    """Return what the note ``face`` shows in a slot (path, place, words); ``data`` are the bytes of the file there."""
+    path, place, _words = slot
+    root = root_of(page_of(face.path))
+    body = reader.read_part(body_of(data), place, Draft(path, root, places, nested=True))
+    link = f'<a class="internal" href="{escape(href_of(root, path, place))}">{escape(shown.title if shown else path)}</a>'
+    html = f'<div class="embed note">\n<p class="embed-title">{link}</p>\n<div class="embed-body">\n{body}</div>\n</div>\n'
+    return Markup(html)  # noqa: S704 - every text in it was escaped on the way

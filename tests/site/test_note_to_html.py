@@ -84,11 +84,35 @@ def test_an_image_elsewhere_is_a_link_so_that_reading_fetches_nothing() -> None:
 
 
 def test_callouts_have_a_kind_and_a_title_and_may_fold() -> None:
-    made = html_of("> [!tldr] In *short*\n> First.\n> > [!bug]-\n> > Inner.\n")
+    made = html_of("> [!abstract] In *short*\n> First.\n> > [!bug]-\n> > Inner.\n")
     assert '<div class="callout" data-callout="abstract">\n<p class="callout-title">In <em>short</em></p>' in made
     assert '<details class="callout" data-callout="bug">\n<summary class="callout-title">Bug</summary>' in made
     assert made.count("</details>") == 1
     assert html_of("> not [!note]\n> a callout").startswith("<blockquote>")
+
+
+@pytest.mark.parametrize("before", ["> [!note] T\n> text\n> ", "> ", "- item\n  ", "text\n"])
+def test_a_table_stands_in_callouts_quotes_lists_and_after_text(before: str) -> None:
+    mark = {">": "> ", "-": "  "}.get(before[0], "")
+    made = html_of(f"{before}| a | b |\n{mark}| --- | --- |\n{mark}| 1 | 2 |\n")
+    assert "<td>1</td>\n<td>2</td>" in made
+
+
+def test_steps_go_on_after_code() -> None:
+    assert '<ol start="2">' in html_of("1. one\n\n```\ncode\n```\n\n2. two")
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("$2^32$", '<span class="math">2<sup>32</sup></span>'),
+        ("$x_{ij}<y$", '<span class="math">x<sub>ij</sub>&lt;y</span>'),
+        ("from $5 to $6, or 10$ and 20$", "from $5 to $6, or 10$ and 20$"),
+        ("between $5 and 6$", "between $5 and 6$"),
+    ],
+)
+def test_a_formula_has_a_sign_of_tex_and_sums_of_money_are_text(written: str, made: str) -> None:
+    assert made in html_of(written)
 
 
 def test_comments_are_dropped_and_so_is_a_section_that_holds_nothing_else() -> None:

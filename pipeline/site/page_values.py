@@ -1,4 +1,4 @@
-"""What the site's templates are given: one frozen value a page.
+"""What the site's templates are given, one frozen value a page, and ``Layout``, which renders it.
 
 Every ``href`` is relative to the page it stands on and percent-encoded, so that a site works in a sub-path and from a folder on
 disk. A ``str`` is plain text, which the templates escape; ``Markup`` is HTML that was made harmless here. What
@@ -8,11 +8,16 @@ there is most of is a tuple with names, which is made in a third of the time.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT
+from pipeline.config.scaffold import later_templates
+from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
+from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT, label
+
+_ADVICE = Advice("templates/site/README.md", "the site is as it was")
 
 
 class Link(NamedTuple):
@@ -132,18 +137,13 @@ class NotePage(SitePage):
     properties: tuple[Property, ...]
     tags: tuple[Link, ...]
     citations: tuple[Citation, ...]
-    outgoing: tuple[Group, ...]
     backlinks: tuple[Group, ...]
     previous: Link | None
     next: Link | None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One note in a list. ``facts`` are its few telling properties, such as ``5 sources``; ``status`` as in ``NotePage``.
-
-    ``anchor`` is its id on the page if it is the first one there of its month, else "".
-    """
+class Entry(NamedTuple):
+    """One note in a list. ``facts`` are its few telling properties, such as ``5 sources``; ``status`` as in ``NotePage``."""
 
     title: str
     href: str
@@ -152,63 +152,64 @@ class Entry:
     status: str
     description: str
     facts: tuple[str, ...]
-    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
-class Month:
-    """A month with the place in a list where its notes begin; ``count`` of them. ``title`` is its name."""
+class Counted:
+    """A month or a tag with the page of its notes; ``count`` of them."""
 
     title: str
     href: str
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Year:
-    """The months of a year, newest first; ``title`` is "" for what has no day."""
-
-    title: str
-    months: tuple[Month, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage(SitePage):
-    """One leaf of a list of notes: those of a kind, or those with a tag.
+    """The newest notes of a list, or those of one month.
 
-    ``list_kind`` is the kind that is listed, "" for a tag's list. The first leaf holds the newest notes: it alone has ``total``,
-    the number of all, and ``years``, which lead to what is older. Each other leaf holds one ``hundred``, such as ``601–700``,
-    counted from the oldest note, and ``near`` are links to hundreds around it, itself among them.
+    The first page alone has ``total``, the number of all notes, and ``years``, each with the months that have a page; a month's
+    page leads to the month before and after, and to the ``newest``.
     """
 
-    list_kind: str
     entries: tuple[Entry, ...]
     total: int
-    hundred: str
-    near: tuple[Link, ...]
+    years: tuple[tuple[str, tuple[Counted, ...]], ...]
     newest: Link | None
     newer: Link | None
     older: Link | None
-    oldest: Link | None
-    years: tuple[Year, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TagCount:
-    """A tag with the list of its notes; ``count`` of them."""
-
-    title: str
-    href: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class TagsPage(SitePage):
     """All tags, in the order of the alphabet, by their first part: ``topic``, ``status`` …; "" for those without parts."""
 
-    groups: tuple[tuple[str, tuple[TagCount, ...]], ...]
+    groups: tuple[tuple[str, tuple[Counted, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PlainPage(SitePage):
-    """A page without content of its own: the search, and what is shown where there is no page."""
+class Layout:
+    """The templates in ``folder``: ``<name>.html.j2``. ``compiled`` as in ``TemplateFolder``."""
+
+    def __init__(self, folder: Path, compiled: Path | None = None) -> None:
+        later = later_templates("site", "earlier.html.j2")
+        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled, later)
+
+    def digest(self, name: str) -> str:
+        """Return the digest of a template and of all that it is made from."""
+        return self._templates.version_of(f"{name}.html.j2")
+
+    def check(self, name: str) -> None:
+        """Compile a template and all that it is made from.
+
+        Raises:
+            TemplateInvalid: one of them is missing or cannot be parsed.
+        """
+        self._templates.check(f"{name}.html.j2")
+
+    def render(self, name: str, site: Site, page: Any) -> bytes:
+        """Return a page rendered with its template.
+
+        Raises:
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this page, or does not end.
+        """
+        given = {"site": site, "page": page, "t": lambda words: label(words, page.lang)}
+        return self._templates.render(f"{name}.html.j2", given, page.path).encode("utf-8", "replace")

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders
-from tests.site.markdown.test_note_to_html import html_of
+from tests.site.test_note_to_html import html_of
 from tests.vault.builders import TEMPLATES, Workplace, a_store
 
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -1,0 +1,212 @@
+"""Pages that are no note's: lists, tags, search, missing addresses; the feed of nights and the site map.
+
+A long list has the newest notes on its first page, and one page a month. A new note changes the first page alone, and the page of
+its month if there is one already. All contain only times of the notes, so every build makes the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from pipeline.site.note_pages import breadcrumbs
+from pipeline.site.notes import Face, Notes, tag_page
+from pipeline.site.page_values import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage
+from pipeline.site.paths import BROWSE, PLURALS, encoded, list_page, page_of, root_of
+from pipeline.text.labels import ENGLISH, MONTHS
+from pipeline.text.normalise import clean, digest_of
+
+TAGS = f"{BROWSE}/tags.html"
+FEED, MAP = "feed.xml", "sitemap.xml"
+NEWEST = 30  # entries in the feed
+PAGE_SIZE = 100  # notes on the first page of a long list; one with up to twice as many has all on one
+# Each question has one entry among the reports, its newest; what is superseded is reached from there.
+_NAMES = {"report": "Questions"}
+_ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
+_NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
+_TOP = "index.html"
+_EPOCH = "1970-01-01T00:00:00"
+_UNDATED = "undated"
+
+
+def navigation(of_kind: Mapping[str, Sequence[Face]]) -> tuple[Link, ...]:
+    """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
+    kinds = ((kind, PLURALS[kind]) for kind in _ORDER if of_kind.get(kind))
+    listed = [Link(_NAMES.get(kind, plural), list_page(plural.lower()), kind) for kind, plural in kinds]
+    return (Link("Home", _TOP, "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
+
+
+def front_page(notes: Notes) -> bytes:
+    """Return the first page of a site whose home note is elsewhere or not published: it leads to that note, or to a list."""
+    moved = sorted(page_of(face.path) for face in notes.tags.get("research/home", ("", []))[1])
+    target = encoded(next(iter(moved), navigation(notes.of_kind)[1].href))
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Research</title>'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">'
+        f'<meta http-equiv="refresh" content="0; url={target}"><p><a href="{target}">Research</a></p></html>\n'
+    ).encode()
+
+
+@dataclass(frozen=True)
+class NoteList:
+    """One list of notes, oldest first. ``name`` as in ``list_page``; ``kind`` is "" for a tag's."""
+
+    name: str
+    title: str
+    kind: str
+    notes: Sequence[Face]
+
+    @cached_property
+    def pages(self) -> dict[str, Sequence[Face]]:
+        """The notes of each page: under "" the newest, then those of the months, newest first, that are not all among them."""
+        if len(self.notes) <= 2 * PAGE_SIZE:
+            return {"": self.notes}
+        last = self.notes[-PAGE_SIZE - 1].created[:7]
+        months = {month: tuple(same) for month, same in groupby(self.notes, key=lambda face: face.created[:7]) if month <= last}
+        return {"": self.notes[-PAGE_SIZE:]} | {month or _UNDATED: months[month] for month in reversed(months)}
+
+    def shown(self, month: str) -> object:
+        """Return all that a page shows, as a value that costs little to make."""
+        return self.title, self.kind, month, self.pages[month], [*self.pages], len(self.notes)
+
+    def page(self, site: Site, month: str) -> ListPage:
+        """Return one page."""
+        path = list_page(self.name, month)
+        root = root_of(path)
+        title = f"{self.title}, {_month_name(month)}" if month else self.title
+        months = [*self.pages][1:]
+        to = {one: Link(_month_name(one) if one else "Newest", root + encoded(list_page(self.name, one))) for one in self.pages}
+        place = months.index(month) if month else 0
+        tags = (Link("Tags", root + TAGS),) if not self.kind else ()
+        counted = (Counted(_month_name(one).removesuffix(f" {one[:4]}"), to[one].href, len(self.pages[one])) for one in months)
+        by_year = groupby(zip(months, counted, strict=True), key=lambda one: one[0][:4].removeprefix(_UNDATED[:4]))
+        return ListPage(
+            kind="list",
+            path=path,
+            root=root,
+            title=title,
+            description=title if month else f"{title}: {len(self.notes):,} in all",
+            canonical=_canonical(site, encoded(path)),
+            breadcrumbs=(*_home(root), *tags, *((Link(self.title, to[""].href),) if month else ())),
+            entries=tuple(
+                Entry(one.title, root + encoded(page_of(one.path)), one.kind, one.date, one.status, one.description, one.facts)
+                for one in reversed(self.pages[month])
+            ),
+            total=0 if month else len(self.notes),
+            years=() if month else tuple((year, tuple(one for _, one in same)) for year, same in by_year),
+            newest=to[""] if month else None,
+            newer=to[months[place - 1]] if month and place else None,
+            older=to[months[place + 1]] if month and place + 1 < len(months) else None,
+        )
+
+
+def _month_name(month: str) -> str:
+    """The month ``2026-11`` as a person would say it; what no calendar has as it is."""
+    names = MONTHS[ENGLISH].split()
+    if month == _UNDATED:
+        return "without a day"
+    return f"{names[int(month[5:]) - 1]} {month[:4]}" if 1 <= int(month[5:]) <= len(names) else month
+
+
+def tags_page(site: Site, notes: Notes) -> TagsPage:
+    """Return the page of all tags."""
+    root = root_of(TAGS)
+    tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, len(faces)) for tag, (words, faces) in notes.tags.items()]
+    groups = tuple(
+        (part, tuple(Counted(words, root + encoded(tag_page(tag)), count) for _, tag, words, count in same))
+        for part, same in groupby(sorted(tags), key=itemgetter(0))
+    )
+    return TagsPage("tags", TAGS, root, "Tags", "All tags of the notes", _canonical(site, TAGS), _home(root), groups)
+
+
+def search_page(site: Site) -> SitePage:
+    """Return the search's page."""
+    return SitePage("search", "search.html", "", "Search", "Search all notes", _canonical(site, "search.html"), _home(""))
+
+
+def missing_page(site: Site) -> SitePage:
+    """Return the page for addresses without a page. It may be shown at any address, so its links are absolute."""
+    top = urlsplit(site.url).path or "/"
+    return SitePage("404", "404.html", top, "No such page", "", "", (Link("Home", f"{top}index.html", "home"),))
+
+
+def _home(root: str) -> tuple[Link, ...]:
+    return breadcrumbs("note", root)[:1]
+
+
+def _canonical(site: Site, path: str) -> str:
+    return site.url + path if site.url else ""
+
+
+class Item(NamedTuple):
+    """An entry of the feed: a note's face, and its text as HTML ("" for its description alone)."""
+
+    face: Face
+    content: str = ""
+
+
+def feed(site: Site, items: Sequence[Item]) -> bytes:
+    """Return the feed of these notes, newest first. Without the site's address its links are relative to the feed."""
+    updated = max((item.face.created for item in items), default="") or _EPOCH
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<title>{_text(site.title)}</title>",
+        f"<id>{_id(site, '')}</id>",
+        f"<updated>{_time(updated)}</updated>",
+        f'<link rel="self" href="{_text(site.url + FEED)}"/>',
+        f'<link rel="alternate" href="{_text(site.url or _TOP)}"/>',
+        *(line for item in items for line in _entry(site, item)),
+        "</feed>",
+    ]
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _entry(site: Site, item: Item) -> Iterable[str]:
+    report = item.face
+    page = encoded(page_of(report.path))
+    yield "<entry>"
+    yield f"<title>{_text(report.label + report.title)}</title>"
+    yield f"<id>{_id(site, page)}</id>"
+    yield f"<updated>{_time(report.created or _EPOCH)}</updated>"
+    yield f'<link rel="alternate" href="{_text(site.url + page)}"/>'
+    yield f"<author><name>{_text(site.title)}</name></author>"
+    yield f"<summary>{_text(' · '.join(filter(None, (report.description, *report.facts))))}</summary>"
+    if item.content:
+        yield f'<content type="html">{_text(item.content)}</content>'
+    yield "</entry>"
+
+
+def _id(site: Site, page: str) -> str:
+    """A permanent id: the page's address, or one made from its path if the site's address is not known."""
+    if site.url:
+        return _text(site.url + page)
+    digest = digest_of(page.encode())
+    return f"urn:uuid:{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+
+
+def _time(created: str) -> str:
+    return f"{created}Z" if len(created) == len(_EPOCH) else f"{created[:10]}T00:00:00Z"
+
+
+def _text(text: str) -> str:
+    return escape(_NO_XML.sub("", clean(text)))
+
+
+def site_map(site: Site, pages: Iterable[tuple[str, str]]) -> bytes:
+    """Return the site map of pages, each with its day, "" if it has none."""
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+        *([] if site.url else ["<!-- settings: site_url in queries.yaml makes these addresses full -->"]),
+    ]
+    for page, day in sorted(pages):
+        lines.append(f"<url><loc>{_text(site.url)}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>")
+    return "\n".join([*lines, "</urlset>\n"]).encode("utf-8", "replace")

@@ -1,1 +1,0 @@
-"""The content of each kind of page."""

@@ -1,1 +1,0 @@
-"""The search index, as small files that a page loads when needed."""
