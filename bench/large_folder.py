@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
-from pipeline.config.settings import Keys, config_for, load_workspace
+from pipeline.config.keys import Keys
+from pipeline.config.settings import config_for, load_workspace
 from pipeline.domain.session import ResearchSession
 from pipeline.ops import citation_audit
 from pipeline.text.normalise import counted

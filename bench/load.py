@@ -35,9 +35,9 @@ from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.cli.main import COLLECTION
-from pipeline.config.api_keys import Keys, read_keys
-from pipeline.config.queries.model import Query, Queue
+from pipeline.config.keys import Keys, read_keys
 from pipeline.config.settings import Workspace, config_for, load_workspace
+from pipeline.config.values import Query, Queue
 from pipeline.domain.values import ResearchConfig
 from pipeline.engine.run_context import RunContext
 from pipeline.ports import EventStore

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from pipeline.config.queries.document import parse
+from pipeline.config.queue_file import parse
 
 COUNT = 10_000
 BARE = "  - Question number {0} about the things of life, is it?\n"

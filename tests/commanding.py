@@ -12,8 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 from pipeline.cli import main
-from pipeline.config import scaffold
-from pipeline.config.template_update import record_shipped
+from pipeline.config import workspace_files
+from pipeline.config.workspace_files import record_shipped
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def workspace_in(folder: Path, queries: str) -> Path:
 
 def copied_templates(folder: Path) -> None:
     """Give a workspace the templates of this version; what is edited in them then is its writer's to mend."""
-    shutil.copytree(scaffold.source() / "templates", folder / "templates", dirs_exist_ok=True)
+    shutil.copytree(workspace_files.source() / "templates", folder / "templates", dirs_exist_ok=True)
     record_shipped(folder)
 
 

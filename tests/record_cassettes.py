@@ -11,9 +11,10 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.config.api_keys import Keys
+from pipeline.config.keys import Keys
 from pipeline.config.service_selection import search_access
-from pipeline.config.settings import Settings, keys_of
+from pipeline.config.settings import keys_of
+from pipeline.config.values import Settings
 from pipeline.errors import StepError, UsageError
 from pipeline.text.redaction import Secret
 from tests.cassetting import KINDS, MODELS, SERVICES, Exchange, cassette, make, public_url

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipeline.config.queries.entries import distinct_id
-from pipeline.config.queries.model import Query
+from pipeline.config.queue_file import distinct_id
+from pipeline.config.values import Query
 from pipeline.domain import Summary
 from pipeline.text.normalise import slug
 

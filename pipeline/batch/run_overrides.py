@@ -7,8 +7,8 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from pipeline.batch.scheduling import Selection
-from pipeline.config.queries.model import Limits, Queue
 from pipeline.config.settings import Workspace
+from pipeline.config.values import Limits, Queue
 from pipeline.errors import UsageError
 from pipeline.text.times import moment_after
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pipeline.batch.edited_queries import edited_sessions
 from pipeline.batch.session_index import SessionIndex
-from pipeline.config.queries.model import Query, Queue
+from pipeline.config.values import Query, Queue
 from pipeline.domain import Summary
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
 from pipeline.text.normalise import same_question, slug

@@ -23,7 +23,7 @@ from pipeline.batch.session_actions import (
     reopen_session,
 )
 from pipeline.batch.totals import BatchResult, minus, total
-from pipeline.config.queries.model import Limits, Query, Queue
+from pipeline.config.values import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.memory.values import Recalled
 from pipeline.domain.outcome import outcome_of

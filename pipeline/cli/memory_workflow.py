@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from pipeline.batch.memory.consolidating import Consolidated
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.config.settings import Keys, Workspace
+    from pipeline.config.keys import Keys
+    from pipeline.config.settings import Workspace
     from pipeline.domain import Summary
     from pipeline.domain.values import Cost
     from pipeline.engine.run_context import RunContext

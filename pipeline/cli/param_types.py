@@ -112,7 +112,7 @@ class SessionName(_Name):
 
 
 def _queries(folder: Path) -> list[str]:
-    from pipeline.config.queries.document import read
+    from pipeline.config.queue_file import read
 
     return [query.id for query in read(folder / "queries.yaml").queries]
 

@@ -17,9 +17,10 @@ from pipeline.config.service_selection import LOCAL
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 
 if TYPE_CHECKING:
-    from pipeline.config.queries.model import Query
+    from pipeline.config.keys import Keys
     from pipeline.config.service_selection import Documents, SearchChoice
-    from pipeline.config.settings import Keys, Workspace
+    from pipeline.config.settings import Workspace
+    from pipeline.config.values import Query
     from pipeline.domain.events.batch_events import PassagesEmbedded
     from pipeline.domain.values import Cost, ResearchConfig
     from pipeline.engine.run_context import Listener, RunContext

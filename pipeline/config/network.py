@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import unquote, urlsplit
 
-from pipeline.config.api_keys import Keys
-from pipeline.config.queries.model import Settings
+from pipeline.config.keys import Keys
+from pipeline.config.values import Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 

@@ -8,10 +8,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pipeline import __version__
-from pipeline.config.api_keys import Keys
+from pipeline.config.keys import DATABASE_PASSWORD, Keys
 from pipeline.config.network import proxy_secrets
-from pipeline.config.queries.model import EmbeddingChoice, ModelChoice, Settings
-from pipeline.config.store_address import PASSWORD as DATABASE_PASSWORD
+from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 

@@ -15,41 +15,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pipeline.config.api_keys import Keys, read_keys
-from pipeline.config.queries.append import add_allowed, add_query
-from pipeline.config.queries.document import contents, parse, read
-from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
-from pipeline.config.queries.problems import Problem, invalid
-from pipeline.config.queries.vault_queue import questions_in
+from pipeline.config.keys import DATABASE_PASSWORD, FILES, STORE_VARIABLE, Keys, read_keys, store_fault
+from pipeline.config.queue_file import contents, invalid, parse, read
 from pipeline.config.service_selection import LOCAL, Documents, SearchChoice, reasoner_for, searches_for
-from pipeline.config.store_address import FILES, PASSWORD, VARIABLE, fault_of
+from pipeline.config.values import Query, Queue, Settings
+from pipeline.config.vault_queue import questions_in
 from pipeline.errors import NoWorkspace, UsageError
 
 if TYPE_CHECKING:
     from pipeline.domain.values import ResearchConfig
-
-__all__ = [
-    "QUEUE_FILE",
-    "Keys",
-    "Limits",
-    "ModelChoice",
-    "Price",
-    "Problem",
-    "Query",
-    "QueryLimits",
-    "Queue",
-    "Settings",
-    "Workspace",
-    "add_allowed",
-    "add_query",
-    "config_for",
-    "environment",
-    "keys_of",
-    "load_workspace",
-    "search_for",
-    "store_address",
-    "store_password",
-]
 
 QUEUE_FILE = "queries.yaml"
 
@@ -108,7 +82,7 @@ def load_workspace(folder: Path) -> Workspace:
     if queue.settings.vault_queue == "ignore":
         return Workspace(folder, queue)
     asked, faults = questions_in(folder / "vault", queue.queries)
-    return Workspace(folder, replace(queue, queries=(*queue.queries, *asked), left_out=tuple(map(str, faults))))
+    return Workspace(folder, replace(queue, queries=(*queue.queries, *asked), left_out=faults))
 
 
 def search_for(query: Query, settings: Settings, keys: Keys, documents: Documents = "") -> SearchChoice:
@@ -142,25 +116,20 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
         values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
     if context := query.context_tokens or settings.query_limits.context_tokens:
         values["context_tokens"] = context
+    usual = settings.query_limits
+    timeout = query.timeout or usual.timeout
     return ResearchConfig(
         mode=query.mode,
         reasoner=reasoner,
         approve=query.approve or "",
         within=query.within,
         search=search_for(query, settings, keys, documents).names,
-        **_caps(query, settings.query_limits),
+        budget_usd=usual.cost_usd if query.budget_usd is None else query.budget_usd,
+        budget_tokens=usual.tokens if query.budget_tokens is None else query.budget_tokens,
+        budget_calls=usual.calls if query.budget_calls is None else query.budget_calls,
+        timeout_s=timeout.total_seconds() if timeout else None,
         **values,
     )
-
-
-def _caps(query: Query, usual: QueryLimits) -> dict[str, Any]:
-    timeout = query.timeout or usual.timeout
-    return {
-        "budget_usd": usual.cost_usd if query.budget_usd is None else query.budget_usd,
-        "budget_tokens": usual.tokens if query.budget_tokens is None else query.budget_tokens,
-        "budget_calls": usual.calls if query.budget_calls is None else query.budget_calls,
-        "timeout_s": timeout.total_seconds() if timeout else None,
-    }
 
 
 def keys_of(folder: Path) -> Keys:
@@ -182,10 +151,10 @@ def store_address(folder: Path) -> str:
         UsageError: what the environment says is no address.
         QueueInvalid: the setting is not valid, or cannot be read.
     """
-    if said := keys_of(folder).value(VARIABLE):
-        fault, wanted = ("", "") if said == FILES else fault_of(said)
+    if said := keys_of(folder).value(STORE_VARIABLE):
+        fault, wanted = store_fault(said)
         if fault:
-            raise UsageError(f"{VARIABLE}: {fault}", hint=wanted)
+            raise UsageError(f"{STORE_VARIABLE}: {fault}", hint=wanted)
         return "" if said == FILES else said
     try:
         data = contents(folder / QUEUE_FILE)
@@ -197,9 +166,9 @@ def store_address(folder: Path) -> str:
 @lru_cache(maxsize=4)
 def _store_in(data: bytes) -> str:
     """The setting in the text of a queue that seems to have it: what is faulty elsewhere does not matter."""
-    queue, faults = parse(data, QUEUE_FILE)
+    queue, faults = parse(data)
     if faults and not queue.settings.store:
-        raise invalid(faults)
+        raise invalid(faults, QUEUE_FILE)
     return queue.settings.store
 
 
@@ -210,9 +179,9 @@ def store_password(folder: Path) -> str:
         UsageError: the file that is named cannot be read.
     """
     keys = keys_of(folder)
-    if keys.env.get(PASSWORD):
+    if keys.env.get(DATABASE_PASSWORD):
         return ""
-    found = keys.secret(PASSWORD)
+    found = keys.secret(DATABASE_PASSWORD)
     return found.reveal() if found else ""
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import time
 from pathlib import Path
 
-from pipeline.config.api_keys import Keys
+from pipeline.config.keys import Keys
 from pipeline.errors import UsageError
 from pipeline.text.normalise import slug
 

@@ -22,8 +22,9 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 
 from pipeline import __version__
 from pipeline.batch.session_index import read_all
-from pipeline.config.queries.model import Queue
-from pipeline.config.settings import add_allowed, load_workspace
+from pipeline.config.queue_file import add_query
+from pipeline.config.settings import load_workspace
+from pipeline.config.values import Queue
 from pipeline.domain import Summary
 from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
 from pipeline.domain.findings import nearest_facts
@@ -350,7 +351,7 @@ def server_of(library: Library) -> MCPServer[Any]:
         """Queue a question for the next night, as a full sentence. Every: research it again after so many days, as 7d."""
         allowed = load_workspace(library.folder).queue.settings.mcp
         fields = {"mode": mode, "tags": [_TAG, *tags], "budget_usd": allowed.each_usd} | ({"every": every} if every else {})
-        query = add_allowed(library.folder / "queries.yaml", question, _refuse, **cast(dict[str, Any], fields))
+        query = add_query(library.folder / "queries.yaml", question, _refuse, **cast(dict[str, Any], fields))
         return _session(Summary(id=query.id, status="queued", query=query.text))
 
     reading: dict[str, Callable[..., Awaitable[Any]]] = {

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.config.scaffold import later_templates
+from pipeline.config.workspace_files import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT, label
 

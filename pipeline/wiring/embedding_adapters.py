@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.config.queries.model import EmbeddingChoice
 from pipeline.config.service_selection import embedding_server, reranking_server
+from pipeline.config.values import EmbeddingChoice
 from pipeline.domain.budget import CombinedBudget, paying
 from pipeline.ports import FoundPassages, Page, Search, SearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pipeline.config.settings import Keys, Settings
+    from pipeline.config.keys import Keys
+    from pipeline.config.values import Settings
     from pipeline.net.client import HttpClient
     from pipeline.search.local_model import LocalModel
     from pipeline.search.model_servers import EmbeddingClient, Reranker

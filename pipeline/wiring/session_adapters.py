@@ -10,10 +10,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pipeline.config.keys import Keys
 from pipeline.config.network import pages_route
-from pipeline.config.queries.model import ModelChoice, Settings
 from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, reasoner_for, secrets_of
-from pipeline.config.settings import Keys, Workspace
+from pipeline.config.settings import Workspace
+from pipeline.config.values import ModelChoice, Settings
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.domain.events.batch_events import PassagesEmbedded

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.adapters.store.file_store import FileStore
+from pipeline.config.keys import shown_store, store_fault
 from pipeline.config.settings import store_address, store_password
-from pipeline.config.store_address import fault_of, is_address, shown
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.system.process_lock import WorkspaceLock
 
@@ -110,7 +110,7 @@ def refuse_missing_log(folder: Path) -> None:
         return
     if address and any(file_store(folder).session_ids()):
         hint = f"copy them: research store copy {folder} {address}; or set `store: files`"
-        raise LogDamaged(f"{shown(address)} has no session, and {folder / 'events'} has some", hint=hint)
+        raise LogDamaged(f"{shown_store(address)} has no session, and {folder / 'events'} has some", hint=hint)
     if any(notes.rglob("*.md")) and not store.written_off():
         hint = (
             "after a switch of the git branch, switch back; if the log is in a database, set RESEARCH_STORE here too; "
@@ -120,7 +120,7 @@ def refuse_missing_log(folder: Path) -> None:
             hint = (
                 "check the address in `store`, or restore the database from a backup; to begin a new log, delete vault/sessions"
             )
-        place = shown(address) if address else folder / "events"
+        place = shown_store(address) if address else folder / "events"
         raise LogDamaged(f"the log is missing: {notes} has notes, and {place} has no session", hint=hint)
 
 
@@ -186,7 +186,7 @@ def repair_log(folder: Path) -> list[Repair]:
 
     if address := store_address(folder):
         hint = "restore the database from a backup, or copy the log again from files that are sound: research store copy"
-        raise UsageError(f"--repair works on files, and the log is in {shown(address)}", hint=hint)
+        raise UsageError(f"--repair works on files, and the log is in {shown_store(address)}", hint=hint)
     done = verification.repair(folder / "events")
     try:
         refuse_missing_log(folder)
@@ -258,17 +258,17 @@ def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyRe
     first, second = _log_at(folder, source), _log_at(folder, target)
     if source == target or _place(source) == _place(target):
         raise UsageError(f"{source} and {target} are the same", hint="name two stores")
-    if not is_address(source) and not (Path(source) / "events").is_dir():
+    if "://" not in source and not (Path(source) / "events").is_dir():
         raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
     return copy_log(first, second, check=check)
 
 
 def _place(name: str) -> str:
-    return name if is_address(name) else os.path.realpath(name)
+    return name if "://" in name else os.path.realpath(name)
 
 
 def _log_at(folder: Path, name: str) -> FileTarget | PostgresTarget:
-    if not is_address(name):
+    if "://" not in name:
         from pipeline.adapters.store.layout import Layout
         from pipeline.adapters.store.upkeep.file_target import FileTarget
 
@@ -281,7 +281,7 @@ def _log_at(folder: Path, name: str) -> FileTarget | PostgresTarget:
 
 def _database(folder: Path, address: str, *, checked: bool) -> Database:
     """The database at an address; ``checked``: only with tables that this program can use."""
-    fault, wanted = fault_of(address)
+    fault, wanted = store_fault(address)
     if fault:
         raise UsageError(fault, hint=wanted)
     require_psycopg()

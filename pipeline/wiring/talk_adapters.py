@@ -14,7 +14,8 @@ from pipeline.wiring.workspace_adapters import index_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.config.settings import Keys, Workspace
+    from pipeline.config.keys import Keys
+    from pipeline.config.settings import Workspace
     from pipeline.domain.talk.state import TalkState
     from pipeline.net.client import HttpClient
     from pipeline.ports import EventStore, Reasoner

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline import __version__
 from pipeline.adapters.store.session_summaries import Summaries
-from pipeline.config import scaffold
+from pipeline.config import workspace_files
+from pipeline.config.keys import Keys
 from pipeline.config.network import services_route
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
-from pipeline.config.settings import Keys, Settings, Workspace, environment
+from pipeline.config.settings import Workspace, environment
+from pipeline.config.values import Settings
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid
 from pipeline.system import files
 from pipeline.text.normalise import one_line
@@ -193,7 +195,7 @@ def documents_in(workspace: Workspace) -> Documents:
             for file in scan(folder):
                 if isinstance(file, FoundFile):
                     name = path_of(file.url)
-                    if not scaffold.is_sample(name, folder / name):
+                    if not workspace_files.is_sample(name, folder / name):
                         return "own"
                     found = "samples"
     except (CorpusUnusable, OSError):
@@ -208,12 +210,12 @@ def prompts_of(folder: Path) -> Path:
 
 def supplied_prompts() -> Path:
     """Return the prompt templates that came with the program."""
-    return scaffold.source() / "templates" / "prompts"
+    return workspace_files.source() / "templates" / "prompts"
 
 
 def _templates(folder: Path, part: str) -> Path:
     own = folder / "templates" / part
-    return own if own.is_dir() else scaffold.source() / "templates" / part
+    return own if own.is_dir() else workspace_files.source() / "templates" / part
 
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
@@ -289,7 +291,7 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
 
     refuse_missing_log(folder)
     if mode != "check":
-        scaffold.restore_vault(folder)
+        workspace_files.restore_vault(folder)
     make = partial(
         build_vault,
         store_of(folder),
@@ -309,7 +311,7 @@ def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
 
     Those of an earlier one that nobody edited give way; an edited one of an earlier version that no longer fits is set aside.
     """
-    from pipeline.config.template_update import set_aside, update_templates
+    from pipeline.config.workspace_files import set_aside, update_templates
 
     try:
         done = update_templates(folder)

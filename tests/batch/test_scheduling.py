@@ -14,8 +14,8 @@ import pytest
 
 from pipeline.batch.scheduling import Decision, Selection, archived, decide, split_at_limit
 from pipeline.batch.session_index import SessionIndex
-from pipeline.config.queries.entries import distinct_id
-from pipeline.config.queries.model import Query
+from pipeline.config.queue_file import distinct_id
+from pipeline.config.values import Query
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import summary_of
 from pipeline.domain.state import SessionState, Status

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from pipeline.cli import main
-from pipeline.config import scaffold
+from pipeline.config import workspace_files
 from pipeline.system.process_lock import WorkspaceLock
 from scripts.write_commands import written
 from tests.commanding import Said, copied_templates, said, workspace_in
@@ -38,7 +38,7 @@ def research() -> Research:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace after its first night; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("sample") / "ws"
-    scaffold.lay_out(folder)
+    workspace_files.lay_out(folder)
     done = subprocess.run(
         [sys.executable, "-m", "pipeline", "-C", str(folder), "run"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -298,7 +298,7 @@ def test_two_runs_at_once_one_works_and_the_other_is_told_at_once(workspace: Pat
 
 def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path, research: Research) -> None:
     folder = tmp_path / "ws"
-    scaffold.lay_out(folder)
+    workspace_files.lay_out(folder)
     command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
         sessions = folder / "events" / "sessions"

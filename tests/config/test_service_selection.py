@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.api_keys import Keys
-from pipeline.config.queries.model import EmbeddingChoice, ModelChoice, Settings
+from pipeline.config.keys import Keys
 from pipeline.config.service_selection import (
     Documents,
     agent_of,
@@ -17,6 +16,7 @@ from pipeline.config.service_selection import (
     searches_for,
     secrets_of,
 )
+from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.errors import UsageError
 
 ROUTER = {"OPENROUTER_API_KEY": "router-canary"}

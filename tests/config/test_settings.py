@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.queries.model import ModelChoice
-from pipeline.config.settings import Keys, Query, QueryLimits, Settings, config_for, environment, keys_of, load_workspace
+from pipeline.config.keys import Keys
+from pipeline.config.settings import config_for, environment, keys_of, load_workspace
+from pipeline.config.values import ModelChoice, Query, QueryLimits, Settings
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import NoWorkspace, QueueInvalid
 
@@ -118,7 +119,7 @@ def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
 
 def test_an_empty_list_of_folders_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("settings: {corpus: []}\nqueries: [a]\n")
-    with pytest.raises(QueueInvalid, match="an empty list where folders belong"):
+    with pytest.raises(QueueInvalid, match="an empty list where a list belongs → write a folder"):
         load_workspace(tmp_path)
 
 

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import Query
+from pipeline.config.keys import Keys
 from pipeline.config.service_selection import secrets_of
-from pipeline.config.settings import Keys, Workspace, config_for, load_workspace
+from pipeline.config.settings import Workspace, config_for, load_workspace
+from pipeline.config.values import Query
 from pipeline.documents.extractor import Extractor
 from pipeline.documents.page import Document
 from pipeline.domain.budget import Budget

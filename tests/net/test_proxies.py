@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import trustme
 
-from pipeline.config.api_keys import Keys
+from pipeline.config.keys import Keys
 from pipeline.config.network import Route, pages_route, services_route
-from pipeline.config.queries.model import Settings
+from pipeline.config.values import Settings
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError, UsageError
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy

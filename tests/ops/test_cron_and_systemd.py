@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.cli.main import cli
-from pipeline.config.api_keys import Keys
+from pipeline.config.keys import Keys
 from pipeline.errors import UsageError
 from pipeline.ops.cron_and_systemd import (
     crontab_command,

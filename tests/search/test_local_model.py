@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.adapters.store.file_store import FileStore
-from pipeline.config.api_keys import Keys
+from pipeline.config.keys import Keys
 from pipeline.config.settings import load_workspace
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all

@@ -23,8 +23,8 @@ from pipeline.batch.memory.recalling import Recaller
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
+from pipeline.config.values import Limits, Query, Queue, Settings
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field
 
 from pipeline.batch.memory.reading import read_memory
-from pipeline.config.queries.model import Query
+from pipeline.config.values import Query
 from pipeline.domain.memory.recall import MemoryIndex
 from pipeline.domain.memory.values import Recalled
 from pipeline.errors import LogError

@@ -98,7 +98,7 @@ def _chosen(env: RunEnvironment, kind: str | None, older_than: timedelta | None)
 
     from pipeline.batch.memory.reading import read_memory
     from pipeline.cli.command_parts import read_sessions
-    from pipeline.config.queries.model import FOREVER
+    from pipeline.config.values import FOREVER
     from pipeline.ops import forgetting as f
 
     keep = env.workspace.queue.settings.keep

@@ -102,7 +102,8 @@ def _open_questions(env: RunEnvironment, questions: list[str]) -> list[str]:
 
 def _queue(env: RunEnvironment, questions: list[str], tags: tuple[str, ...]) -> list[str]:
     """Add questions to the queue; return the ids that they have there. One that the queue refuses is named."""
-    from pipeline.config.settings import QUEUE_FILE, add_query
+    from pipeline.config.queue_file import add_query
+    from pipeline.config.settings import QUEUE_FILE
     from pipeline.errors import UsageError
 
     added = []

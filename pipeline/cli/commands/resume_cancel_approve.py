@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +12,15 @@ import click
 from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.param_types import Length, SessionName
-from pipeline.errors import NOT_FOUND, StepError
+from pipeline.errors import NOT_FOUND, NoWorkspace, StepError, UsageError
 from pipeline.ops.console_output import Console, end
+from pipeline.text.normalise import one_line, slug
 
 if TYPE_CHECKING:
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.domain.session import ResearchSession
     from pipeline.domain.state import SessionState
+    from pipeline.domain.values import Perspective
     from pipeline.engine.run_context import RunContext
     from pipeline.ops.unattended import UnattendedRun
 
@@ -126,16 +129,70 @@ def cancel(console: Console, session: str, reason: str) -> None:
 def approve(console: Console, session: str, file: Path | None, lines: tuple[str, ...]) -> None:
     """Approve the plan of SESSION, which research show prints; the next run carries it out."""
     from pipeline.batch import session_actions
-    from pipeline.config.queries.perspectives import perspectives_in, perspectives_of
 
-    views = perspectives_in(file) if file else ()
-    views += perspectives_of(lines)
+    views = (*(_perspectives_in(file) if file else ()), *_perspectives_of(lines))
     name, env, context = _session_and_context(console, session)
-    state = session_actions.approve_plan(env.store, name, context, views).state
+    state = session_actions.approve_plan(env.store, name, context, tuple(views)).state
     perspectives = [view.name for view in state.perspectives.values()]
     output = [f"approved: {name}", *(f"  {title}" for title in perspectives), "next: research run"]
     console.data(output, {"session": name, "approved": True, "perspectives": perspectives})
     end(_vault_and_site(env))
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A perspective as a file has it."""
+
+    name: str
+    questions: tuple[str, ...]
+    focus: str = ""
+    id: str = ""
+
+
+def _perspectives_in(path: Path) -> list[Perspective]:
+    """Return the perspectives in a file of YAML or JSON: a list of ``{name, focus, questions}``.
+
+    Raises:
+        UsageError: there is no such file.
+        QueueInvalid: it cannot be read or has faults; the message lists them all.
+    """
+    from pipeline.config.queue_file import contents, invalid
+    from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
+
+    wanted = "start each perspective with `- name:` and give it questions: [..]"
+    try:
+        root, faults = nodes(decoded(contents(path)))
+        if faults or root is None:
+            raise Faults(faults or [Fault(1, 1, "an empty file where the list of perspectives belongs", wanted)])
+        views = listing(lambda node: record(_View, node), wanted, some=True)(root)
+        names = [view.name for view in views]
+        if len(views) > 20 or len(set(names)) < len(names) or not all(view.questions for view in views):
+            raise root.fault("perspectives need names of their own and questions; 20 are the most", wanted)
+    except NoWorkspace:
+        raise UsageError(f"there is no file {path}", hint="name the file that holds the perspectives") from None
+    except Faults as error:
+        raise invalid(error.found, path.name) from None
+    return [_perspective(view.name, view.questions, view.focus, view.id) for view in views]
+
+
+def _perspectives_of(lines: tuple[str, ...]) -> list[Perspective]:
+    """Return the perspectives that are written as ``NAME: QUESTION | QUESTION``."""
+    found: dict[str, Perspective] = {}
+    for line in lines:
+        name, _, rest = line.partition(":")
+        questions = tuple(filter(None, (part.strip() for part in rest.split("|"))))
+        view = _perspective(name.strip(), questions)
+        if not name.strip() or not questions or view.id in found:
+            hint = 'write a name of its own and one question at least: --perspective "Costs: What does it cost? | Who pays?"'
+            raise UsageError(f"--perspective {one_line(line, 60)!r} is no perspective", hint=hint)
+        found[view.id] = view
+    return list(found.values())
+
+
+def _perspective(name: str, questions: tuple[str, ...], focus: str = "", ident: str = "") -> Perspective:
+    from pipeline.domain.values import Perspective
+
+    return Perspective(id=slug(ident or name), name=name, focus=focus or name, questions=questions)
 
 
 def _vault_and_site(env: RunEnvironment) -> int:

@@ -13,7 +13,7 @@ from pipeline.text.normalise import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.config.template_update import TemplateUpdate
+    from pipeline.config.workspace_files import TemplateUpdate
 
 
 @click.group()
@@ -30,7 +30,7 @@ def update(console: Console, replace: bool, dry: bool) -> None:
 
     A template that you edited stays as it is and is listed; so is one from before the program recorded what it copied.
     """
-    from pipeline.config.template_update import update_templates
+    from pipeline.config.workspace_files import update_templates
 
     require_workspace(console.folder)
     done = update_templates(console.folder, replace=replace, dry=dry)

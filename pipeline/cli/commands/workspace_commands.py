@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pipeline.batch.scheduling import Decision
-    from pipeline.config.settings import Keys, Workspace
+    from pipeline.config.keys import Keys
+    from pipeline.config.settings import Workspace
     from pipeline.domain import Summary
     from pipeline.ops.doctor import Finding
 
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
-    from pipeline.config import scaffold, template_update
+    from pipeline.config import workspace_files
     from pipeline.ops.doctor.local_servers import local_findings
 
     folder = directory or console.folder
     refuse_unprintable(folder)
-    result = scaffold.lay_out(folder)
-    template_update.record_shipped(folder)
+    result = workspace_files.lay_out(folder)
+    workspace_files.record_shipped(folder)
     kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
     found = local_findings()
     console.data(
@@ -248,7 +249,8 @@ def add(
     console: Console, question: str, query_id: str | None, tags: tuple[str, ...], priority: int | None, mode: str | None
 ) -> None:
     """Append QUESTION to queries.yaml; the rest of the file is not changed."""
-    from pipeline.config.settings import QUEUE_FILE, add_query
+    from pipeline.config.queue_file import add_query
+    from pipeline.config.settings import QUEUE_FILE
 
     given = {
         name: value for name, value in {"id": query_id, "tags": list(tags), "priority": priority, "mode": mode}.items() if value

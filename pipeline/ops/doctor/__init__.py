@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pipeline.config.settings import Keys, Workspace
+from pipeline.config.keys import Keys
+from pipeline.config.settings import Workspace
 from pipeline.ops.doctor.file_checks import file_findings
 from pipeline.ops.doctor.finding import Finding, exit_code
 from pipeline.ops.doctor.log_checks import log_findings

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.config.api_keys import ENV_FILE, Keys
+from pipeline.config.keys import ENV_FILE, Keys
 from pipeline.config.service_selection import LOCAL, searches_for
 from pipeline.config.settings import QUEUE_FILE, Workspace
 from pipeline.errors import CorpusUnusable, UsageError

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from pipeline.config.queries.model import EmbeddingChoice
+from pipeline.config.keys import Keys
 from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_for, searches_for
-from pipeline.config.settings import Keys, Settings, Workspace
+from pipeline.config.settings import Workspace
+from pipeline.config.values import EmbeddingChoice, Settings
 from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
 from pipeline.net.calls import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient

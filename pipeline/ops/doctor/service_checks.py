@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from pipeline.config.api_keys import ENV_FILE, Keys
+from pipeline.config.keys import ENV_FILE, Keys
 from pipeline.config.network import pages_route, services_route
 from pipeline.config.service_selection import (
     LOCAL,
@@ -19,7 +19,8 @@ from pipeline.config.service_selection import (
     search_access,
     searches_for,
 )
-from pipeline.config.settings import Query, Settings, Workspace
+from pipeline.config.settings import Workspace
+from pipeline.config.values import Query, Settings
 from pipeline.errors import UsageError
 from pipeline.ops.doctor.finding import Finding, note, ok, problem
 from pipeline.text.redaction import SHORTEST
@@ -50,8 +51,8 @@ def answers_with_a_model(workspace: Workspace, keys: Keys) -> bool:
 
 
 def _keys(keys: Keys) -> Iterator[Finding]:
-    for line in keys.faults:
-        yield problem("keys", f"{ENV_FILE}:{line.line}: {line.message}", "write NAME=value, one on a line")
+    for line, fault in keys.faults.items():
+        yield problem("keys", f"{ENV_FILE}:{line}: {fault}", "write NAME=value, one on a line")
     for name in KEY_NAMES:
         try:
             found = keys.find(name)

@@ -16,7 +16,7 @@ from jinja2 import TemplateError
 from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
-from pipeline.config.scaffold import later_templates
+from pipeline.config.workspace_files import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import labels
 from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks

@@ -12,8 +12,8 @@ from pipeline.batch.distribution.session_worker import SessionWorker
 from pipeline.batch.scheduling import ANYWHERE, decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import ModelChoice, Queue
 from pipeline.config.settings import config_for
+from pipeline.config.values import ModelChoice, Queue
 from pipeline.domain.budget import SharedPart
 from pipeline.domain.distribution.jobs import Night, WorkerProcess
 from pipeline.domain.events.session_events import EventBase, RunStarted

@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.adapters.store.layout import Layout
 from pipeline.cli.command_parts import bring_vault_up_to_date
-from pipeline.config import scaffold
+from pipeline.config import workspace_files
 from pipeline.domain.events.records import Kind
 from pipeline.ops.console_output import Console
 from tests.commanding import copied_templates
@@ -29,7 +29,7 @@ QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
-    scaffold.lay_out(folder)
+    workspace_files.lay_out(folder)
     (folder / "queries.yaml").write_text(QUEUE)
     return folder
 

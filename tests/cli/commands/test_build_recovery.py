@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import scaffold
+from pipeline.config import workspace_files
 from tests.commanding import said, workspace_in
 
 
@@ -33,7 +33,7 @@ def test_an_untouched_note_is_not_set_aside_after_a_repair(folder: Path) -> None
 
 def test_a_deleted_vault_gets_everything_that_a_fresh_one_has(tmp_path: Path) -> None:
     folder = tmp_path / "ws"
-    scaffold.lay_out(folder)
+    workspace_files.lay_out(folder)
     fresh = settings_of(folder)
     shutil.rmtree(folder / "vault")
     assert said(folder, "build", "--check").code == 1

@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.main import cli
-from pipeline.config import scaffold
-from pipeline.config.settings import Keys, load_workspace
+from pipeline.config import workspace_files
+from pipeline.config.keys import Keys
+from pipeline.config.settings import load_workspace
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code
 from pipeline.ops.doctor.finding import note, ok, problem
@@ -39,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def bad(folder: Path, env: dict[str, str] | None = None, now: datetime = NOW) -> list[Finding]:
-    from pipeline.config.api_keys import read_keys
+    from pipeline.config.keys import read_keys
 
     found = examine(load_workspace(folder), read_keys(env or {}, folder), now)
     return [finding for finding in found if finding.level != "ok"]
@@ -168,7 +169,7 @@ def test_documents_beside_a_web_search_are_named_with_the_reason_and_what_that_m
     ]
     assert "search: [local] or search: [brave]" in found[1].todo
     shutil.rmtree(folder / "corpus")
-    shutil.copytree(scaffold.source() / "corpus", folder / "corpus")
+    shutil.copytree(workspace_files.source() / "corpus", folder / "corpus")
     only_web = [finding.text for finding in examine(load_workspace(folder), Keys(folder, env), NOW) if finding.about == "search"]
     assert only_web == ["brave (what has a key or an address; corpus holds only the sample documents)"]
 
@@ -213,7 +214,10 @@ def test_the_command_prints_findings_and_what_to_do(folder: Path) -> None:
     (folder / ".env").chmod(0o600)
     result = CliRunner().invoke(cli, ["-C", str(folder), "doctor"], env={"NO_COLOR": "1"})
     assert result.exit_code == 2
-    assert "problem  keys: .env:1: no NAME=value\n         → write NAME=value" in result.stdout
+    assert (
+        "problem  keys: .env:1: no NAME=value, with both quotation marks of a value or none\n         → write NAME=value"
+        in result.stdout
+    )
     value = json.loads(CliRunner().invoke(cli, ["-C", str(folder), "--json", "doctor"]).stdout)
     assert value["exit_code"] == 2
     assert {"about", "level", "text", "todo"} == set(value["findings"][0])

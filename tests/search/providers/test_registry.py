@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from pipeline.config.queries.settings_section import PROVIDERS
 from pipeline.config.service_selection import SEARCHES
+from pipeline.config.values import PROVIDERS
 from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import NAMES, web_search
 from pipeline.text.redaction import Secret

@@ -23,8 +23,8 @@ from pipeline.batch.distribution.job_runner import JobRunner
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.queries.model import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.settings import config_for
+from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.distribution.jobs import Night
 from pipeline.domain.state import SessionState
 from pipeline.research import StepContext

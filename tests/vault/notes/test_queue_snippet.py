@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from pipeline.config.queries.document import parse
+from pipeline.config.queue_file import parse
 from pipeline.text.normalise import clean
 from pipeline.vault.notes.queue_snippet import queue_lines
 from tests.vault.output.test_escaping import HOSTILE, anything

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors
 
-from pipeline.config.store_address import shown
+from pipeline.config.keys import shown_store
 from pipeline.errors import LogUnreadable, LogUnwritable, StoreUnreachable
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ class Database:
     @property
     def name(self) -> str:
         """How messages name the database."""
-        return shown(self._url)
+        return shown_store(self._url)
 
     def run(self, work: Callable[[Connection], T]) -> T:
         """Do ``work`` with the connection, again from its beginning whenever the connection is lost; return its result.

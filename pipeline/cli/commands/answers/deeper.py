@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.config.queries.model import Query
+    from pipeline.config.values import Query
     from pipeline.domain.state import SessionState
     from pipeline.domain.talk.state import Turn
     from pipeline.engine.talk_loop import TalkLog
@@ -54,7 +54,7 @@ async def _researched(env: RunEnvironment, run: UnattendedRun, log: TalkLog, tag
 
 
 def _query(turn: Turn, tags: tuple[str, ...]) -> Query:
-    from pipeline.config.queries.model import Query
+    from pipeline.config.values import Query
     from pipeline.text.normalise import slug
 
     return Query(id=f"ask-{slug(turn.stands_alone, 40)}", text=turn.stands_alone, mode="fast", tags=tags, line=sys.maxsize)

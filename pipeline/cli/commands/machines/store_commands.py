@@ -44,13 +44,13 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
 
     Every record is verified before it is copied. What is there already is not copied again, so it may be repeated at any time.
     """
-    from pipeline.config.store_address import shown
+    from pipeline.config.keys import shown_store
     from pipeline.wiring import store_adapters
 
     report = store_adapters.copy_store(console.folder, source, target, check=check)
     for finding in report.refused:
         console.say(f"refused: {finding}", always=True, fg="red")
-    names = [shown(name) if "://" in name else name for name in (source, target)]
+    names = [shown_store(name) if "://" in name else name for name in (source, target)]
     console.data(_lines(report, *names, check=check), _value(report))
     end(_REFUSED if report.refused else 1 if check and (report.streams or report.objects) else 0)
 

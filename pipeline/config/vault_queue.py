@@ -16,24 +16,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.queries.entries import FIELDS, distinct_id, question_of, tag_of
-from pipeline.config.queries.fields import mapping, near
-from pipeline.config.queries.model import Query
-from pipeline.config.queries.problems import Problem, Problems, shown
-from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Scalar, nodes
+from pipeline.config.queue_file import FIELDS, distinct_id
+from pipeline.config.values import QUERY_KEYS, Query, question, tag
+from pipeline.config.yaml_reading import MAX_BYTES, Fault, Faults, Listing, Mapping, Node, Scalar, near, nodes, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free
 
 QUEUE_NOTE = "my/Queue.md"
-GENERATED = ("reports", "sessions", "workers", "sources", "nights", "topics", "bases", "attic")
-_MOST_BYTES = 1_048_576
+_GENERATED = ("reports", "sessions", "workers", "sources", "nights", "topics", "bases", "attic")
+# The parts of a task's line, as Obsidian writes one: each must be put back as it was.
 _TASK = re.compile(r"(?P<lead>[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])\](?P<rest>[ \t].*?)(?P<end>[ \t]*\r?)")
 _OURS = re.compile(r"[ \t]*→ \[\[(?P<target>[^\[\]|\n]+)\|[^\[\]\n]*\]\]")
 _BLOCK = re.compile(r"[ \t]+\^(?P<block>[A-Za-z0-9-]{1,100})\Z")
+# What stands behind a question: a field, or a tag that ends where punctuation begins.
 _FIELD = re.compile(r"([a-z_]+):(\S+)")
 _TAG = re.compile(r"#[^\s#.,;:!?()\[\]{}\"'“”]+")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_HEADING = re.compile(r"(?m)^# +(.+?)\s*$")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")  # around code, where no task stands
 _ALLOWED = tuple(name for name in FIELDS if name not in ("query", "id", "tags"))
 
 Find = Callable[[str, str], tuple[str, str] | None]
@@ -56,7 +54,7 @@ class Task:
         return self.box == " " or bool(self.target)
 
 
-def questions_in(vault: Path, known: Iterable[Query] = ()) -> tuple[tuple[Query, ...], tuple[Problem, ...]]:
+def questions_in(vault: Path, known: Iterable[Query] = ()) -> tuple[tuple[Query, ...], tuple[str, ...]]:
     """Return the questions in a vault, those of the queue's note first, and what is wrong with others, in order.
 
     A question that is among the ``known``, or that came before, is left out.
@@ -64,17 +62,16 @@ def questions_in(vault: Path, known: Iterable[Query] = ()) -> tuple[tuple[Query,
     asked = {spelling_free(query.text) for query in known}
     taken = {query.id for query in known}
     found: list[Query] = []
-    faults: list[Problem] = []
+    faults: list[str] = []
     for file in _files(vault):
-        name = file.relative_to(vault).as_posix()
-        problems = Problems(f"vault/{name}")
-        for query in _questions(file, name == QUEUE_NOTE, problems):
-            if spelling_free(query.text) in asked or query.id in taken:
-                continue
-            asked.add(spelling_free(query.text))
-            taken.add(query.id)
-            found.append(replace(query, file=f"vault/{name}"))
-        faults += problems.sorted()
+        name = f"vault/{file.relative_to(vault).as_posix()}"
+        for one in _questions(file, is_queue=file == vault / QUEUE_NOTE):
+            if isinstance(one, Faults):
+                faults += [f"{name}:{fault}" for fault in one.found]
+            elif spelling_free(one.text) not in asked and one.id not in taken:
+                asked.add(spelling_free(one.text))
+                taken.add(one.id)
+                found.append(replace(one, file=name))
     return tuple(found), tuple(faults)
 
 
@@ -83,37 +80,40 @@ def _files(vault: Path) -> Iterator[Path]:
     yield vault / QUEUE_NOTE
     for folder, folders, files in os.walk(vault):
         top = Path(folder) == vault
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not (top and name in GENERATED))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not (top and name in _GENERATED))
         for name in sorted(files):
             path = Path(folder, name)
             if name.endswith(".md") and path != vault / QUEUE_NOTE:
                 yield path
 
 
-def _questions(file: Path, is_queue: bool, faults: Problems) -> Iterator[Query]:
+def _questions(file: Path, *, is_queue: bool) -> Iterator[Query | Faults]:
     try:
-        data = read_bytes(file, _MOST_BYTES + 1)
+        data = read_bytes(file, MAX_BYTES + 1)
     except FileNotFoundError:
         return
     except OSError as error:
         if is_queue:
-            faults.add_at(1, 1, f"it cannot be read: {error.strerror or error}", "let this user read it")
-        return
-    if not is_queue and not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
+            yield Faults([Fault(1, 1, f"it cannot be read: {error.strerror or error}", "let this user read it")])
         return
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    if is_queue and (len(data) > _MOST_BYTES or "\ufffd" in text):
-        faults.add_at(1, 1, "it is larger than 1 MB, or not UTF-8 text", "save it as text, in UTF-8, with fewer questions")
+    if is_queue and (len(data) > MAX_BYTES or "\ufffd" in text):
+        hint = "save it as text, in UTF-8, with fewer questions"
+        yield Faults([Fault(1, 1, "it is larger than 1 MB, or not UTF-8 text", hint)])
     elif is_queue:
-        yield from _tasks(text, faults)
-    elif query := _note(text, file.stem, faults):
-        yield query
-
-
-def _tasks(text: str, faults: Problems) -> Iterator[Query]:
-    for number, _line, task in tasks_in(text):
-        if task and task.is_question and task.words and (query := _query_of(task, number, faults)):
-            yield query
+        for number, _line, task in tasks_in(text):
+            if task and task.is_question and task.words:
+                try:
+                    yield _query_of(task, number)
+                except Faults as error:
+                    yield error
+    elif text.startswith("---"):
+        try:
+            query = _note(text, file.stem)
+        except Faults as error:
+            yield error
+        else:
+            yield from [query] if query else []
 
 
 def tasks_in(text: str) -> Iterator[tuple[int, str, Task | None]]:
@@ -140,83 +140,56 @@ def _task(line: str) -> Task | None:
     return Task(found["lead"], found["box"], words.strip(), ours["target"] if ours else "", block["block"] if block else "", tail)
 
 
-def _query_of(task: Task, line: int, faults: Problems) -> Query | None:
-    before = len(faults.sorted())
-    words, tags, fields = task.words.split(), list[str](), dict[str, Scalar]()
+def _query_of(task: Task, line: int) -> Query:
+    words, found = task.words.split(), dict[str, Node]()
     while len(words) > 1 and (_TAG.fullmatch(words[-1]) or _FIELD.fullmatch(words[-1])):
-        if (found := _FIELD.fullmatch(words[-1])) and not _is_field(found[1], words[-1], line, faults):
+        field = _FIELD.fullmatch(words[-1])
+        if field and field[1] not in _ALLOWED:
+            if meant := near(field[1], _ALLOWED):
+                hint = f"write {meant}:… or put it before other words"
+                raise Faults([Fault(line, 1, f"{shown(words[-1])} is no field of a question", hint)])
             break
         last = words.pop()
-        if found:
-            fields[found[1]] = _scalar(found[2], line)
-        elif tag := tag_of(_scalar(last[1:], line, plain=False), faults):
-            tags.insert(0, tag)
-    values = {name: value for name, node in fields.items() if (value := FIELDS[name](node, faults)) is not None}
-    question = question_of(_scalar(" ".join(words), line, plain=False), faults)
-    if question is None or len(faults.sorted()) > before:
-        return None
-    return Query(text=question, id=_id(question, task.block), line=line, tags=tuple(tags), **values)  # type: ignore[arg-type]
+        if field:
+            found[field[1]] = _scalar(field[2], line, plain=True)
+        else:
+            found["tags"] = Listing(line, 1, 0, 0, False, [_scalar(last[1:], line), *getattr(found.get("tags"), "children", [])])
+    text = question(_scalar(" ".join(words), line))
+    # A block id stays when the words change.
+    name = f"my-{slug(task.block, 40)}" if task.block else distinct_id(text)
+    return _described(text, name, line, found)
 
 
-def _is_field(name: str, written: str, line: int, faults: Problems) -> bool:
-    """Whether a word with a colon is a field; what is nearly one is a fault."""
-    if name in _ALLOWED:
-        return True
-    if meant := near(name, _ALLOWED):
-        faults.add_at(line, 1, f"{shown(written)} is no field of a question", f"write {meant}:… or put it before other words")
-    return False
+def _scalar(value: str, line: int, *, plain: bool = False) -> Scalar:
+    return Scalar(line, 1, 0, 0, False, value, plain)
 
 
-def _id(question: str, block: str) -> str:
-    """The id that a block id gives, which stays when the words change; else one made from the words."""
-    return f"my-{slug(block, 40)}" if block else distinct_id(question)
+def _described(text: str, name: str, line: int, found: dict[str, Node]) -> Query:
+    values: dict[str, Any] = {key: FIELDS[key](node) for key, node in found.items()}
+    names = {key: field for field, key in QUERY_KEYS.items()}
+    return Query(text=text, id=name, line=line, **{names.get(key, key): value for key, value in values.items()})
 
 
-def _scalar(value: str, line: int, *, plain: bool = True) -> Scalar:
-    return Scalar(line, 1, 0, 0, value, plain, value)
-
-
-def _note(text: str, stem: str, faults: Problems) -> Query | None:
+def _note(text: str, stem: str) -> Query | None:
     """The question of a note with ``research: true``: its property ``question``, else its first heading, else its file's name."""
     head, _, body = text.removeprefix("---").partition("\n---")
     if "research:" not in head:
         return None
-    silent = Problems("")
-    root, complete = nodes(head, silent)
-    if not complete or not isinstance(root, Mapping):
-        faults.add_at(1, 1, "its properties cannot be read", "correct them, or remove `research:`")
-        return None
+    root, faults = nodes(head)
+    if faults or not isinstance(root, Mapping):
+        raise Faults([Fault(1, 1, "its properties cannot be read", "correct them, or remove `research:`")])
     pairs = {key.value: value for key, value in root.pairs if isinstance(key, Scalar)}
-    wanted = pairs.get("research")
+    wanted, said = pairs.get("research"), pairs.get("question")
     if not isinstance(wanted, Scalar) or wanted.value.casefold() != "true":
         return None
-    return _described(pairs, _title(pairs, body, stem), root, faults)
-
-
-def _title(pairs: dict[str, Node], body: str, stem: str) -> str:
-    said = pairs.get("question")
-    heading = _HEADING.search(body)
-    return said.value if isinstance(said, Scalar) and said.value.strip() else heading[1] if heading else stem
-
-
-def _described(pairs: dict[str, Node], title: str, root: Mapping, faults: Problems) -> Query | None:
-    before = len(faults.sorted())
-    known = [part for name in _ALLOWED if name in pairs for part in (_scalar(name, pairs[name].line), pairs[name])]
-    values: dict[str, Any] = mapping(replace(root, children=known), faults, {name: FIELDS[name] for name in _ALLOWED})
-    tags = [tag for node in _listed(pairs.get("tags")) if (tag := tag_of(node, faults))]
-    question = question_of(_scalar(title, 1, plain=False), faults)
-    if question is None or len(faults.sorted()) > before:
-        return None
-    return Query(text=question, id=distinct_id(question), line=1, tags=tuple(dict.fromkeys(tags)), **values)
-
-
-def _listed(node: Node | None) -> Iterator[Scalar]:
-    """The tags of a note's properties: a list, or words."""
-    children = node.children if isinstance(node, Listing) else [node]
-    for child in children:
-        if isinstance(child, Scalar):
-            for word in child.value.replace(",", " ").split():
-                yield replace(child, value=word.removeprefix("#"), plain=False)
+    heading = next((line[2:].strip() for line in body.splitlines() if line.startswith("# ") and line[2:].strip()), stem)
+    words = question(_scalar(said.value if isinstance(said, Scalar) and said.value.strip() else heading, 1))
+    fields = {name: pairs[name] for name in _ALLOWED if name in pairs}
+    listed = pairs.get("tags")
+    children = listed.children if isinstance(listed, Listing) else [listed]
+    tags = [word for child in children if isinstance(child, Scalar) for word in child.value.replace(",", " ").split()]
+    named = tuple(dict.fromkeys(tag(_scalar(word.removeprefix("#"), 1)) for word in tags))
+    return replace(_described(words, distinct_id(words), 1, fields), tags=named)
 
 
 def linked(text: str, find: Find, *, is_queue: bool, stem: str = "") -> str:
@@ -227,7 +200,10 @@ def linked(text: str, find: Find, *, is_queue: bool, stem: str = "") -> str:
     """
     if is_queue:
         return "\n".join(_linked_task(line, task, find) for _, line, task in tasks_in(text))
-    query = _note(text.removeprefix("\ufeff"), stem, Problems(""))
+    try:
+        query = _note(text.removeprefix("\ufeff"), stem)
+    except Faults:
+        return text
     found = find(query.text, query.id) if query else None
     if found is None:
         return text
@@ -241,7 +217,10 @@ def linked(text: str, find: Find, *, is_queue: bool, stem: str = "") -> str:
 
 
 def _linked_task(line: str, task: Task | None, find: Find) -> str:
-    query = _query_of(task, 1, Problems("")) if task and task.is_question and task.words else None
+    try:
+        query = _query_of(task, 1) if task and task.is_question and task.words else None
+    except Faults:
+        return line
     found = find(query.text, query.id) if query else None
     if task is None or found is None:
         return line

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.queries.append import add_query
-from pipeline.config.queries.document import parse, read
+from pipeline.config.queue_file import add_query, parse, read
 from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
 
 # The file before, and after `Why: so?` was added.

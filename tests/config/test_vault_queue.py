@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config.queries.model import Query
-from pipeline.config.queries.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
 from pipeline.config.settings import load_workspace
+from pipeline.config.values import Query
+from pipeline.config.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
 
 
 def vault_of(folder: Path, queue: str, **notes: str) -> Path:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from datetime import time, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.queries.document import checked, parse, read
-from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits
+from pipeline.config.queue_file import checked, parse, read
+from pipeline.config.values import Limits, ModelChoice, Price, Query, QueryLimits
 from pipeline.errors import NoWorkspace, QueueInvalid
-from tests.config.queries.faulty import FAULTS, LIST
+from tests.config.faulty import FAULTS, LIST
 
 
 @pytest.mark.parametrize(("source", "line", "column", "message", "hint"), FAULTS)
@@ -48,11 +47,6 @@ def test_several_faults_are_told_in_one_pass_in_the_order_of_the_file() -> None:
     assert lines[0] == 'queries.yaml:2:3: the key "serach" is not known here → did you mean search?'
     assert "5 faults" in caught.value.hint
     assert caught.value.exit_code == 2
-
-
-def test_every_line_with_a_tab_is_named() -> None:
-    _, faults = parse(b"queries:\n\t- a\n\t- b\n\t# c\n")
-    assert [(fault.line, fault.column) for fault in faults] == [(2, 1), (3, 1)]
 
 
 def test_a_half_entry_before_a_syntax_fault_is_not_blamed_for_what_it_lacks() -> None:
@@ -246,7 +240,7 @@ def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pipeline.config.queries.document.read_bytes", refuse)
+    monkeypatch.setattr("pipeline.config.queue_file.read_bytes", refuse)
     (tmp_path / "queries.yaml").touch()
     with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
         read(tmp_path / "queries.yaml")
@@ -282,29 +276,3 @@ def test_a_question_that_stands_twice_is_researched_once_whatever_its_case_and_s
     assert [query.same_as for query in queue.queries] == ["", "why-salt", "why-salt", ""]  # the last in another way
     assert [query.id for query in queue.queries][::2] == ["why-salt", "mine"]
     assert len({query.id for query in queue.queries}) == 4
-
-
-_FIX = re.compile(r'(?:in quotes: |write )(?:- )?(?P<query>query: )?(?P<text>"(?:[^"\\]|\\.)*")')
-_PARTS = [*"Why is?ab C12 :'\"#-[]{}@>|&*!%`,\\é", ": ", " #", " - "]
-_LINE = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=25).map("".join).map(str.strip)
-# Two spaces and #, or # after a closing quotation mark, begin a comment, which no fix repeats.
-_UNCOMMENTED = _LINE.filter(lambda line: not re.search(r"  #|['\"] ?#", line))
-
-
-@given(_UNCOMMENTED.filter(lambda line: any(map(str.isalpha, line))), st.sampled_from(["- ", "- query: "]))
-@example('What\'s "up": yes?', "- ")
-@example('2026-01-01 "what"', "- ")
-@example("b: c", "- query: ")
-@example("W: ''", "- ")
-@example("&W W:", "- ")
-@example("? W", "- ")
-@example("&W #", "- ")
-def test_a_suggested_fix_is_valid_and_means_what_was_written(line: str, start: str) -> None:
-    _, faults = parse(f"queries:\n{start}{line}\n".encode())
-    for fault in faults:
-        fix = _FIX.search(fault.hint)
-        if fix is None or "…" in fix["text"]:
-            continue
-        queue, wrong = parse(f"queries:\n- {fix['query'] or ''}{fix['text']}\n".encode())
-        assert wrong == ()
-        assert queue.queries[0].text.replace(" ", "") == line.replace(" ", "")

@@ -1,0 +1,297 @@
+"""Reads the whole ``queries.yaml``, returning a queue or all its errors, and appends questions to it.
+
+When one is appended, no byte of the user's text is changed: comments and style stay. The new text is checked by reading the whole
+result: it must say what the file said before, and the new question.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.config.values import QUERY_KEYS, Query, Queue, Settings, question
+from pipeline.config.yaml_reading import (
+    MAX_BYTES,
+    Fault,
+    Faults,
+    Listing,
+    Node,
+    Scalar,
+    decoded,
+    kind,
+    near,
+    nodes,
+    quoted,
+    readers_of,
+    record,
+    shown,
+)
+from pipeline.config.yaml_reading import Mapping as MappingNode
+from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
+from pipeline.system.files import open_folder, read_bytes, write
+from pipeline.system.process_lock import turn
+from pipeline.text import normalise as texts
+
+FIELDS = {QUERY_KEYS.get(name, name): reader for name, reader in readers_of(Query).items()}
+_LISTED = 200
+Field = str | int | float | Sequence[str]
+
+
+def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
+    """Return the queue that ``data`` holds and its faults in order; what has a fault is left out of the queue."""
+    try:
+        text = decoded(data)
+    except Faults as error:
+        return Queue(), error.found
+    root, found = nodes(text)
+    faults, settings, queries = list(found), Settings(), tuple[Query, ...]()
+    if isinstance(root, MappingNode):
+        sections, found_at = dict[str, Node](), dict[str, int]()
+        for key, value in root.pairs:
+            name = key.value if isinstance(key, Scalar) else ""
+            if name not in ("settings", "queries"):
+                meant = near(name, ("settings", "queries"))
+                hint = f"did you mean {meant}?" if meant else "known are: settings, queries"
+                faults += key.fault(f"the key {shown(name)} is not known here", hint).found
+            elif name in sections:
+                where = f"first in line {found_at[name]}"
+                faults += key.fault(f"the key {shown(name)} is given twice, {where}", "keep one of the two").found
+            else:
+                sections[name], found_at[name] = value, key.line
+        said = sections.get("settings")
+        if said and not (isinstance(said, Scalar) and said.empty):
+            try:
+                settings = record(Settings, said)
+            except Faults as error:
+                settings = Settings(**dict(error.values))
+                faults += error.found
+        if "queries" in sections:
+            queries = _queries(sections["queries"], faults)
+        elif not found:
+            faults += root.fault("there is no list of questions", "add `queries:` and below it `- ` with a question").found
+    elif not found:
+        hint = "write `queries:` on a line, and below it `- ` with a question"
+        empty = root is None or (isinstance(root, Scalar) and root.empty)
+        message = "the file is empty" if empty or root is None else f"{kind(root)} where `queries:` belongs"
+        faults.append(Fault(1, 1, message, hint))
+    return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
+
+
+def invalid(faults: Sequence[Fault], file: str) -> QueueInvalid:
+    """Return the error that lists ``faults``, one a line (the first 200)."""
+    lines = [f"{file}:{fault}" for fault in faults[:_LISTED]]
+    if len(faults) > _LISTED:
+        lines.append(f"… and {len(faults) - _LISTED:,} more")
+    count = "one fault" if len(faults) == 1 else f"{len(faults):,} faults"
+    return QueueInvalid("\n".join(lines), hint=f"correct the {count} above; nothing was started")
+
+
+def read(path: Path) -> Queue:
+    """Return the queue of the file at ``path``.
+
+    Raises:
+        NoWorkspace: there is no such file.
+        QueueInvalid: it cannot be read or has faults; the message lists them all.
+    """
+    return checked(contents(path), path.name)
+
+
+def checked(data: bytes, file: str) -> Queue:
+    """Return the queue that ``data`` holds.
+
+    Raises:
+        QueueInvalid: it has faults; the message lists them all.
+    """
+    queue, faults = parse(data)
+    if faults:
+        raise invalid(faults, file)
+    return queue
+
+
+def contents(path: Path) -> bytes:
+    """Return the file's bytes, of a file that is too large only so many that it shows.
+
+    Raises:
+        NoWorkspace: there is no such file.
+        QueueInvalid: it cannot be read.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            reason = "is a folder" if path.is_dir() else "is no regular file"
+            raise invalid([Fault(1, 1, f"{path} {reason}", "put a text file there")], path.name)
+        return read_bytes(path, MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NoWorkspace(f"{path.parent} holds no {path.name}", hint="make a workspace with: research init") from error
+    except OSError as error:
+        reason = f"{path} cannot be read: {error.strerror or error}"
+        raise invalid([Fault(1, 1, reason, "let this user read it")], path.name) from error
+
+
+def _queries(node: Node, faults: list[Fault]) -> tuple[Query, ...]:
+    """Read the list of questions and give each its id; those with a fault are left out."""
+    if not isinstance(node, Listing):
+        if not (isinstance(node, Scalar) and node.plain and not node.value):
+            hint = "start each question with `- ` on its own line"
+            faults += node.fault(f"{kind(node)} where the list of questions belongs", hint).found
+        return ()
+    found: list[tuple[Node, Query]] = []
+    for child in node.children:
+        try:
+            found.append((child, _entry(child)))
+        except Faults as error:
+            faults += error.found
+    firsts = _firsts([query for _, query in found])
+    slugs: dict[str, set[str]] = defaultdict(set)
+    for place, (_, query) in enumerate(found):
+        if place not in firsts and not query.id:
+            slugs[texts.slug(query.text, 40)].add(query.text)
+    named: list[Query] = []
+    lines: dict[str, int] = {}
+    for place, (child, query) in enumerate(found):
+        if place in firsts:
+            query = replace(query, id=query.id or distinct_id(f"{query.text} {place}"), same_as=named[firsts[place]].id)
+        elif not query.id:
+            slug = texts.slug(query.text, 40)
+            query = replace(query, id=slug if len(slugs[slug]) == 1 else distinct_id(query.text))
+        if first := lines.get(query.id.casefold()):
+            faults += child.fault(f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
+        lines.setdefault(query.id.casefold(), query.line)
+        named.append(query)
+    return tuple(named)
+
+
+def _entry(node: Node) -> Query:
+    if isinstance(node, Listing):
+        raise node.fault("a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
+    if not isinstance(node, MappingNode):
+        return Query(text=question(node), id="", line=node.line)
+    keys = [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
+    key, value = node.pairs[0] if node.pairs else (node, node)
+    if "query" not in keys and isinstance(key, Scalar) and isinstance(value, Scalar):
+        is_name = " " not in key.value and key.value.islower() and near(key.value, tuple(FIELDS))
+        if not is_name and key.value.casefold() not in FIELDS:
+            said = shown(f"{key.value}: {value.value}{value.tail}".strip())
+            raise key.fault(f"{said} is read as a key and its value", 'put the question in quotes: "…"')
+    if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
+        raise node.fault("an entry without a question", 'write `query: "…"`')
+    return record(Query, node, QUERY_KEYS, id="", line=node.line)
+
+
+def _firsts(found: list[Query]) -> dict[int, int]:
+    """For the place of each entry that repeats another, that one's place.
+
+    An entry with an id of its own may ask the same to have it researched in another way.
+    """
+
+    def manner(query: Query) -> Query:
+        return replace(query, text="", id="", line=0, every=None, tags=(), priority=0, machine="")
+
+    asked: dict[str, list[int]] = defaultdict(list)
+    firsts: dict[int, int] = {}
+    for place, query in enumerate(found):
+        same = asked[texts.spelling_free(query.text)]
+        first = next((other for other in same if not query.id or manner(found[other]) == manner(query)), None)
+        if first is None:
+            same.append(place)
+        else:
+            firsts[place] = first
+    return firsts
+
+
+def distinct_id(text: str) -> str:
+    """Return an id that differs from those of questions with the same beginning. It does not depend on the position."""
+    return f"{texts.slug(text, 40)}-{texts.digest_of(text.encode())[:4]}"
+
+
+def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _queue: None, /, **said: Field) -> Query:
+    """Append the question ``text`` to the file at ``path`` and return it as it will be read.
+
+    ``refuse`` gets the file as it is and raises if nothing may be added to it; nobody else adds anything meanwhile.
+    ``said`` are fields of an entry in the file: ``id``, ``mode``, ``every="7d"``, ``tags``, ``priority`` …
+    A question that begins like another gets an explicit id, so that the other keeps the one it has.
+
+    Raises:
+        NoWorkspace: there is no such file.
+        QueueInvalid: the existing file cannot be read or has errors.
+        UsageError: the question is in the file already, or it or a field is not valid; the file is unchanged.
+        SystemRefused: the file cannot be written; it is unchanged.
+    """
+    target = Path(os.path.realpath(path))
+    with ExitStack() as stack:
+        with suppress(OSError):  # reading the file says what is wrong with its folder
+            stack.enter_context(turn(open_folder(target.parent)))
+        before = contents(target)
+        queue = checked(before, path.name)
+        for query in queue.queries:
+            if texts.same_question(query.text, text):
+                raise UsageError(f"the question is already in line {query.line}", hint=f"its id is {query.id}")
+        refuse(queue)
+        after = _extended(before, text, said)
+        found, faults = parse(after)
+        if "id" not in said and not faults and [query.id for query in found.queries[:-1]] != [one.id for one in queue.queries]:
+            after = _extended(before, text, {"id": distinct_id(" ".join(text.split())), **said})
+            found, faults = parse(after)
+        if faults:
+            reasons = "; ".join(f"{fault.message} → {fault.hint}" for fault in faults)
+            raise UsageError(f"this question cannot be added: {reasons}", hint="queries.yaml is unchanged")
+        if found.settings != queue.settings or found.queries[:-1] != queue.queries:
+            message = "queries.yaml is written in a way that nothing can be added to safely"
+            raise UsageError(message, hint="add the question by hand")
+        try:
+            if not os.access(target, os.W_OK):  # it could be replaced all the same, but whoever protected it did not mean that
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            write(target, after, durable=True, mode=target.stat().st_mode & 0o7777)
+        except OSError as error:
+            hint = "free space, or let this user write there; the question was not added"
+            raise SystemRefused(f"{target} cannot be written: {error.strerror}", hint=hint) from error
+    return found.queries[-1]
+
+
+def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
+    source = decoded(before)
+    root, _ = nodes(source)
+    pairs = root.pairs if isinstance(root, MappingNode) else []
+    listed = next(value for key, value in pairs if isinstance(key, Scalar) and key.value == "queries")
+    written = {key: _written(value) for key, value in said.items()}
+    if isinstance(listed, Listing) and listed.flow:
+        offset, entry = listed.end - 1, quoted(text)
+        if written:
+            entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": quoted(text), **written}.items()) + "}"
+        rest = source[listed.children[-1].end : offset].splitlines() if listed.children else []
+        if listed.children and not any("," in line.partition("#")[0] for line in rest):
+            entry = ", " + entry
+    else:
+        newline = "\r\n" if "\r\n" in source else "\n"
+        indent = " " * (listed.column - 1 if isinstance(listed, Listing) else 2)
+        lines = [f"{indent}- {'query: ' if written else ''}{quoted(text)}"]
+        lines += [f"{indent}  {key}: {value}" for key, value in written.items()]
+        offset = _offset(source, listed)
+        entry = ("" if source[:offset].endswith(("\n", "\r")) else newline) + newline.join(lines) + newline
+    mark = before[: len(before) - len(source.encode())]
+    return mark + (source[:offset] + entry + source[offset:]).encode()
+
+
+def _offset(source: str, last: Node) -> int:
+    """Return the end of the file when only comments follow, else the end of the line of the last entry."""
+    while not last.flow:
+        if isinstance(last, Listing) and last.children:
+            last = last.children[-1]
+        elif isinstance(last, MappingNode) and last.pairs:
+            last = last.pairs[-1][1]
+        else:
+            break
+    line_end = source.find("\n", last.end) + 1 or len(source)
+    offset = last.end if source[last.end - 1] == "\n" else line_end
+    rest = source[offset:].splitlines()
+    return len(source) if all(not line.strip() or line.lstrip().startswith("#") for line in rest) else offset
+
+
+def _written(value: Field) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return str(value) if isinstance(value, int | float) else "[" + ", ".join(quoted(item) for item in value) + "]"

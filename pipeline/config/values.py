@@ -1,0 +1,369 @@
+"""The content of ``queries.yaml`` as frozen values, whose annotations say how each field is read: queue, queries and settings."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import time, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from unicodedata import category
+
+from pipeline.config.keys import FILES, store_fault
+from pipeline.config.yaml_reading import (
+    Mapping,
+    Node,
+    Scalar,
+    choice,
+    duration,
+    either,
+    kind,
+    listing,
+    number,
+    pairs,
+    record,
+    shown,
+    text,
+    text_that,
+    whole,
+)
+from pipeline.text import normalise
+from pipeline.text.times import is_zone
+
+PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
+MAX_CHARACTERS = 1_000
+MAX_ID = 48
+FOREVER = timedelta.max
+_ROLES = ("plan", "read", "write", "check")
+_OLDER_ROLES = {"work": "read"}  # by the name that an earlier version had
+_ID_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+_log = logging.getLogger("pipeline.config")
+
+_address = text_that(
+    lambda said: said.startswith(("http://", "https://")) and said.partition("://")[2][:1] not in ("", "/") and " " not in said,
+    "is no web address",
+    "start it with https:// or http://",
+)
+_key_name = text_that(
+    lambda said: said.isascii() and said.isupper() and said.isidentifier() and 2 < len(said) < 62,
+    "key takes the name of an environment variable, never a key itself",
+    "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env",
+    secret=True,
+)
+_machine = text_that(
+    lambda said: len(said) <= 100 and " " not in said,
+    "is no name of a computer",
+    "write one word of at most 100 characters, such as server",
+)
+_contact = text_that(
+    lambda said: said.isascii() and 2 < len(said) <= 200 and not set(" ()") & set(said),
+    "is no address",
+    "write an e-mail address or a page: you@example.org",
+)
+_zone = text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
+_ca_file = text_that(
+    lambda said: Path(said).expanduser().is_absolute(),
+    "is no whole path",
+    "write the whole path of a file with certificates: /etc/ssl/company.pem",
+)
+_within = text_that(
+    lambda said: not said.startswith("/") and ".." not in said.split("/"),
+    "is no folder of your documents",
+    "write a folder of settings: corpus:, or one within it: notes/",
+)
+tag = text_that(
+    # A tag as Obsidian takes it: letters with their marks, digits, - and /.
+    lambda said: any(map(str.isalpha, said)) and all(sign in "-_/" or category(sign)[0] in "LMN" for sign in said),
+    "is no tag",
+    "use letters, digits, - and /, with one letter at least",
+)
+_share = number(0, 1, "write a number from 0 to 1, such as 0.35")
+_count = whole(1, 999_999_999)
+_tokens = whole(1_000, 1_000_000)
+_price = number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
+_PRICE_KEYS = {"input_usd": "input", "output_usd": "output", "cached_usd": "cached"}
+_prices = pairs(lambda node: record(Price, node, _PRICE_KEYS))
+_SEARCH_WANTED = "write search: auto, or a list: [local]"
+_search = either(choice("auto", wanted=_SEARCH_WANTED), listing(choice(*PROVIDERS), _SEARCH_WANTED, some=True))
+_folders = either(
+    lambda node: (text(node),), listing(text, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
+)
+
+
+def _age(node: Node) -> timedelta:
+    return FOREVER if isinstance(node, Scalar) and node.value == "forever" else duration(node)
+
+
+def _proxy(node: Node) -> str:
+    if "@" in text(node):
+        raise node.fault(
+            "a user or password does not belong here", "write http://HOST:PORT here, and the password in HTTPS_PROXY"
+        )
+    return str(_address(node))
+
+
+def _store(node: Node) -> str:
+    found = text(node, "write files, or postgresql://ROLE@HOST/DATABASE")
+    fault, wanted = store_fault(found)
+    if fault:
+        raise node.fault(fault, wanted)
+    return "" if found == FILES else found
+
+
+def _roles(node: Node) -> tuple[tuple[str, str], ...]:
+    named = dict(pairs(text, (*_ROLES, *_OLDER_ROLES))(node))
+    if older := sorted(named.keys() & _OLDER_ROLES):
+        _log.warning("queries.yaml: the role %s is called %s now", older[0], _OLDER_ROLES[older[0]])
+    newest_last = sorted(named.items(), key=lambda pair: pair[0] in _ROLES)
+    return tuple({_OLDER_ROLES.get(name, name): value for name, value in newest_last}.items())
+
+
+def _embeddings(node: Node) -> Any:
+    wanted = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
+    if isinstance(node, Scalar) and node.value in ("auto", "off"):
+        return node.value
+    if not isinstance(node, Mapping):
+        raise node.fault(f"{kind(node)} where a model for embeddings belongs", wanted)
+    found = record(EmbeddingChoice, node)
+    if bool(found.model) == bool(found.folder):
+        raise node.fault(f"embeddings {'with both a server and a folder' if found.model else 'without a model'}", wanted)
+    return found
+
+
+def question(node: Node) -> str:
+    """Read a question: words to search for, on one line."""
+    wanted = "write a question"
+    if isinstance(node, Scalar) and node.tail:
+        left = f"ends at {shown(node.value)}" if node.value else "is empty"
+        hint = "put the question in quotes; or, before a comment, write two spaces"
+        raise node.fault(f"the question {left}: {shown(node.tail.strip())} is read as a comment", hint)
+    if isinstance(node, Scalar) and node.runs_on:
+        hint = "start both entries in one column; or put the text in quotes"
+        raise node.fault(f"two lines are read as one question, {shown(node.value)}", hint)
+    found = text(node, wanted)
+    if not normalise.clean(found).strip():
+        raise node.fault("an empty text", wanted)
+    if not any(map(str.isalnum, found)):
+        raise node.fault(f"{shown(found)} has no letter and no digit: there is nothing to search for", wanted)
+    if len(found) > MAX_CHARACTERS:
+        raise node.fault(f"a question of {len(found):,} characters", f"shorten it to {MAX_CHARACTERS:,}")
+    return found
+
+
+def _id(node: Node) -> str:
+    name = text(node, "write an id, such as eu-batteries")
+    if set(name) <= _ID_SIGNS and name[0] != "-" and len(name) <= MAX_ID:
+        return name
+    hint = f'write at most {MAX_ID} of a-z, 0-9 and -, such as "{normalise.slug(name, MAX_ID)}"'
+    raise node.fault(f"{shown(name)} is no id", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """The caps of each query that does not name its own; None is no cap. ``tokens`` and ``calls`` to a model are counts.
+
+    ``context_tokens`` is what a worker's context may hold before it is condensed; None is the default.
+    """
+
+    cost_usd: float | None = None
+    tokens: Annotated[int | None, _count] = None
+    calls: Annotated[int | None, _count] = None
+    timeout: timedelta | None = None
+    context_tokens: Annotated[int | None, _tokens] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The caps of one night; None is no cap. ``deadline`` is local time of day, ``timeout`` counts from the start."""
+
+    cost_usd: float | None = None
+    tokens: Annotated[int | None, _count] = None
+    calls: Annotated[int | None, _count] = None
+    timeout: timedelta | None = None
+    deadline: time | None = None
+    concurrency: Annotated[int, whole(1, 100)] = 8
+    max_failures: Annotated[int, whole(1, 10_000)] = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a model, in USD for a million tokens; ``cached_usd``: input that its server takes from a cache."""
+
+    input_usd: Annotated[float, _price]
+    output_usd: Annotated[float, _price]
+    cached_usd: Annotated[float | None, _price] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A language model to answer the questions. ``roles`` pairs a role with the model that plays it, under its name of today.
+
+    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address. ``timeout`` is
+    the longest wait for a reply, ``max_tokens`` its room, ``effort`` how much the model is to think, ``context`` its context in
+    tokens, ``concurrency`` the most requests at the same time; what is None or "" was not set.
+    """
+
+    model: str
+    base_url: Annotated[str, _address] = ""
+    key: Annotated[str, _key_name] = ""
+    fallback: tuple[str, ...] = ()
+    roles: Annotated[tuple[tuple[str, str], ...], _roles] = ()
+    timeout: timedelta | None = None
+    max_tokens: Annotated[int | None, whole(500, 1_000_000)] = None
+    effort: Annotated[str, choice("none", "minimal", "low", "medium", "high", "xhigh", "max")] = ""
+    context: Annotated[int | None, whole(2_000, 20_000_000)] = None
+    concurrency: Annotated[int | None, whole(1, 100)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingChoice:
+    """A model that turns texts into vectors, for the search by meaning.
+
+    ``key``, ``base_url`` and ``concurrency`` as in ``ModelChoice``. ``dimensions`` is the length that is asked for; None is the
+    model's own. The prefixes are what the model wants before a query and before a passage. ``folder`` holds a model that runs in
+    this process; ``model`` is then its name. ``floor`` is the least cosine of a passage near its question, None if not known.
+    """
+
+    model: str = ""
+    base_url: Annotated[str, _address] = ""
+    key: Annotated[str, _key_name] = ""
+    dimensions: Annotated[int | None, whole(8, 16_384)] = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    concurrency: Annotated[int | None, whole(1, 100)] = None
+    folder: str = ""
+    floor: Annotated[float | None, _share] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerChoice:
+    """A model on a server that orders the best passages; ``key`` and ``floor`` as in ``EmbeddingChoice``."""
+
+    model: str
+    base_url: Annotated[str, _address] = ""
+    key: Annotated[str, _key_name] = ""
+    floor: Annotated[float | None, _share] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end.
+
+    ``originals`` are those of imports, counted from the import.
+    """
+
+    exchanges: Annotated[timedelta, _age] = timedelta(days=30)
+    pages: Annotated[timedelta, _age] = FOREVER
+    sessions: Annotated[timedelta, _age] = FOREVER
+    originals: Annotated[timedelta, _age] = FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueueing:
+    """Whether other programs may queue questions, through ``research mcp``, and their caps.
+
+    ``questions`` is how many may stand in the file. Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    """
+
+    enqueue: bool = False
+    questions: Annotated[int, whole(1, 1_000)] = 20
+    each_usd: float = 0.25
+    cost_usd: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The ``settings`` section. ``corpus``: folders relative to the workspace. Both it and ``search`` in order of preference.
+
+    ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
+    address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
+    in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
+    ``proxy``: all requests go through it; "": those to models and searches go through that of the environment. ``ca_file``:
+    authorities that vouch for servers beside the usual ones.
+    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
+    settings too. ``keep``: how long ``research forget --by-settings``
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``timezone``
+    is that of the night's noon, "" for this computer's. ``store`` is
+    the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
+    ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone. ``workers`` have ``notes`` in
+    the vault, or are ``folded`` into their session's.
+    ``vault_queue``: whether the questions in the vault are researched too.
+    """
+
+    reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
+    search: Annotated[Literal["auto"] | tuple[str, ...], _search] = "auto"
+    corpus: Annotated[tuple[str, ...], _folders] = ("corpus",)
+    embeddings: Annotated[Literal["auto", "off"] | EmbeddingChoice, _embeddings] = "auto"
+    reranker: RerankerChoice | None = None
+    limits: Limits = Limits()
+    query_limits: QueryLimits = QueryLimits()
+    prices: Annotated[tuple[tuple[str, Price], ...], _prices] = ()
+    searxng_url: Annotated[str, _address] = ""
+    search_urls: Annotated[
+        tuple[tuple[str, str], ...], pairs(_address, [name for name in PROVIDERS if name not in ("local", "searxng")])
+    ] = ()
+    page_hosts: Annotated[tuple[str, ...], listing(_address, "write a list of addresses: [http://wiki.intranet]")] = ()
+    contact: Annotated[str, _contact] = ""
+    site_url: Annotated[str, _address] = ""
+    proxy: Annotated[str, _proxy] = ""
+    ca_file: Annotated[str, _ca_file] = ""
+    memory: Literal["on", "off", "model"] = "on"
+    keep: Keep = Keep()
+    workers: Literal["notes", "folded"] = "notes"
+    vault_queue: Literal["read", "ignore"] = "read"
+    snapshot_every: Annotated[int, whole(1, 100_000)] = 20
+    machine: Annotated[str, _machine] = ""
+    timezone: Annotated[str, _zone] = ""
+    store: Annotated[str, _store] = ""
+    mcp: Enqueueing = Enqueueing()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
+
+    ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    ``machine``: only its runs take the query up; "": those of any. ``within``: the only folder of the documents that is searched.
+    ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not. ``file``: the note of the vault
+    that asks it, relative to the workspace; "" for ``queries.yaml``.
+    """
+
+    text: Annotated[str, question]
+    id: Annotated[str, _id]
+    line: Annotated[int, None]
+    mode: Literal["fast", "deep"] = "deep"
+    every: timedelta | None = None
+    tags: Annotated[tuple[str, ...], listing(tag, "write a list: [policy, batteries]")] = ()
+    priority: Annotated[int, whole(-1_000, 1_000)] = 0
+    machine: Annotated[str, _machine] = ""
+    max_workers: Annotated[int | None, whole(1, 100)] = None
+    perspectives: Annotated[int | None, whole(1, 20)] = None
+    iterations: Annotated[int | None, whole(1, 20)] = None
+    gap_rounds: Annotated[int | None, whole(0, 10)] = None
+    context_tokens: Annotated[int | None, _tokens] = None
+    budget_usd: float | None = None
+    budget_tokens: Annotated[int | None, _count] = None
+    budget_calls: Annotated[int | None, _count] = None
+    timeout: timedelta | None = None
+    search: Annotated[Literal["auto"] | tuple[str, ...] | None, _search] = None
+    model: str | None = None
+    approve: Literal["plan"] | None = None
+    within: Annotated[str, _within] = ""
+    same_as: Annotated[str, None] = ""
+    file: Annotated[str, None] = ""
+
+
+QUERY_KEYS = {"text": "query", "within": "in"}  # the fields that have another name in the file
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The whole file, and the vault's questions. ``queries`` are in the file's order; ``digest`` is the SHA-256 of its bytes.
+
+    ``left_out`` says which questions of the vault cannot be read, and why.
+    """
+
+    settings: Settings = Settings()
+    queries: tuple[Query, ...] = ()
+    digest: str = ""
+    left_out: tuple[str, ...] = ()

@@ -1,0 +1,254 @@
+"""Creates the files of a new workspace: templates, a sample queue, sample documents and the vault's settings.
+
+Later it keeps the templates up to date with the program's, without losing a line that a person wrote.
+
+``templates/.shipped.json`` has the SHA-256 of each template as the program last copied it. A template that still has it was not
+edited and is replaced. One that was edited, or of which nothing is known, is replaced only if asked for; a copy then goes to
+``templates/replaced/``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import SystemRefused, UsageError
+from pipeline.system.files import read_bytes, read_text, write, write_new
+from pipeline.text.normalise import digest_of
+
+SHIPPED = ".shipped.json"
+_REPLACED = "replaced"
+_MADE = {
+    # What of a workspace does not belong in git: keys, and what a build makes again.
+    ".gitignore": ".env\nsite/\nevents/local/\n",
+    # Both sides of a merge are kept where two machines added questions.
+    ".gitattributes": "queries.yaml merge=union\nvault/my/Queue.md merge=union\n",
+}
+# In a checkout the vault also holds what runs have made; only this of it is starter material.
+_PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault/.obsidian", "vault/my", "vault/AGENTS.md")
+_GRAPH = Path("vault", ".obsidian", "graph.json")
+_EARLIER_GRAPH = "9f9f1a507616cfe4d1994d1ffee6cbd097b5f2d8c1be097af4dcef40eafacaa6"  # it showed every note
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """The relative paths of the files that were created, and of those that existed and were not changed."""
+
+    created: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class TemplateUpdate:
+    """What an update did, as paths in the folder ``templates``.
+
+    ``added`` were missing; ``updated`` were as an earlier version of the program copied them; ``replaced`` were edited, and have
+    their copies at the paths that are their values; ``edited`` were left as they are. ``removed`` are no longer used, and were as
+    an earlier version copied them.
+    """
+
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    edited: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+
+def source() -> Path:
+    """Return the folder that holds the starter's parts: inside the installed package, or the checkout's root."""
+    inside = Path(__file__).parent / "starter"
+    return inside if inside.is_dir() else Path(__file__).parents[2]
+
+
+def later_templates(part: str, *names: str) -> dict[str, Path]:
+    """Return the starter's own files of these templates of a ``part`` (``vault``, ``site``), which older workspaces lack."""
+    return {name: source() / "templates" / part / name for name in names}
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.filename or folder} cannot be written: {error.strerror}"
+        raise SystemRefused(reason, hint="free space, or let this user write there") from error
+
+
+def lay_out(folder: Path) -> Laid:
+    """Copy the starter into ``folder``; a file that exists is never overwritten.
+
+    Raises:
+        UsageError: ``folder`` is a file.
+        SystemRefused: the disk refuses.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
+    files = {name.as_posix(): read_bytes(source() / name) for name in _files()}
+    return _copy(files | {name: text.encode() for name, text in _MADE.items()}, folder)
+
+
+def _copy(files: Mapping[str, bytes], folder: Path) -> Laid:
+    created: list[str] = []
+    with _disk(folder):
+        for name, data in files.items():
+            target = folder / name
+            if not os.path.lexists(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_new(target, data)
+                created.append(name)
+    return Laid(tuple(created), tuple(name for name in files if name not in created))
+
+
+def restore_vault(folder: Path) -> None:
+    """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
+
+    In one that has settings, only the filter of the graph is added, and never over a person's own.
+
+    Raises:
+        SystemRefused: the disk refuses.
+    """
+    settings = folder / "vault" / ".obsidian"
+    if os.path.lexists(settings):
+        graph = settings / _GRAPH.name
+        with suppress(OSError):
+            if graph.is_symlink() or digest_of(read_bytes(graph)) != _EARLIER_GRAPH:
+                return
+            graph.unlink()
+        if settings.is_dir() and not settings.is_symlink():
+            _copy({_GRAPH.as_posix(): read_bytes(source() / _GRAPH)}, folder)
+        return
+    try:
+        _copy({name.as_posix(): read_bytes(source() / name) for name in _files() if name.parts[0] == "vault"}, folder)
+    except SystemRefused:
+        shutil.rmtree(settings, ignore_errors=True)  # the next build makes all of it, not the rest alone
+        raise
+
+
+def is_sample(name: str, file: Path) -> bool:
+    """Return whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    sample = source() / "corpus" / name
+    return sample.is_file() and read_bytes(file, sample.stat().st_size + 1) == read_bytes(sample)
+
+
+def _files() -> Iterable[Path]:
+    root = source()
+    found = (path for part in _PARTS for path in [root / part, *sorted((root / part).rglob("*"))] if path.is_file())
+    return [path.relative_to(root) for path in found]
+
+
+def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) -> TemplateUpdate:
+    """Update the templates in the workspace ``folder``; ``replace`` edited ones too; ``dry``: only return what would be done.
+
+    A part (``vault``, ``site``, ``prompts``) without a folder in the workspace is left out: the program uses its own.
+
+    Raises:
+        SystemRefused: the disk refuses; each template is either the old or the new one.
+    """
+    own, done, current = folder / "templates", TemplateUpdate(), _current()
+    known = _shipped(own)
+    with _disk(own):
+        for name, data in current.items():
+            file = own / name
+            part = own if len(Path(name).parts) == 1 else own / Path(name).parts[0]
+            if not own.is_dir() or not part.is_dir():
+                continue
+            found = None if not os.path.lexists(file) else b"" if file.is_symlink() or not file.is_file() else read_bytes(file)
+            if found == data:
+                continue
+            if found is None:
+                done.added.append(name)
+            elif found and digest_of(found) == known.get(name):
+                done.updated.append(name)
+            elif found and replace:
+                done.replaced[name] = _copy_aside(own, name, found, dry=dry)
+            else:
+                done.edited.append(name)
+                continue
+            if not dry:
+                _write(file, data)
+        for name in sorted(known.keys() - current.keys()):
+            if _is_same(own / name, known[name]):
+                done.removed.append(name)
+                if not dry:
+                    (own / name).unlink()
+        if not dry:
+            record_shipped(folder)
+    return done
+
+
+def set_aside(folder: Path, message: str) -> str:
+    """Replace an edited template of an earlier version that no longer fits, which ``message`` begins with; return its copy.
+
+    "" if it names none, or one that was edited since this version copied it: that is its writer's to mend. Also "" if the disk
+    refuses, or it is no file: then it stays where it is.
+    """
+    own, current = folder / "templates", _current()
+    name = next((name for name in current if message.startswith((f"{own / name}:", f"{own / name},"))), "")
+    if not name or digest_of(current[name]) == _shipped(own).get(name) or _is_same(own / name, digest_of(current[name])):
+        return ""
+    try:
+        copy = _copy_aside(own, name, read_bytes(own / name), dry=False)
+        _write(own / name, current[name])
+        record_shipped(folder)
+    except OSError:
+        return ""
+    return copy
+
+
+def _copy_aside(own: Path, name: str, data: bytes, *, dry: bool) -> str:
+    copy = own / _REPLACED / name
+    if copy.exists() and read_bytes(copy) != data:
+        copy = copy.with_name(f"{digest_of(data)[:8]}-{copy.name}")
+    if not dry:
+        _write(copy, data)
+    return copy.relative_to(own).as_posix()
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write(file, data)
+
+
+def record_shipped(folder: Path) -> None:
+    """Record which templates of a workspace are the program's own of this version.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    own = folder / "templates"
+    if not own.is_dir() or own.samefile(source() / "templates"):
+        return
+    current = {name: digest_of(data) for name, data in _current().items()}
+    kept = {name: digest for name, digest in current.items() if _is_same(own / name, digest)}
+    text = json.dumps(dict(sorted({**_shipped(own), **kept}.items())), indent=1) + "\n"
+    file = own / SHIPPED
+    if not file.is_file() or read_text(file) != text:
+        _write(file, text.encode())
+
+
+def _is_same(file: Path, digest: str) -> bool:
+    return file.is_file() and not file.is_symlink() and digest_of(read_bytes(file)) == digest
+
+
+def _shipped(own: Path) -> Mapping[str, str]:
+    """The recorded digests; none if they cannot be read: then nothing is known, and nothing is replaced unasked."""
+    with suppress(OSError, ValueError):
+        found = json.loads(read_text(own / SHIPPED))
+        if isinstance(found, dict):
+            return {name: digest for name, digest in found.items() if isinstance(digest, str)}
+    return {}
+
+
+def _current() -> dict[str, bytes]:
+    root = source() / "templates"
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(root).as_posix(): read_bytes(path) for path in files if _REPLACED not in path.parts}

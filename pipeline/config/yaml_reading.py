@@ -1,0 +1,460 @@
+"""Reads YAML into dataclasses: text → nodes with positions → values, or all faults with line, column and what to write instead.
+
+The annotations of a dataclass say how each field is read: the type's own way (``timedelta``: 7d), or the reader in ``Annotated``.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import time, timedelta
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import yaml
+
+from pipeline.text.times import clock_of
+
+MAX_BYTES = 1_048_576
+_MAX_DEPTH = 20
+_QUOTES = 'put the text in quotes: "…"'
+_WHOLE = 'put the whole text in double quotes: "…", and write \\" for one inside'
+T = TypeVar("T")
+
+# The parser's words → ours. The first that fits; True: the fault lies where the unfinished part began.
+_SYNTAX = (
+    ("but found another document", False, "a second document starts here", "remove the line ---"),
+    ("exceeded maximum nesting", False, f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat"),
+    ("mapping values are not allowed", False, "a text with a colon and a space is read as key and value", _QUOTES),
+    ("could not find expected ':'", True, "a key without its colon", "write `key: value`, or indent the line under its text"),
+    ("found unexpected end of stream", True, "a quotation mark that is never closed", "close it"),
+    ("found unknown escape", False, "an unknown escape in a text in double quotes", "write the backslash twice: \\\\"),
+    ("expected ',' or ']'", True, "a bracket that is not closed, or more text after a list", "close it with ], or " + _QUOTES),
+    ("expected ',' or '}'", True, "a brace that is not closed, or more text after it", "close it with }, or " + _QUOTES),
+    ("expected '-' indicator", False, "this does not go on the list", "start each entry with `- ` in one column, or " + _QUOTES),
+    ("expected key", False, "this does not line up with the lines above", "indent it as its neighbours are, or " + _QUOTES),
+    ("undefined alias", False, "a text that starts with * is read as an alias", 'put it in quotes: "*…"'),
+    ("alphabetic or numeric character", True, "a text cannot start with * or & unquoted", _QUOTES),
+    ("comment or line break", True, "a text cannot start with > or | unquoted", _QUOTES),
+    ("incompatible YAML", False, "an unknown version of YAML", "remove the line %YAML"),
+    ("tag", True, "a text cannot start with ! unquoted", _QUOTES),
+)
+# What YAML takes a text without quotes for.
+_MEANINGS = {"bool": "a yes/no value", "null": "nothing", "timestamp": "a date", "int": "a number", "float": "a number"}
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """One fault. ``line`` and ``column`` count from 1, in characters; ``hint`` says what to write instead."""
+
+    line: int
+    column: int
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.message} → {self.hint}"
+
+
+class Faults(ValueError):
+    """What is wrong with a node and the nodes in it; ``values`` are those beside them that can be read."""
+
+    def __init__(self, found: Sequence[Fault], values: Sequence[Any] = ()) -> None:
+        super().__init__("; ".join(map(str, found)))
+        self.found, self.values = tuple(found), values
+
+
+@dataclass(slots=True)
+class Node:
+    """A part of the file. ``line`` and ``column`` count from 1; ``start`` and ``end`` are offsets in characters."""
+
+    line: int
+    column: int
+    start: int
+    end: int
+    flow: bool
+
+    def fault(self, message: str, hint: str) -> Faults:
+        """Return a fault at this place."""
+        return Faults([Fault(self.line, self.column, message, hint)])
+
+
+@dataclass(slots=True)
+class Scalar(Node):
+    """A text. ``meaning`` says what YAML takes it for, "" for a text; ``tail`` is what a ``#`` one blank after it cuts off.
+
+    ``runs_on``: a later line of it starts with ``- ``, most likely an entry that was indented too far.
+    """
+
+    value: str
+    plain: bool = False
+    meaning: str = ""
+    tail: str = ""
+    runs_on: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is written here."""
+        return self.plain and not self.value
+
+
+@dataclass(slots=True)
+class Listing(Node):
+    """A list, in block style or in brackets (``flow``)."""
+
+    children: list[Node]
+
+
+@dataclass(slots=True)
+class Mapping(Node):
+    """Keys and their values."""
+
+    pairs: list[tuple[Node, Node]]
+
+
+Reader = Callable[[Node], Any]
+
+
+def decoded(data: bytes) -> str:
+    """Return the file's text without a byte order mark.
+
+    Raises:
+        Faults: it is not text that YAML can hold, or git left two versions in it.
+    """
+    if len(data) > MAX_BYTES:
+        raise Faults([Fault(1, 1, "the file is larger than 1 MB", "keep fewer questions in it; what is done needs no entry")])
+    try:
+        text = data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode().removeprefix("\ufeff")
+        raise Faults([Fault(*_place(before), "the file is not UTF-8 text", "save it in the encoding UTF-8")]) from None
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("<<<<<<< ") and any(later.startswith(">>>>>>> ") for later in lines[number:]):
+            hint = "keep what you want of both, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
+            raise Faults([Fault(number, 1, "conflict marks of git: two versions that nobody has merged", hint)])
+    bad = [place for place, char in enumerate(text) if not char.isprintable() and not _is_readable(char)]
+    if bad:
+        said = (Fault(*_place(text[:place]), f"a control character (U+{ord(text[place]):04X})", "delete it") for place in bad)
+        raise Faults(tuple(said))
+    return text
+
+
+def _is_readable(char: str) -> bool:
+    """Whether YAML takes a character that is not printable, and as itself: white space and marks, not controls or line ends."""
+    return char in "\t\n\r" or (unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"} and char not in "\ufeff\ufffe\uffff")
+
+
+def _place(before: str) -> tuple[int, int]:
+    """Return line and column of what follows ``before``."""
+    lines = f"{before}\0".replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return len(lines), len(lines[-1])
+
+
+def nodes(text: str) -> tuple[Node | None, tuple[Fault, ...]]:
+    """Return the root node (None: nothing in it), and the fault in the syntax.
+
+    After one, the root is that of the text before the entry that has it, so that errors in earlier entries are reported as well.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _converted(yaml.compose(text, Loader=loader), text), ()
+    except yaml.MarkedYAMLError as error:
+        fault = _explained(error, text)
+        lines = text.splitlines(keepends=True)
+        starts = (at for at in range(min(fault.line, len(lines)) - 1, 0, -1) if lines[at].lstrip(" ")[:2] == "- ")
+        try:
+            return _converted(yaml.compose("".join(lines[: next(starts, 0)]), Loader=loader), text), (fault,)
+        except (yaml.MarkedYAMLError, Faults):
+            return None, (fault,)
+    except Faults as error:
+        return None, error.found
+
+
+def _converted(node: yaml.Node | None, text: str, depth: int = 0) -> Node | None:
+    if node is None:
+        return None
+    start, end = node.start_mark, node.end_mark
+    place = (start.line + 1, start.column + 1, start.index, end.index)
+    at = Node(*place, bool(getattr(node, "flow_style", False)))
+    if depth > _MAX_DEPTH:
+        raise at.fault(f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat")
+    if text[start.index : start.index + 1] in ("&", "!"):
+        sign = text[start.index]
+        what = "an anchor" if sign == "&" else "a tag"
+        raise at.fault(f"a text that starts with {sign} is read as {what}", f'put it in quotes: "{sign}…"')
+    if isinstance(node, yaml.ScalarNode):
+        if node.style:
+            return Scalar(*place, False, node.value)
+        meaning = _MEANINGS.get(node.tag.rpartition(":")[2], "")
+        if meaning == "a number" and ":" in node.value:
+            meaning = "a number of base 60"
+        tail = text[end.index :].splitlines()[0] if text[end.index : end.index + 2] in {" #", "\t#"} else ""
+        later = text[start.index : end.index].splitlines()[1:]
+        runs_on = any(line.lstrip(" ").startswith("- ") for line in later)
+        return Scalar(*place, False, node.value, True, meaning, tail, runs_on)
+    if isinstance(node, yaml.SequenceNode):
+        return Listing(*place, at.flow, [cast("Node", _converted(child, text, depth + 1)) for child in node.value])
+    pairs = [tuple(cast("Node", _converted(part, text, depth + 1)) for part in pair) for pair in node.value]
+    return Mapping(*place, at.flow, cast("list[tuple[Node, Node]]", pairs))
+
+
+def _explained(error: yaml.MarkedYAMLError, text: str) -> Fault:
+    """Return the fault that stopped the parser, in plain language."""
+    problem, mark = error.problem or "this is not YAML", error.problem_mark or error.context_mark
+    line, column, offset = (mark.line + 1, mark.column + 1, mark.index) if mark else (1, 1, 0)
+    before = text[text.rfind("\n", 0, offset) + 1 : offset]
+    if "cannot start any token" in problem or "tab character" in problem:
+        if "\t" in before + text[offset : offset + 1]:
+            return Fault(line, column, "a tab; YAML takes only spaces for indentation", "write spaces")
+        return Fault(line, column, f"a text cannot start with {text[offset : offset + 1]} unquoted", _QUOTES)
+    if ("expected key" in problem or "indicator" in problem) and before.rstrip(" ").endswith(('"', "'", "]", "}")):
+        return Fault(line, column, "more text after a closing quotation mark or bracket", _WHOLE)
+    for words, at_start, message, hint in _SYNTAX:
+        if words in problem:
+            place = error.context_mark if at_start and error.context_mark else mark
+            return Fault(place.line + 1 if place else 1, place.column + 1 if place else 1, message, hint)
+    return Fault(line, column, f"this is not valid YAML: {problem}", _QUOTES)
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` as YAML in double quotes, on one line: whatever is in it, it is read as it is here."""
+    safe = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() or _is_readable(char) else f"\\u{ord(char):04x}" for char in safe)
+
+
+def shown(text: str) -> str:
+    """Return ``text`` in quotes on one line, at most 60 characters, for a message."""
+    plain = "".join(char if char.isprintable() else " " for char in text)
+    return f'"{plain}"' if len(plain) <= 60 else f'"{plain[:59]}…"'
+
+
+def kind(node: Node) -> str:
+    """Return what a node is, in words."""
+    if isinstance(node, Scalar):
+        return "nothing" if node.empty else f"the text {shown(node.value)}"
+    return "a list" if isinstance(node, Listing) else "a mapping"
+
+
+@lru_cache(maxsize=1024)
+def near(word: str, words: tuple[str, ...]) -> str:
+    """Return the one of ``words`` that was probably meant, or ""."""
+    return next(iter(get_close_matches(word[:40].casefold(), words, n=1, cutoff=0.6)), "")
+
+
+def scalar(node: Node, wanted: str) -> Scalar:
+    """Return the node if it is a single value; ``wanted`` says what to write. This and the readers raise Faults."""
+    if isinstance(node, Scalar):
+        return node
+    raise node.fault(f"{kind(node)} where one value belongs", wanted)
+
+
+def text(node: Node, wanted: str = "write a text") -> str:
+    """Return a text on one line, white space collapsed; what YAML may take for something else must be quoted."""
+    found = scalar(node, wanted)
+    if found.meaning and not found.empty:
+        raise node.fault(f"{shown(found.value)} without quotes is {found.meaning}, not text", f"write {quoted(found.value)}")
+    line = " ".join(found.value.split())
+    # Controls, marks that turn the writing direction, and halves of characters.
+    for char in line:
+        if unicodedata.category(char) in {"Cc", "Cs"} or char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069":
+            raise node.fault(f"a control character (U+{ord(char):04X}) in the text", "delete it")
+    if not line:
+        raise node.fault("an empty text", wanted)
+    return line
+
+
+def text_that(is_valid: Callable[[str], object], fault: str, wanted: str, *, secret: bool = False) -> Reader:
+    """Return a reader of a text that has a form; one that is ``secret`` is not repeated in the message."""
+
+    def read(node: Node) -> str:
+        found = text(node, wanted)
+        if not is_valid(found):
+            raise node.fault(fault if secret else f"{shown(found)} {fault}", wanted)
+        return found
+
+    return read
+
+
+def choice(*words: str, wanted: str = "") -> Reader:
+    """Return a reader of one of ``words``."""
+    listed = wanted or f"write {' or '.join(words)}"
+
+    def read(node: Node) -> str:
+        found = scalar(node, listed).value
+        if found not in words:
+            meant = near(found, words)
+            raise node.fault(f"{shown(found)} is not known here", f"did you mean {meant}?" if meant else listed)
+        return found
+
+    return read
+
+
+def number(low: float, high: float, wanted: str, of: Callable[[str], float] = float) -> Reader:
+    """Return a reader of a number from ``low`` to ``high``."""
+
+    def read(node: Node) -> float:
+        found = scalar(node, wanted)
+        try:
+            value = of(found.value)
+        except ValueError:
+            raise node.fault(f"{kind(node)} where a number belongs", wanted) from None
+        if not found.plain:
+            raise node.fault("a number in quotes", f"write {found.value} without quotes")
+        if not low <= value <= high:
+            raise node.fault(f"{found.value} is out of range", wanted)
+        return value
+
+    return read
+
+
+def whole(low: int, high: int) -> Reader:
+    """Return a reader of a whole number from ``low`` to ``high``."""
+    return number(low, high, f"write a whole number from {low} to {high}", int)
+
+
+def money(node: Node) -> float:
+    """Read an amount in USD above zero."""
+    return cast("float", number(1e-9, 999_999_999, "write an amount above zero, such as 2.50")(node))
+
+
+def duration(node: Node) -> timedelta:
+    """Read a length of time: a whole number and ``s``, ``m``, ``h`` or ``d``; at most ten years."""
+    wanted = "write a number with its unit: 30s, 90m, 12h or 7d"
+    said = scalar(node, wanted).value.strip()
+    if said[-1:] not in _UNITS or not said[:-1].isascii() or not said[:-1].isdigit():
+        raise node.fault(f"{kind(node)} is no length of time", wanted)
+    length = timedelta(**{_UNITS[said[-1]]: int(said[:-1])}) if len(said) <= 7 else timedelta.max
+    if not timedelta() < length <= timedelta(days=3_650):
+        raise node.fault(f"{kind(node)} is no length of time from 1s to 3650d", wanted)
+    return length
+
+
+def clock(node: Node) -> time:
+    """Read a time of day, ``"HH:MM"`` in quotes, perhaps with a zone: bare it is a number of base 60 to YAML 1.1."""
+    wanted = 'write it in quotes with two digits each: "06:30", or "06:30 Europe/Berlin"'
+    found = scalar(node, wanted)
+    moment = clock_of(found.value)
+    if moment is None:
+        raise node.fault(f"{kind(node)} is no time of day", wanted)
+    if found.plain and found.value.count(":") == 1 and " " not in found.value:
+        raise node.fault(f"the time {found.value} without quotes is a number of base 60", f'write "{found.value}"')
+    return moment
+
+
+def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = False) -> Reader:
+    """Return a reader of a list whose entries ``each`` reads, each value once; ``some``: not of an empty one."""
+
+    def read(node: Node) -> tuple[Any, ...]:
+        if not isinstance(node, Listing) or (some and not node.children):
+            raise node.fault(f"{'an empty list' if isinstance(node, Listing) else kind(node)} where a list belongs", wanted)
+        return tuple(dict.fromkeys(_each((each, child) for child in node.children)))
+
+    return read
+
+
+def pairs(each: Reader, keys: Sequence[str] = ()) -> Reader:
+    """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any."""
+
+    def read(node: Node) -> tuple[tuple[str, Any], ...]:
+        if not isinstance(node, Mapping):
+            raise node.fault(f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
+        known = keys or [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
+        return tuple(_fields(node, dict.fromkeys(known, each)).items())
+
+    return read
+
+
+def either(words: Reader, otherwise: Reader) -> Reader:
+    """Return a reader of a single value or, for a list or a mapping, of something else."""
+    return lambda node: words(node) if isinstance(node, Scalar) else otherwise(node)
+
+
+def record(cls: type[T], node: Node, names: dict[str, str] | None = None, **more: object) -> T:
+    """Return the ``cls`` that a mapping describes; ``names`` are the fields that have another name in the file.
+
+    Raises:
+        Faults: all that is wrong with its fields; or one without a default is missing.
+    """
+    if not isinstance(node, Mapping):
+        raise node.fault(f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
+    other = {name: field for field, name in (names or {}).items()}
+    readers = {(names or {}).get(name, name): reader for name, reader in readers_of(cast("Any", cls)).items()}
+    values = {other.get(key, key): value for key, value in _fields(node, readers).items()}
+    for field in fields(cast("Any", cls)):
+        if field.default is MISSING and field.name not in {*values, *more}:
+            name = (names or {}).get(field.name, field.name)
+            raise node.fault(f"{name} is missing here", f"write {{{name}: …}}")
+    return cls(**{**more, **values})
+
+
+def _fields(node: Mapping, readers: dict[str, Reader]) -> dict[str, Any]:
+    """Return the values of known keys. Keys that are unknown, given twice or without a value are faults."""
+    seen: dict[str, int] = {}
+
+    def name_of(key: Node) -> str:
+        if not isinstance(key, Scalar):
+            raise key.fault(f"{kind(key)} where a key belongs", "write a key, such as `mode:`")
+        name = key.value
+        if name == "<<" and key.plain:
+            raise key.fault("merge keys are not used here", "write the values out")
+        if name in seen:
+            raise key.fault(f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
+        seen[name] = key.line
+        if name not in readers:
+            meant = near(name, tuple(readers))
+            hint = f"did you mean {meant}?" if meant else f"known are: {', '.join(readers)}"
+            raise key.fault(f"the key {shown(name)} is not known here", hint)
+        return name
+
+    def value_of(pair: tuple[Node, Node]) -> tuple[str, Any]:
+        name, value = name_of(pair[0]), pair[1]
+        if isinstance(value, Scalar) and value.empty:
+            raise value.fault(f"{name} has no value", "write one, or remove the line")
+        return name, readers[name](value)
+
+    return dict(_each((value_of, pair) for pair in node.pairs))
+
+
+def _each(work: Any) -> list[Any]:
+    """Return what each function makes of its argument, or raise all their faults."""
+    values: list[Any] = []
+    found: list[Fault] = []
+    for function, argument in work:
+        try:
+            values.append(function(argument))
+        except Faults as error:
+            found += error.found
+    if found:
+        raise Faults(found, values)
+    return values
+
+
+@cache
+def readers_of(cls: type) -> dict[str, Reader]:
+    """Return how each field of a dataclass is read; without those whose reader is None: they do not stand in the file."""
+    found = {name: _reader(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
+    return {name: reader for name, reader in found.items() if reader is not None}
+
+
+def _reader(hint: Any) -> Reader | None:
+    kinds: dict[Any, Reader] = {str: text, float: money, timedelta: duration, time: clock}
+    if hint is bool:
+        return lambda node: choice("true", "false")(node) == "true"
+    if get_origin(hint) is Annotated:
+        return cast("Reader | None", hint.__metadata__[0])
+    if get_origin(hint) in (Union, UnionType):
+        parts = [_reader(part) for part in get_args(hint) if part is not NoneType]
+        return either(*cast("list[Reader]", parts)) if len(parts) > 1 else parts[0]
+    if get_origin(hint) is Literal:
+        return choice(*get_args(hint))
+    if get_origin(hint) is tuple:
+        return listing(cast("Reader", _reader(get_args(hint)[0])))
+    if is_dataclass(hint):
+        return lambda node: record(cast("type", hint), node)
+    return kinds[hint]

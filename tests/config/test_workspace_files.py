@@ -1,0 +1,255 @@
+"""What a fresh workspace begins with, and what an upgrade does to its templates: it keeps what a person wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import workspace_files
+from pipeline.config.settings import load_workspace
+from pipeline.config.workspace_files import TemplateUpdate, set_aside, update_templates
+from pipeline.errors import SystemRefused, UsageError
+from pipeline.text.normalise import digest_of
+from pipeline.wiring import workspace_adapters
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
+    laid = workspace_files.lay_out(tmp_path / "new" / "place")
+    assert laid.kept == ()
+    assert set(laid.created) == tree(tmp_path / "new" / "place").keys()
+    workspace = load_workspace(tmp_path / "new" / "place")
+    assert workspace.queue.queries
+    assert any(workspace.corpus.iterdir())
+    assert list((tmp_path / "new" / "place" / "templates" / "vault").glob("*.j2"))
+
+
+def test_every_file_is_laid_out_as_it_is_in_the_starter(tmp_path: Path) -> None:
+    workspace_files.lay_out(tmp_path)
+    made = tree(tmp_path)
+    assert ".env" in made.pop(".gitignore").decode().splitlines()  # it is written, not copied
+    assert "queries.yaml merge=union" in made.pop(".gitattributes").decode().splitlines()
+    assert all(data == (workspace_files.source() / name).read_bytes() for name, data in made.items())
+
+
+def test_of_the_vault_only_the_settings_and_the_users_own_folder_are_laid_out(tmp_path: Path) -> None:
+    laid = workspace_files.lay_out(tmp_path)
+    inside = {name.split("/")[1] for name in laid.created if name.startswith("vault/")}
+    assert {".obsidian", "my", "AGENTS.md"} == inside
+    assert not any(name.startswith("events/") for name in laid.created)
+
+
+def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: [mine]\n")
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "README.md").write_text("mine too")
+    laid = workspace_files.lay_out(tmp_path)
+    assert set(laid.kept) == {"queries.yaml", "corpus/README.md"}
+    assert (tmp_path / "queries.yaml").read_text() == "queries: [mine]\n"
+    assert (tmp_path / "corpus" / "README.md").read_text() == "mine too"
+    assert not set(laid.kept) & set(laid.created)
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "queries.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    laid = workspace_files.lay_out(tmp_path / "work")
+    assert "queries.yaml" in laid.kept
+    assert not (tmp_path / "elsewhere.yaml").exists()
+
+
+def test_laying_out_twice_changes_nothing(tmp_path: Path) -> None:
+    first = workspace_files.lay_out(tmp_path)
+    before = tree(tmp_path)
+    again = workspace_files.lay_out(tmp_path)
+    assert (again.created, set(again.kept)) == ((), set(first.created))
+    assert tree(tmp_path) == before
+
+
+def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file, not a folder"):
+        workspace_files.lay_out(tmp_path / "file")
+
+
+def test_a_file_in_the_way_of_a_folder_is_told_as_our_error(tmp_path: Path) -> None:
+    (tmp_path / "corpus").write_text("not a folder")
+    with pytest.raises(SystemRefused, match="corpus cannot be written"):
+        workspace_files.lay_out(tmp_path)
+
+
+def documents(folder: Path) -> str:
+    return workspace_adapters.documents_in(load_workspace(folder))
+
+
+def test_the_sample_documents_are_told_from_ones_own_by_name_and_bytes(tmp_path: Path) -> None:
+    workspace_files.lay_out(tmp_path)
+    assert documents(tmp_path) == "samples"
+    sample = min(path for path in (tmp_path / "corpus").rglob("*.md"))
+    sample.rename(sample.with_name("renamed.md"))
+    assert documents(tmp_path) == "own"
+    sample.with_name("renamed.md").unlink()
+    assert documents(tmp_path) == "samples"
+    edited = min(path for path in (tmp_path / "corpus").rglob("*.md"))
+    edited.write_bytes(edited.read_bytes()[:-1] + b"!")
+    assert documents(tmp_path) == "own"
+
+
+def test_a_folder_without_documents_or_no_folder_holds_none(tmp_path: Path) -> None:
+    workspace_files.lay_out(tmp_path)
+    shutil.rmtree(tmp_path / "corpus")
+    assert documents(tmp_path) == "none"
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "picture.png").write_bytes(b"1234")
+    assert documents(tmp_path) == "none"
+
+
+def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().name == "graph.json":
+            raise OSError(28, "No space left on device")
+        return really(descriptor, data)
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(SystemRefused, match=r"graph\.json cannot be written"):
+        workspace_files.restore_vault(tmp_path)
+    monkeypatch.undo()
+    workspace_files.restore_vault(tmp_path)
+    assert (tmp_path / "vault" / ".obsidian" / "app.json").is_file()
+    assert (tmp_path / "vault" / ".obsidian" / "graph.json").is_file()
+
+
+GRAPH = "vault/.obsidian/graph.json"
+
+
+def test_a_vault_without_a_filter_of_the_graph_gets_one(tmp_path: Path) -> None:
+    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
+    workspace_files.restore_vault(tmp_path)
+    assert "-tag:#research/worker" in (tmp_path / GRAPH).read_text()
+    assert [path.name for path in (tmp_path / "vault" / ".obsidian").iterdir()] == ["graph.json"]
+
+
+def test_a_filter_that_a_person_set_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
+    (tmp_path / GRAPH).write_text('{"search": "mine"}')
+    workspace_files.restore_vault(tmp_path)
+    assert (tmp_path / GRAPH).read_text() == '{"search": "mine"}'
+
+
+NAME, OTHER = "site/list.html.j2", "site/search.html.j2"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with the program's templates of this version."""
+    workspace_files.lay_out(tmp_path / "ws")
+    workspace_files.record_shipped(tmp_path / "ws")
+    return tmp_path / "ws"
+
+
+@pytest.fixture
+def later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version of the program than the one that made the folder; one template says more."""
+    assert folder.is_dir()
+    now = workspace_files._current()
+    monkeypatch.setattr(workspace_files, "_current", lambda: {**now, NAME: now[NAME] + b"later\n"})
+
+
+def text_of(folder: Path, name: str) -> str:
+    return (folder / "templates" / name).read_text()
+
+
+def test_fresh_templates_need_no_update(folder: Path) -> None:
+    assert update_templates(folder) == TemplateUpdate()
+
+
+def test_a_missing_template_comes_back(folder: Path) -> None:
+    (folder / "templates" / NAME).unlink()
+    assert update_templates(folder, dry=True) == TemplateUpdate(added=[NAME])
+    assert not (folder / "templates" / NAME).exists()
+    assert update_templates(folder) == TemplateUpdate(added=[NAME])
+    assert update_templates(folder) == TemplateUpdate()
+
+
+@pytest.mark.usefixtures("later")
+def test_a_template_that_nobody_edited_becomes_the_later_one(folder: Path) -> None:
+    assert update_templates(folder) == TemplateUpdate(updated=[NAME])
+    assert text_of(folder, NAME).endswith("later\n")
+    assert update_templates(folder) == TemplateUpdate()
+
+
+def test_a_template_that_is_no_longer_used_goes_unless_somebody_edited_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = workspace_files._current()
+    monkeypatch.setattr(workspace_files, "_current", lambda: {name: now[name] for name in now.keys() - {NAME, OTHER}})
+    (folder / "templates" / OTHER).write_text("mine\n")
+    assert update_templates(folder) == TemplateUpdate(removed=[NAME])
+    assert not (folder / "templates" / NAME).exists()
+    assert text_of(folder, OTHER) == "mine\n"
+
+
+@pytest.mark.usefixtures("later")
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_an_edited_or_unknown_template_is_replaced_only_if_asked_and_kept(folder: Path, is_recorded: bool) -> None:
+    file = folder / "templates" / NAME
+    if is_recorded:
+        file.write_text("mine\n")
+    else:
+        (folder / "templates" / workspace_files.SHIPPED).unlink()
+    before = file.read_text()
+    assert update_templates(folder) == TemplateUpdate(edited=[NAME])
+    assert file.read_text() == before
+    assert update_templates(folder, replace=True) == TemplateUpdate(replaced={NAME: f"replaced/{NAME}"})
+    assert text_of(folder, f"replaced/{NAME}") == before
+    assert text_of(folder, NAME).endswith("later\n")
+    assert update_templates(folder) == TemplateUpdate()
+
+
+def test_a_second_copy_does_not_overwrite_the_first(folder: Path) -> None:
+    for words in ("one\n", "two\n"):
+        (folder / "templates" / NAME).write_text(words)
+        update_templates(folder, replace=True)
+    kept = {path.read_text() for path in (folder / "templates" / "replaced").rglob("*") if path.is_file()}
+    assert kept == {"one\n", "two\n"}
+
+
+@pytest.mark.parametrize("record", ["not JSON", "[1]", '{"site/list.html.j2": 3}'])
+@pytest.mark.usefixtures("later")
+def test_a_damaged_record_makes_every_template_count_as_edited(folder: Path, record: str) -> None:
+    (folder / "templates" / workspace_files.SHIPPED).write_text(record)
+    assert update_templates(folder) == TemplateUpdate(edited=[NAME])
+
+
+def test_a_part_whose_folder_was_removed_stays_away_and_a_link_is_not_replaced(folder: Path, tmp_path: Path) -> None:
+    for file in (folder / "templates" / "prompts").iterdir():
+        file.unlink()
+    (folder / "templates" / "prompts").rmdir()
+    link = folder / "templates" / OTHER
+    link.unlink()
+    (tmp_path / "shared.j2").write_text("shared\n")
+    link.symlink_to(tmp_path / "shared.j2")
+    assert update_templates(folder, replace=True) == TemplateUpdate(edited=[OTHER])
+    assert link.read_text() == "shared\n"
+
+
+def test_an_edited_template_of_an_earlier_version_that_no_longer_fits_is_set_aside(folder: Path) -> None:
+    file = folder / "templates" / NAME
+    whole = file.read_bytes()
+    file.write_bytes(b"{{ a_name_that_is_gone }}")
+    message = f"{file}, line 1: 'a_name_that_is_gone' is undefined"
+    assert set_aside(folder, message) == "", "it was edited since this version copied it: a slip of its writer"
+    record = folder / "templates" / ".shipped.json"
+    record.write_text(record.read_text().replace(digest_of(whole), "0" * 64))
+    assert set_aside(folder, message) == f"replaced/{NAME}"
+    assert file.read_bytes() == whole
+    assert (folder / "templates" / "replaced" / NAME).read_bytes() == b"{{ a_name_that_is_gone }}"
+    assert set_aside(folder, message) == ""
