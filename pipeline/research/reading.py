@@ -29,12 +29,8 @@ from pipeline.text.quotes import Span
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
-MOST_TOKENS = 16_000  # of pages in the only reading of a session, a good half of the window if that is less
-_FIRST_TOKENS, _BESIDE_TOKENS = (
-    14_000,
-    10_000,
-)  # in the first of several: the plan's first worker, whose page has most hits; others
-_LATER_TOKENS, _GAP_TOKENS = 7_000, 10_000  # in a later one; in that of the gaps
+_FIRST_TOKENS, _BESIDE_TOKENS = 14_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+_LATER_TOKENS, _GAP_TOKENS = 6_000, 10_000  # in a later one; in that of the gaps; a good half of the window if that is less
 _USUAL_TOKENS = 12_000  # up to which long pages other than the first are made whole
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
@@ -185,8 +181,7 @@ def _open_question(text: str, questions: dict[str, str]) -> str:
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
     """Return the pages of an iteration with the parts that are shown, as many as fit, and the number of the others."""
     first = worker.id == next(iter(workers_in_order(state))).id
-    usual = _most_tokens(state.config, worker.round, iteration, first=first, alone=len(state.perspectives) == 1)
-    most = min(usual, (window_of(state) - INSTRUCTIONS) * 11 // 20)
+    most = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 11 // 20)
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []
@@ -194,7 +189,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     for url in urls:
         page = state.pages[url]
         text = context.page_text(page.digest)
-        room = left if tokens(text) <= _SHORT else min(left, most // _SHARE)
+        share = most // _SHARE if sources else most * 3 // 4
+        room = left if tokens(text) <= _SHORT else min(left, share)
         if room < _LEAST and sources:
             continue
         shown = shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room)
@@ -208,14 +204,12 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     return sources, len(urls) - len(sources)
 
 
-def _most_tokens(config: ResearchConfig, round_: int, iteration: int, *, first: bool, alone: bool) -> int:
-    """Return how many tokens of pages a reading is shown: several readings have less each, for the session has one bill."""
+def _most_tokens(round_: int, iteration: int, *, first: bool) -> int:
+    """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill."""
     if round_:
         return _GAP_TOKENS
     if iteration > 1:
         return _LATER_TOKENS
-    if config.iterations == 1 and alone:
-        return MOST_TOKENS
     return _FIRST_TOKENS if first else _BESIDE_TOKENS
 
 
@@ -223,8 +217,7 @@ def expected(config: ResearchConfig) -> tuple[int, int]:
     """Return the most calls of a session with a model, and about how many tokens in: all rounds, one mending, no retry."""
     places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
     readings = [*places, *((number, 1, False) for number in range(1, config.gap_rounds + 1))]
-    alone = config.perspectives == 1
-    pages = sum(_most_tokens(config, number, turn, first=first, alone=alone) for number, turn, first in readings)
+    pages = sum(_most_tokens(number, turn, first=first) for number, turn, first in readings)
     facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
     return len(readings) + 5, pages + _PROMPT_TOKENS * (len(readings) + 5) + 3 * facts + 3 * 2 * config.report_words
 
