@@ -1,12 +1,11 @@
 """All that is too long for every day, to be run by hand before a release: an hour or two on two cores. Prints figures.
 
-Run: python -m bench.release [suite lives operations kills faults]      without a name, all five
+Run: python -m bench.release [suite lives operations kills]      without a name, all four
 
 suite        every test, with the products of cases whole (``SUITE=full``) and a thousand simulated lives
 lives        20,000 simulated lives with faults, kills, power cuts and signals (``bench.simulate``)
 operations   each file operation of a night failed in each of four ways (``bench.faults``)
 kills        200 kills of nights with a model (``bench.deaths``)
-faults       known faults planted one at a time, and the suite that must find each (``bench.planted``)
 
 What each prints while it works goes on as it is; the table at the end has its last line, and its minutes of clock and processor.
 Exit code 1 if anything was found.
@@ -27,7 +26,6 @@ STAGES = {
     "lives": "bench.simulate",
     "operations": "bench.faults",
     "kills": "bench.deaths",
-    "faults": "bench.planted",
 }
 
 
