@@ -48,7 +48,7 @@ class Desk:
         return text
 
     def _stem(self, body: Body) -> str:
-        asked = _readable(body)
+        asked = readable(body)
         mark = hashlib.sha256(_CODE.sub(r"\1>>", asked).encode()).hexdigest()[:16]
         for path in sorted(self._folder.glob("*.request.md")):
             if mark in path.read_text("utf-8").partition("\n")[0]:
@@ -72,7 +72,8 @@ class Desk:
         return text
 
 
-def _readable(body: Body) -> str:
+def readable(body: Body) -> str:
+    """Return a request as a model sees it: the messages, then the schema of the answer."""
     return "\n\n".join(_parts(body)) + "\n"
 
 

@@ -1,8 +1,6 @@
-"""What the event store in PostgreSQL costs and survives: ``python -m bench.postgres [append] [run] [restore] [chaos]``.
+"""What the event store in PostgreSQL costs and survives: ``python -m bench.postgres [append] [chaos]``.
 
 - ``append``: appends beside a bare insert + commit of the same line, by one writer and by eight, turn by turn in one run.
-- ``run``: a batch of sessions over PostgreSQL beside the same batch over files; models and searches answer after 200 ms.
-- ``restore``: a dump is restored on another server, and the whole log is verified there.
 - ``chaos``: server, connections and writers are killed 200 times while two writers append.
 
 The server is a private one, with PostgreSQL's own settings for durability, in the folder for temporary files.
@@ -10,12 +8,8 @@ The server is a private one, with PostgreSQL's own settings for durability, in t
 
 from __future__ import annotations
 
-import asyncio
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,20 +18,16 @@ from uuid import uuid4
 
 import psycopg
 
-from bench.load import Load, Server, night, workspace_for
 from bench.store import sample
-from pipeline.adapters.store.postgres.postgres_log import PostgresLog
 from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.adapters.store.postgres.schema_versions import migrate
 from pipeline.adapters.store.segment_format import ZEROS, seal
-from pipeline.adapters.store.verification import findings_in
 from tests.adapters.store.postgres import chaos
-from tests.postgres_server import PostgresServer, program, running
+from tests.postgres_server import PostgresServer, running
 
-PARTS = ("append", "run", "restore", "chaos")
+PARTS = ("append", "chaos")
 TURNS, TURN_S = 5, 1.5
 BATCH = 16
-SESSIONS, LATENCY = 6, 0.2
 BARE = """CREATE TABLE bare (stream text COLLATE "C", version int, line bytea, PRIMARY KEY (stream, version))"""
 
 
@@ -84,52 +74,6 @@ def appends(server: PostgresServer) -> None:
         print(f"{writers} writer(s): in batches of {BATCH}, {many:.0f} events/s: batches / bare = {many / bare:.1f}")
 
 
-def runs(server: PostgresServer) -> None:
-    """Print the time of a batch over PostgreSQL beside the same over files."""
-    times: dict[str, list[float]] = {"files": [], "database": []}
-    for _ in range(3):
-        for kind, found in times.items():
-            found.append(_batch_s("files" if kind == "files" else prepared(server)))
-    files, database = (statistics.median(found) for found in times.values())
-    print(f"{SESSIONS} sessions at {LATENCY * 1_000:g} ms: {files:.1f} s over files, {database:.1f} s over PostgreSQL")
-    print(f"PostgreSQL / files = {database / files:.2f} (wanted <= 1.3)")
-
-
-def _batch_s(store: str) -> float:
-    os.environ["RESEARCH_STORE"] = store
-    load = Load(SESSIONS, 8, LATENCY, "fast")
-    standin = Server(LATENCY)
-    with tempfile.TemporaryDirectory() as place:
-        workspace = workspace_for(load, standin.hello, Path(place))
-        clock = time.perf_counter()
-        result = asyncio.run(night(workspace, load))
-        found = time.perf_counter() - clock
-    standin.finish()
-    assert [event.status for event in result.ended] == ["complete"] * SESSIONS
-    return found
-
-
-def restored(server: PostgresServer) -> None:
-    """Print whether a log that was dumped and restored on another server is sound there."""
-    url = prepared(server)
-    _batch_s(url)
-    with running(on_disk=True) as other:
-        copy = other.new_database()
-        clock = time.perf_counter()
-        dump = subprocess.run([program("pg_dump"), url], check=True, capture_output=True).stdout
-        subprocess.run([program("psql"), "-q", "-v", "ON_ERROR_STOP=1", copy], input=dump, check=True, capture_output=True)
-        with psycopg.connect(copy, autocommit=True) as connection:
-            done = migrate(connection)
-        stores = [PostgresStore(address, Path("/nowhere")) for address in (url, copy)]
-        findings = findings_in(PostgresLog(stores[1].database))
-        streams = list(stores[1].session_ids())
-        same = all(list(stores[0].load(name)) == list(stores[1].load(name)) for name in streams)
-        print(f"dump of {len(dump) / 1e6:.1f} MB, restored ({', '.join(done) or 'numbered as before'}) and verified in ", end="")
-        print(
-            f"{time.perf_counter() - clock:.1f} s: {len(streams)} sessions, the same: {same}, {len(findings)} findings (wanted 0)"
-        )
-
-
 def killed(server: PostgresServer) -> None:
     """Print what was lost or doubled over 200 kills."""
     kills = {"server": 30, "connections": 85, "writer": 85}
@@ -151,7 +95,7 @@ def prepared(server: PostgresServer) -> str:
 
 
 def main() -> None:
-    parts = dict(zip(PARTS, (appends, runs, restored, killed), strict=True))
+    parts = dict(zip(PARTS, (appends, killed), strict=True))
     with running(durable=True, on_disk=True, max_wal_size="2GB") as server:
         for name in sys.argv[1:] or PARTS:
             parts[name](server)
