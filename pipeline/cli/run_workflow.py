@@ -133,9 +133,27 @@ def _work(run: UnattendedRun, request: Request) -> int:
         spent = total((*before, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
         consolidate_after_run(env, spent, end, asks_model=not result.stopped)
         account = _close_batch(env, result)
+    _post_digest(env)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
     return int(account["exit_code"])
+
+
+def _post_digest(env: RunEnvironment) -> None:
+    """Post the night's digest where the settings say. What cannot be read or delivered is printed once and fails nothing."""
+    settings = env.workspace.queue.settings
+    if not (settings.notify.ntfy or settings.notify.webhook):
+        return
+    from pipeline.cli.commands.sharing.digest_command import place_of
+    from pipeline.config.network import services_route
+    from pipeline.ops.notify import post_digest
+    from pipeline.vault.mornings.digest import digest_of, heading_of, nights_in, text_of
+
+    nights, unread = nights_in(env.store)
+    found = digest_of(env.store, nights[-1], unread)
+    text = "\n".join(text_of(found, place_of(env.console, settings.site_url)))
+    for problem in post_digest(settings.notify, heading_of(found), text, services_route(settings, env.keys)):
+        env.console.say(problem, always=True, fg="yellow")
 
 
 def _end_of(env: RunEnvironment, request: Request) -> datetime | None:

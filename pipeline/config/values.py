@@ -259,6 +259,14 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class Notify:
+    """Where the digest of a night is posted: a topic of ntfy, any other webhook; "" for neither."""
+
+    ntfy: Annotated[str, _address] = ""
+    webhook: Annotated[str, _address] = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Enqueueing:
     """Whether other programs may queue questions, through ``research mcp``, and their caps.
 
@@ -287,7 +295,7 @@ class Settings:
     the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
     ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone. ``workers`` have ``notes`` in
     the vault, or are ``folded`` into their session's.
-    ``vault_queue``: whether the questions in the vault are researched too.
+    ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -309,6 +317,7 @@ class Settings:
     ca_file: Annotated[str, _ca_file] = ""
     memory: Literal["on", "off", "model"] = "on"
     keep: Keep = Keep()
+    notify: Notify = Notify()
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: Annotated[int, whole(1, 100_000)] = 20

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
+    from pipeline.config.settings import load_workspace
     from pipeline.vault.mornings.digest import digest_of, heading_of, html_of, nights_in, text_of
     from pipeline.wiring import workspace_adapters
 
@@ -38,9 +39,9 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         console.data(lines, {"night": None, "unread": unread})
         return
     found = digest_of(store, night, unread)
-    place_of = _place_of(console)
-    lines = html_of(found, place_of).split("\n") if html else text_of(found, place_of)
-    console.data(lines, _value(found, heading_of(found), place_of))
+    where = place_of(console, load_workspace(console.folder).queue.settings.site_url)
+    lines = html_of(found, where).split("\n") if html else text_of(found, where)
+    console.data(lines, _value(found, heading_of(found), where))
 
 
 def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
@@ -64,12 +65,10 @@ def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
     raise UsageError(f"no night began on {wanted}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
 
 
-def _place_of(console: Console) -> Callable[[Card], str]:
-    """Where a report is: on the site, if its address is set, else in the vault."""
-    from pipeline.config.settings import load_workspace
+def place_of(console: Console, url: str) -> Callable[[Card], str]:
+    """Return what says where a report is: on the site, if its address is set, else in the vault."""
     from pipeline.site.paths import encoded, page_of
 
-    url = load_workspace(console.folder).queue.settings.site_url
     if url:
         return lambda card: f"{url.rstrip('/')}/{encoded(page_of(f'{card.report_path}.md'))}"
     return lambda card: console.path(f"vault/{card.report_path}.md")
