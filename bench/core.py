@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from bench.chain import longest_chain
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.cli.main import COLLECTION
-from pipeline.domain.events.json_codec import SessionEvent, encode
+from pipeline.domain.events.json_codec import ANY_EVENT, encode
 from pipeline.domain.session import ResearchSession, record_of
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
@@ -77,7 +77,7 @@ def many_streams() -> list[list[bytes]]:
 def folding() -> Iterator[str]:
     """Decoding and folding, beside bare decoding of the same bytes."""
     streams = many_streams()
-    bare: TypeAdapter[object] = TypeAdapter(SessionEvent)
+    bare: TypeAdapter[object] = TypeAdapter(ANY_EVENT)
     size = sum(len(data) for datas in streams for data in datas)
     decoding = timed(lambda: _decoded(bare, streams))
     replaying = timed(lambda: _replayed(streams))

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.talk_events import TalkOpened
+from pipeline.domain.events.stream_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
-from pipeline.domain.talk.state import TalkState, Turn
+from pipeline.domain.talk import TalkState, Turn
 from pipeline.engine.talk_loop import TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.no_model import PassageReasoner

@@ -18,8 +18,8 @@ from pipeline.batch.totals import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.cli.progress import is_failure
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.batch_events import QueryEnded
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.stream_events import QueryEnded
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore, batches
 from tests.nights import NOW, known, last, query, queue

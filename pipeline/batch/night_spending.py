@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from pipeline.batch.totals import minus, total
 from pipeline.domain import Summary
-from pipeline.domain.events.batch_events import BatchStarted
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.stream_events import BatchStarted
 from pipeline.domain.session import state_of
 from pipeline.domain.state import cost_of
-from pipeline.domain.values import Cost
+from pipeline.domain.values import Cost, minus, total
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.times import night_start, timestamp

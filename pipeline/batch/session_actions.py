@@ -10,11 +10,10 @@ from pipeline.batch.scheduling import Decision
 from pipeline.domain import fold
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
-from pipeline.domain.memory.values import Recalled
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.steps import StartWorker
-from pipeline.domain.values import EXTRACTIVE, EarlierSession, Perspective, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError

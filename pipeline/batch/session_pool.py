@@ -22,14 +22,12 @@ from pipeline.batch.session_actions import (
     new_session,
     reopen_session,
 )
-from pipeline.batch.totals import BatchResult, minus, total
+from pipeline.batch.totals import BatchResult
 from pipeline.config.values import Limits, Query, Queue
-from pipeline.domain.events import batch_events as n
-from pipeline.domain.memory.values import Recalled
-from pipeline.domain.outcome import outcome_of
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, cost_of, seconds_between, working_seconds
-from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
+from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
+from pipeline.domain.values import EXTRACTIVE, Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import INTERRUPTED, ending_at, reserved_for_writing

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pipeline.batch.scheduling import LOG_TROUBLE, parts
-from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import INTERRUPTED
@@ -123,17 +123,3 @@ def _bill(cost: Cost) -> dict[str, float]:
         "not_accounted_usd": cost.assumed_usd,
         "not_accounted_estimate_usd": cost.expected_usd,
     }
-
-
-def total(costs: Iterable[Cost]) -> Cost:
-    """Return the sum of costs; it names no model."""
-    known = list(costs)
-    return Cost(**{name: round(sum(getattr(cost, name) for cost in known), 9) for name in _AMOUNTS})
-
-
-def minus(whole: Cost, part: Cost) -> Cost:
-    """Return ``whole`` without ``part``, never below zero."""
-    return Cost(**{name: max(0, round(getattr(whole, name) - getattr(part, name), 9)) for name in _AMOUNTS})
-
-
-_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "expected_usd", "cached_tokens", "calls")

@@ -14,7 +14,7 @@ from pipeline.ops.console_output import PRINTED, Console
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pipeline.batch.memory.consolidating import Consolidated
+    from pipeline.batch.memory import Consolidated
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.config.keys import Keys
     from pipeline.config.settings import Workspace
@@ -53,7 +53,7 @@ def consolidate_now(
     """
     import asyncio
 
-    from pipeline.batch.memory.consolidating import consolidate
+    from pipeline.batch.memory import consolidate
     from pipeline.domain.values import Cost
     from pipeline.wiring import workspace_adapters
 
@@ -83,7 +83,7 @@ def _model_of(workspace: Workspace, keys: Keys) -> tuple[str, str]:
 async def _with_model(
     env: RunEnvironment, context: RunContext, sessions: Sequence[Summary], model: str, spent: Cost
 ) -> Consolidated:
-    from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
+    from pipeline.batch.memory import consolidate_with_model
     from pipeline.wiring.session_adapters import AdapterFactory
 
     factory = AdapterFactory(env.workspace, env.store, env.keys)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pipeline.batch.session_index import SessionIndex
     from pipeline.batch.talks.scopes import TalkScope
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.talk.state import TalkState
+    from pipeline.domain.talk import TalkState
     from pipeline.vault.notes.asked_lines import AskedLine
 
 _log = logging.getLogger("pipeline.cli.note_questions")
@@ -54,7 +54,7 @@ async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
     from pipeline.batch.talks.scopes import new_talk_id, opening_of
     from pipeline.cli.command_parts import read_sessions
     from pipeline.config.service_selection import secrets_of
-    from pipeline.domain.talk.state import TalkState
+    from pipeline.domain.talk import TalkState
     from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
     from pipeline.text.redaction import Redaction
     from pipeline.text.times import timestamp
@@ -102,6 +102,6 @@ def _scope(known: SessionIndex, note: str) -> TalkScope:
 
 def _talks(env: RunEnvironment) -> list[TalkState]:
     from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.talk.state import talk_of
+    from pipeline.domain.talk import talk_of
 
     return [talk_of(name, decode_all(record.data for record in env.store.load(name))) for name in env.store.ids("talk")]

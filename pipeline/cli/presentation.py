@@ -10,10 +10,9 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.agenda.node_agenda import node_ended
 from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.import_events import ResearchImported
+from pipeline.domain.events.stream_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts
-from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
-from pipeline.domain.state import SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.state import OUTCOME_WORDS, SessionState, cost_of, outcome_of, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 

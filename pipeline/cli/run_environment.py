@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Workspace
     from pipeline.config.values import Query
-    from pipeline.domain.events.batch_events import PassagesEmbedded
+    from pipeline.domain.events.stream_events import PassagesEmbedded
     from pipeline.domain.values import Cost, ResearchConfig
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun

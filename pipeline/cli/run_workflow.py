@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pipeline.batch.totals import BatchResult
     from pipeline.cli.command_parts import BuildProblem
     from pipeline.config.settings import Workspace
-    from pipeline.domain.events.batch_events import VaultFailed
     from pipeline.domain.events.session_events import EventBase
+    from pipeline.domain.events.stream_events import VaultFailed
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
 
@@ -127,7 +127,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         answer_note_questions(env, open_note_questions(env))
-        from pipeline.batch.totals import total
+        from pipeline.domain.values import total
 
         before = [env.spent] if env.spent else []
         spent = total((*before, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
@@ -185,7 +185,7 @@ def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
         LogError: the log cannot be written.
     """
     from pipeline.batch.batch_log import BatchLog, new_batch_id
-    from pipeline.domain.events.batch_events import BatchEnded, BatchStarted
+    from pipeline.domain.events.stream_events import BatchEnded, BatchStarted
     from pipeline.wiring import workspace_adapters
 
     context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
@@ -199,7 +199,7 @@ def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
 
 async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
     """Check what every due query needs before the first one starts; then research them."""
-    from pipeline.batch.memory.recalling import Recaller
+    from pipeline.batch.memory import Recaller
     from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
     from pipeline.config.settings import environment
@@ -265,7 +265,7 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
 
 def _record_problems(log: BatchLog, problems: Sequence[BuildProblem], *first: EventBase) -> list[VaultFailed]:
     """Add build problems to a batch's stream after its end. A disk that cannot be written was reported already."""
-    from pipeline.domain.events.batch_events import VaultFailed
+    from pipeline.domain.events.stream_events import VaultFailed
 
     failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
     with suppress(LogError):
@@ -358,7 +358,7 @@ def _troubles_of(account: dict[str, Any]) -> dict[str, Any]:
 
 
 def _outcome_lines(console: Console, account: dict[str, Any]) -> list[str]:
-    from pipeline.domain.outcome import OUTCOME_WORDS
+    from pipeline.domain.state import OUTCOME_WORDS
 
     lines = []
     for entry in account["ended"]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.domain.talk.state import TalkState, Turn
+    from pipeline.domain.talk import TalkState, Turn
     from pipeline.domain.values import Fact, Sentence
 
 NEAREST = "The stored pages do not clearly say. This comes nearest:"

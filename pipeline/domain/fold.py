@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from pipeline.domain import accounting
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import MERGE
+from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.state import (
+    ANY_STEP,
     STOPPED,
     SUMMARY,
     Analysis,
@@ -27,9 +28,10 @@ from pipeline.domain.state import (
     Section,
     SessionState,
     Worker,
+    expected_usd,
 )
 from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
-from pipeline.domain.values import PageDone, SectionPlan
+from pipeline.domain.values import Cost, PageDone, SectionPlan
 from pipeline.text.page_format import what_is_missing
 
 _log = logging.getLogger("pipeline.domain.fold")
@@ -43,7 +45,7 @@ def apply(state: SessionState, event: e.EventBase) -> None:
     elif isinstance(event, e.UnknownEvent):
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
     if isinstance(event, e.Answered):
-        accounting.settle(state, event)
+        settle(state, event)
         _note_met(state, event)
     state.version = event.version
     if state.runs and not event.run_id.startswith(MERGE):
@@ -60,7 +62,7 @@ def _note_met(state: SessionState, event: e.Answered) -> None:
 
 def _run_started(state: SessionState, event: e.RunStarted) -> None:
     state.id = event.session_id
-    accounting.count_lost_calls(state)
+    count_lost_calls(state)
     state.runs.append(RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
 
 
@@ -374,6 +376,59 @@ def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
         run.last_at = event.run_ends.get(run.run_id, run.last_at)
 
 
+def settle(state: SessionState, event: e.Answered) -> None:
+    """Charge an answer. The calls announced for its step end with it, and show what such calls cost."""
+    sent, cost = state.open_calls.pop(event.step, []), event.cost
+    _charge(state, cost)
+    if sent and cost.calls and not cost.assumed_usd:
+        for kind in (event.step.partition(":")[0], ANY_STEP):
+            state.call_histories.setdefault(kind, CallHistory()).add(sent[-1], cost)
+    if cost.assumed_usd:
+        worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)
+        share = cost.assumed_usd / worst.usd if worst.usd else 0.0
+        _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
+
+
+def _assume(state: SessionState, usd: float, expected: float) -> None:
+    state.spent.assumed_usd = round(state.spent.assumed_usd + usd, 9)
+    state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
+
+
+def _charge(state: SessionState, cost: Cost, times: Literal[1, -1] = 1) -> None:
+    spent = state.spent
+    spent.calls += times * cost.calls
+    spent.input_tokens += times * cost.input_tokens
+    spent.output_tokens += times * cost.output_tokens
+    spent.total_tokens += times * cost.total_tokens
+    spent.usd = round(spent.usd + times * cost.usd, 9)
+
+
+def add_call(state: SessionState, event: e.CallSent) -> None:
+    """Note a call that was sent, with the most that it may cost, until an answer to its step is recorded."""
+    state.open_calls.setdefault(event.step, []).append(event.worst)
+
+
+def count_lost_calls(state: SessionState) -> None:
+    """Charge the calls of a process that died before it recorded their answers: each may have been billed in full."""
+    for step, worst in ((step, cost) for step, costs in state.open_calls.items() for cost in costs):
+        _charge(state, worst)
+        _assume(state, worst.usd, expected_usd(state, step, worst))
+        state.spent.lost += 1
+        state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
+    state.open_calls = {}
+
+
+def add_branch(state: SessionState, event: e.BranchMerged) -> None:
+    """Count the lost calls of both branches: no run will record their answers in this one. What else it cost is settled later."""
+    count_lost_calls(state)
+    spent = state.spent
+    spent.lost += event.lost - len(event.answered)
+    spent.lost_usd = round(spent.lost_usd + event.lost_usd - sum(worst.usd for worst in event.answered), 9)
+    for worst in event.answered:
+        _charge(state, worst, -1)
+        _assume(state, -worst.usd, -min(spent.expected_usd, expected_usd(state, ANY_STEP, worst)))
+
+
 _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.RunStarted: _run_started,
     e.ResearchStarted: _research_started,
@@ -415,9 +470,9 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.StepFailed: _step_failed,
     e.BudgetExhausted: _budget_exhausted,
     e.SettingsChanged: _settings_changed,
-    e.CallSent: accounting.add_call,
+    e.CallSent: add_call,
     ResearchPruned: _research_pruned,
-    e.BranchMerged: accounting.add_branch,
+    e.BranchMerged: add_branch,
     e.HandoffInitiated: _handoff_initiated,
     e.HandoffAccepted: _handoff_accepted,
     e.HandoffCompleted: _handoff_completed,

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 
 from pipeline.domain.agenda.progress import counts_of, progress
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.pruning_events import ResearchPruned
+from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.findings import all_facts, contradictions, open_gaps, standings
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Spent

@@ -1,4 +1,4 @@
-"""The state of a session, computed from its events, with its workers, time and cost. No I/O, no clock.
+"""The state of a session, computed from its events, with its workers, time, cost and outcome. No I/O, no clock.
 
 ``fold`` applies the events. Snapshots store the state as JSON. All collections have an order that depends on the plan, never on
 which step ended first.
@@ -6,14 +6,15 @@ which step ended first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from pipeline.domain import ENDED
 from pipeline.domain.budget import CallHistory
-from pipeline.domain.memory.values import Recalled
 from pipeline.domain.values import (
+    EXTRACTIVE,
     AnswerKind,
     Changes,
     Contradiction,
@@ -29,6 +30,7 @@ from pipeline.domain.values import (
     Paragraph,
     Perspective,
     PlanNode,
+    Recalled,
     Reference,
     RejectedFact,
     Replaced,
@@ -363,3 +365,21 @@ def workers_in_order(state: SessionState) -> Iterator[Worker]:
 def asked_queries(worker: Worker) -> tuple[str, ...]:
     """Return all the worker's search queries in order."""
     return tuple(query for iteration in worker.iterations for query in iteration.queries)
+
+
+OUTCOME_WORDS: Mapping[str, str] = MappingProxyType(
+    {"answered": "answered", "in-part": "answered in part", "passages": "passages", "not-found": "not found"}
+)
+
+
+def outcome_of(state: SessionState) -> Outcome | Literal[""]:
+    """Return the outcome; "" for a session that has not ended, failed or was cancelled.
+
+    Logs from before outcomes were recorded do not say it: there a report is an answer if a model gave it.
+    """
+    if state.status == "not-found":
+        return "not-found"
+    if state.status != "complete":
+        return ""
+    said = state.report.outcome if state.report else ""
+    return said or ("passages" if state.config.reasoner == EXTRACTIVE else "answered")

@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pipeline.domain.budget import announce
-from pipeline.domain.events.event_base import Answered, EventBase
 from pipeline.domain.events.json_codec import encode
-from pipeline.domain.events.session_events import CallSent, StepFailed
-from pipeline.domain.events.talk_events import MessageAsked
+from pipeline.domain.events.session_events import Answered, CallSent, EventBase, StepFailed
+from pipeline.domain.events.stream_events import MessageAsked
 from pipeline.domain.session import record_of, stamped
-from pipeline.domain.talk.agenda import TalkStep, next_step
-from pipeline.domain.talk.history import recent_talk
-from pipeline.domain.talk.state import TalkState, Turn, apply
+from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, recent_talk
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, ProviderRefused, StepError

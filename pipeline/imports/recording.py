@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import RunContext
 from pipeline.imports.converters import Converted

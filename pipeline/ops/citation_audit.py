@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipeline.domain.state import SessionState
-from pipeline.domain.talk.state import TalkState
+from pipeline.domain.talk import TalkState
 from pipeline.domain.values import Fact, Sentence
 from pipeline.errors import ObjectMissing
 from pipeline.ports import EventStore

@@ -16,10 +16,9 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
 from pipeline.domain import Summary
-from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.pruning_events import ObjectsPruned, PruneEnded, SessionForgotten, SessionPruned
 from pipeline.domain.events.records import Kind, Record, id_digest, kind_of
+from pipeline.domain.events.stream_events import ObjectsPruned, PruneEnded, SessionForgotten, SessionPruned, import_of
 from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
 from pipeline.engine.run_context import RunContext

@@ -26,15 +26,12 @@ from pipeline.config.queue_file import add_query
 from pipeline.config.settings import load_workspace
 from pipeline.config.values import Queue
 from pipeline.domain import Summary
-from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
+from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
 from pipeline.domain.findings import nearest_facts
-from pipeline.domain.outcome import OUTCOME_WORDS
-from pipeline.domain.provenance.graph import graph_of
-from pipeline.domain.provenance.why import value_of, why
+from pipeline.domain.provenance import graph_of, value_of, why
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.domain.talk.agenda import next_step
-from pipeline.domain.talk.state import TalkState, apply
+from pipeline.domain.state import OUTCOME_WORDS, SessionState
+from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ports import EventStore, StoredPages, SummaryCache

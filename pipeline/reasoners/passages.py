@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pipeline.domain.ratings import Rated
+from pipeline.domain.events.stream_events import Rated
 from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.ranking.greedy_coverage import chosen_passages

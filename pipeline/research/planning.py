@@ -8,12 +8,11 @@ from typing import Any
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import may_be_read
-from pipeline.domain.memory.values import Recalled
 from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import SessionState, search_nodes, workers_in_order
 from pipeline.domain.steps import AskApproval, ExtendPlan, FindGaps, PlainPlan, Plan, Survey
-from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import SearchResult
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pipeline.domain.findings import may_be_read, origin_of
-from pipeline.domain.memory.values import Recalled
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Perspective
+from pipeline.domain.values import Perspective, Recalled
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.ranking.scoring import coverage, term_weights

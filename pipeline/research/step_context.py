@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.ratings import Rated
+from pipeline.domain.events.stream_events import Rated
 from pipeline.domain.reasoner_questions import Reply
 from pipeline.domain.values import Cost
 from pipeline.errors import StepError

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pipeline.domain.budget import CombinedBudget
-from pipeline.domain.talk.state import summed
-from pipeline.domain.values import Cost, FailedSide
+from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import Search, SearchResult
 from pipeline.text.normalise import one_line
@@ -76,7 +75,7 @@ class FallbackChain:
             if member.refusal is None:
                 try:
                     result = await member.search.search(query, limit)
-                    return replace(result, cost=summed([result.cost, *_costs_of(failures)]))
+                    return replace(result, cost=total([result.cost, *_costs_of(failures)]))
                 except SearchFailed as error:
                     _log.info("%s", error.message)
                     failures.append(error)
@@ -110,7 +109,7 @@ class MeteredSearch:
             result = await self.inner.search(query, limit)
             spent = result.cost
         except ResearchError as error:
-            spent = summed(_costs_of([error]))
+            spent = total(_costs_of([error]))
             raise
         finally:
             self.budget.settle(reserved, spent)
@@ -151,7 +150,7 @@ class OwnAndWeb:
         return SearchResult(
             provider="+".join(result.provider for result in found.values()),
             hits=fused_ranking(hits.get("own", ()), hits.get("web", ()), limit, lambda hit: hit.url),
-            cost=summed([*(result.cost for result in found.values()), *_costs_of(down.values())]),
+            cost=total([*(result.cost for result in found.values()), *_costs_of(down.values())]),
             failed=(
                 *(side for result in found.values() for side in result.failed),
                 *(FailedSide(origin=origin, reason=reason) for origin, reason in reasons.items()),
@@ -170,7 +169,7 @@ def _combined(errors: Sequence[ResearchError]) -> ResearchError:
     may_pass = any(isinstance(error, SearchFailed) for error in errors)
     combined = SearchFailed(message, hint=hint) if may_pass else ProviderRefused(message, hint=hint)
     combined.outage = next((error.outage for error in errors if isinstance(error, StepError) and error.outage), None)
-    combined.cost = summed(_costs_of(errors))
+    combined.cost = total(_costs_of(errors))
     return combined
 
 

@@ -24,7 +24,7 @@ from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
 if TYPE_CHECKING:
-    from pipeline.domain.events.event_base import EventBase
+    from pipeline.domain.events.session_events import EventBase
 
     Record = Callable[[Sequence[EventBase]], None]
     from pipeline.vault.paths import Workers

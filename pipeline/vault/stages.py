@@ -20,10 +20,9 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.events.import_events import import_of
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.vault_events import NoteRated
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import NoteRated, import_of
 from pipeline.domain.state import workers_in_order
 from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold
-from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.import_events import import_of
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, Record
+from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.state import SessionState
-from pipeline.domain.talk.state import talk_of
+from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of

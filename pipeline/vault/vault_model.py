@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.findings import IterationPages, all_facts, all_pages, by_model, facts_on, shown_sources, standings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, ValidatedFact

@@ -17,7 +17,7 @@ from pipeline.config.settings import Workspace
 from pipeline.config.values import ModelChoice, Settings
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
-from pipeline.domain.events.batch_events import PassagesEmbedded
+from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError

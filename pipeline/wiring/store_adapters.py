@@ -73,7 +73,7 @@ def require_psycopg() -> None:
 
 
 def _join_branches(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
-    from pipeline.domain.merging.join import joined
+    from pipeline.domain.merging import joined
 
     return joined(first, second)
 

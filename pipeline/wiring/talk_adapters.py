@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pipeline.config.keys import Keys
     from pipeline.config.settings import Workspace
-    from pipeline.domain.talk.state import TalkState
+    from pipeline.domain.talk import TalkState
     from pipeline.net.client import HttpClient
     from pipeline.ports import EventStore, Reasoner
     from pipeline.search.model_servers import Reranker

@@ -425,7 +425,7 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
     Raises:
         UsageError: there is no such report or quote.
     """
-    from pipeline.domain.events.vault_events import NoteRated
+    from pipeline.domain.events.stream_events import NoteRated
     from pipeline.errors import UsageError
     from pipeline.vault.paths import block_id
     from pipeline.vault.values import folded

@@ -13,7 +13,7 @@ from pipeline.batch.scheduling import Decision, decide
 from pipeline.batch.session_pool import with_limits
 from pipeline.batch.totals import BatchResult
 from pipeline.config.values import Limits, Query
-from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

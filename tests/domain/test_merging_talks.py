@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events import talk_events as t
+from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record
-from pipeline.domain.merging.join import joined
-from pipeline.domain.talk.agenda import next_step
-from pipeline.domain.talk.history import recent_talk
-from pipeline.domain.talk.state import TalkState, talk_of
+from pipeline.domain.merging import joined
+from pipeline.domain.talk import TalkState, next_step, recent_talk, talk_of
 from pipeline.domain.values import Cost
 from pipeline.engine.talk_loop import TalkLog, answer_question
 from pipeline.text.normalise import digest_of

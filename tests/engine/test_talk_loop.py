@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.event_base import Answered
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
-from pipeline.domain.events.session_events import CallSent, StepFailed
-from pipeline.domain.events.talk_events import MessageAnswered, PassagesTaken
-from pipeline.domain.talk.state import talk_of
+from pipeline.domain.events.session_events import Answered, CallSent, StepFailed
+from pipeline.domain.events.stream_events import MessageAnswered, PassagesTaken
+from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost
 from pipeline.engine.talk_loop import answer_question, finish_question
 from pipeline.errors import AnswerInvalid, LogUnwritable, Outage, ServiceUnavailable

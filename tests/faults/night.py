@@ -20,12 +20,11 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
-from pipeline.batch.memory.consolidating import due_sessions
-from pipeline.batch.memory.reading import read_memory
+from pipeline.batch.memory import due_sessions, read_memory
 from pipeline.batch.scheduling import UP_TO_DATE
 from pipeline.batch.session_index import read_all
 from pipeline.cli.main import main
-from pipeline.domain.events import batch_events
+from pipeline.domain.events import stream_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.session import ResearchSession

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.adapters.store.verification import verify
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.talk.state import talk_of
+from pipeline.domain.talk import talk_of
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import WORDS, Workspace, workspace
 from tests.faults.test_nth_operation import drawn

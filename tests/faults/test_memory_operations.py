@@ -12,11 +12,10 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
-from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
-from pipeline.batch.memory.reading import memory_events, read_memory
+from pipeline.batch.memory import consolidate_with_model, memory_events, read_memory
 from pipeline.batch.session_index import read_all
-from pipeline.domain.events.memory_events import SessionConsolidated
-from pipeline.domain.memory.model_calls import cost_of_calls
+from pipeline.domain.events.stream_events import SessionConsolidated
+from pipeline.domain.memory import cost_of_calls
 from pipeline.errors import LogError
 from tests.batch.memory.test_consolidating_with_model import Model
 from tests.fakes import context_for

@@ -19,8 +19,7 @@ import pytest
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.report_events import ReportGenerated
-from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.session_events import EventBase, ReportGenerated
 from tests.integration import tiny_model
 
 llama: Any = pytest.importorskip("xllamacpp", reason="no server to ask: pip install -e '.[thirdparty]'")

@@ -7,11 +7,19 @@ from typing import Any
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import chosen_pages
-from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledStatement, Statement
 from pipeline.domain.plan import first_plan
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import FinishWorker, Read, SearchFor
-from pipeline.domain.values import EarlierSession, Hit, Perspective, ResearchConfig
+from pipeline.domain.values import (
+    EarlierSession,
+    Hit,
+    OriginRecord,
+    Perspective,
+    Recalled,
+    RecalledStatement,
+    ResearchConfig,
+    Statement,
+)
 from pipeline.research.recalled_pages import recalled_pages
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe

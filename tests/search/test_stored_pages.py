@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.pruning_events import ResearchPruned
+from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.session import record_of
 from pipeline.domain.values import PageDone, Spent
 from pipeline.errors import SearchFailed

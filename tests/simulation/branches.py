@@ -20,7 +20,7 @@ from pipeline.adapters.store.verification import verify
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import KINDS, MERGE
-from pipeline.domain.merging.join import joined
+from pipeline.domain.merging import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost

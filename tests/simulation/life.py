@@ -18,8 +18,7 @@ from unittest import mock
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch import scheduling, session_pool
-from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
-from pipeline.batch.memory.recalling import Recaller
+from pipeline.batch.memory import Recaller, consolidate_with_model
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
@@ -28,7 +27,7 @@ from pipeline.config.values import Limits, Query, Queue, Settings
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.merging.join import joined
+from pipeline.domain.merging import joined
 from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogError, ResearchError

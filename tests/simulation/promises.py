@@ -8,14 +8,12 @@ from datetime import timedelta
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
-from pipeline.batch.memory.consolidating import consolidation_of
-from pipeline.batch.memory.reading import memory_events
-from pipeline.domain.events import batch_events as n
-from pipeline.domain.events.event_base import Answered
+from pipeline.batch.memory import consolidation_of, memory_events
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.memory_events import SessionConsolidated
-from pipeline.domain.memory.fold import remember
-from pipeline.domain.memory.model_calls import cost_of_calls
+from pipeline.domain.events.session_events import Answered
+from pipeline.domain.events.stream_events import SessionConsolidated
+from pipeline.domain.memory import cost_of_calls, remember
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
@@ -91,7 +89,7 @@ def _misremembered(life: Life, store: FileStore) -> Iterator[str]:
     streams = [list(decode_all(record.data for record in store.load(name))) for name in store.ids("memory")]
     memory = remember(event for events in streams for event in events)
     for name, kept in memory.sessions.items():
-        fresh, again = consolidation_of(store, name), consolidation_of(store, name)
+        (_, fresh), (_, again) = consolidation_of(store, name), consolidation_of(store, name)
         episode = kept.episode.model_copy(update={"sentences": ()})  # a model's, which no log gives again
         same = {part: getattr(fresh, part) for part in Answered.model_fields}
         own = kept.model_copy(update={**same, "episode": episode})

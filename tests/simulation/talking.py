@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.domain.events.event_base import Answered
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import CallSent, StepFailed
-from pipeline.domain.events.talk_events import MessageAnswered, TalkOpened
+from pipeline.domain.events.session_events import Answered, CallSent, StepFailed
+from pipeline.domain.events.stream_events import MessageAnswered, TalkOpened
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.talk.state import TalkState, talk_of
+from pipeline.domain.talk import TalkState, talk_of
 from pipeline.domain.values import Hit
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question

@@ -10,8 +10,8 @@ from typing import Any
 from unittest import mock
 
 from pipeline.domain import plan
-from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped

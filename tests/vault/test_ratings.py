@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.ratings import Rated
+from pipeline.domain.events.stream_events import Rated
 from pipeline.errors import UsageError
 from pipeline.vault.identity.decisions import read_decisions
 from pipeline.vault.identity.marked import marked

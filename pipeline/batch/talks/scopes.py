@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pipeline.batch.scheduling import is_tagged
 from pipeline.batch.session_index import SessionIndex
 from pipeline.domain import Summary
-from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.talk.state import TalkState
+from pipeline.domain.events.stream_events import Scope, TalkOpened
+from pipeline.domain.talk import TalkState
 from pipeline.errors import SessionUnknown
 from pipeline.text.normalise import slug
 

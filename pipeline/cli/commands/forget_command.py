@@ -96,7 +96,7 @@ def _chosen(env: RunEnvironment, kind: str | None, older_than: timedelta | None)
     """Return what the selection depends on, and what may go."""
     from datetime import UTC, datetime
 
-    from pipeline.batch.memory.reading import read_memory
+    from pipeline.batch.memory import read_memory
     from pipeline.cli.command_parts import read_sessions
     from pipeline.config.values import FOREVER
     from pipeline.ops import forgetting as f

@@ -32,7 +32,7 @@ def hide(console: Console, names: tuple[str, ...]) -> None:
     A hidden note is removed from vault and site, and links to it become plain text. Deleting a note in the vault does the same.
     The research stays in the log; `research unhide` brings the note back. Text that you wrote in it moves to vault/attic.
     """
-    from pipeline.domain.events.vault_events import NoteHidden
+    from pipeline.domain.events.stream_events import NoteHidden
 
     notes = [note for note in _named(console, names) if note.path]
     _record(console, [NoteHidden(note=note.id) for note in notes])
@@ -45,7 +45,7 @@ def hide(console: Console, names: tuple[str, ...]) -> None:
 @click.pass_obj
 def unhide(console: Console, names: tuple[str, ...], everything: bool) -> None:
     """Generate NOTE again, which was hidden or deleted in the vault. `research show --hidden` lists these notes."""
-    from pipeline.domain.events.vault_events import NoteShown
+    from pipeline.domain.events.stream_events import NoteShown
     from pipeline.errors import UsageError
 
     if not names and not everything:

@@ -12,7 +12,7 @@ from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.events.import_events import Import
+    from pipeline.domain.events.stream_events import Import
     from pipeline.ports import EventStore
 
 FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
@@ -117,8 +117,8 @@ def _queue(env: RunEnvironment, questions: list[str], tags: tuple[str, ...]) -> 
 
 def imports_of(console: Console, store: EventStore) -> list[Import]:
     """Return all imports, the oldest first; print which cannot be read."""
-    from pipeline.domain.events.import_events import import_of
     from pipeline.domain.events.json_codec import decode_all
+    from pipeline.domain.events.stream_events import import_of
     from pipeline.errors import LogError
 
     found = []
@@ -150,7 +150,7 @@ def import_lines(imports: list[Import], *, everything: bool) -> list[str]:
 
 def print_import(console: Console, store: EventStore, name: str) -> None:
     """Print an import as ``research show`` does."""
-    from pipeline.domain.events.import_events import NOT_CHECKED
+    from pipeline.domain.events.stream_events import NOT_CHECKED
     from pipeline.errors import SessionUnknown
     from pipeline.text.normalise import counted
 

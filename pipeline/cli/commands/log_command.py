@@ -175,7 +175,7 @@ def verify(console: Console, repair: bool) -> None:
 def _pruned_lines(store: EventStore) -> list[str]:
     """What was pruned and forgotten, and how many quotes had been checked before: a line for each prune."""
     from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.events.pruning_events import ObjectsPruned, SessionForgotten, SessionPruned
+    from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten, SessionPruned
     from pipeline.errors import LogError
     from pipeline.text.normalise import counted
 
@@ -201,7 +201,7 @@ def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Check
     """Check the quotes and citations of a session or a talk; other streams have none."""
     from pipeline.domain.events.records import kind_of
     from pipeline.domain.session import state_of
-    from pipeline.domain.talk.state import talk_of
+    from pipeline.domain.talk import talk_of
     from pipeline.ops import citation_audit
 
     kind = kind_of(name)

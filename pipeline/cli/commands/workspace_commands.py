@@ -134,7 +134,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
 
 
 def _word_of(decision: Decision, latest: Summary | None) -> str:
-    from pipeline.domain.outcome import OUTCOME_WORDS
+    from pipeline.domain.state import OUTCOME_WORDS
 
     return OUTCOME_WORDS.get(latest.outcome, decision.word) if latest and decision.action == "done" else decision.word
 

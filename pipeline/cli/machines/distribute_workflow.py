@@ -38,7 +38,7 @@ async def run_distributed_batch(run: UnattendedRun, env: RunEnvironment, decided
         CorpusUnusable: a session has only documents to search, and there are none here.
         QueueUnavailable, LogError: the database cannot be used.
     """
-    from pipeline.batch.memory.recalling import Recaller
+    from pipeline.batch.memory import Recaller
     from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
     from pipeline.cli.run_environment import context_of

@@ -7,8 +7,7 @@ from pipeline.domain.agenda.node_agenda import node_ended
 from pipeline.domain.agenda.passages_agenda import passages_steps
 from pipeline.domain.agenda.report_agenda import part_step
 from pipeline.domain.agenda.worker_agenda import open_searches, page_steps
-from pipeline.domain.outcome import outcome_of
-from pipeline.domain.state import SessionState, Worker, cost_of, working_seconds
+from pipeline.domain.state import SessionState, Worker, cost_of, outcome_of, working_seconds
 from pipeline.domain.steps import Read, SearchFor
 from pipeline.domain.values import EXTRACTIVE
 

@@ -1,6 +1,13 @@
-"""The events of a session, as frozen models; those from the analysis to the report are in ``report_events``, and named here too.
+"""The events of a session, as frozen models, and what all events share: the envelope, cost and origin of an outside answer.
 
-Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``.
+A step *drafts* an event with an empty envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id``); the session *stamps*
+it when it records it. In the JSON the fields of envelope and payload are side by side::
+
+    {"id": "…", "session_id": "…", "version": 7, "type": "worker.thought", "at": "2026-11-21T02:15:00.123Z",
+     "run_id": "…", "worker_id": "search_0", …}
+
+Unknown fields are kept. An event of an unknown type becomes an ``UnknownEvent``, which the fold skips with one warning. A stored
+event is never rewritten.
 """
 
 from __future__ import annotations
@@ -9,43 +16,68 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.domain.events.event_base import SCHEMA as SCHEMA
-from pipeline.domain.events.event_base import SCHEMA_MAJOR as SCHEMA_MAJOR
-from pipeline.domain.events.event_base import SCHEMA_MINOR as SCHEMA_MINOR
-from pipeline.domain.events.event_base import Answered as Answered
-from pipeline.domain.events.event_base import EventBase as EventBase
-from pipeline.domain.events.event_base import UnknownEvent as UnknownEvent
-from pipeline.domain.events.report_events import AnalysisCompleted as AnalysisCompleted
-from pipeline.domain.events.report_events import AnalysisStarted as AnalysisStarted
-from pipeline.domain.events.report_events import ChangesFound as ChangesFound
-from pipeline.domain.events.report_events import ClaimsChecked as ClaimsChecked
-from pipeline.domain.events.report_events import ContradictionsFound as ContradictionsFound
-from pipeline.domain.events.report_events import FactsValidated as FactsValidated
-from pipeline.domain.events.report_events import GapLookedUp as GapLookedUp
-from pipeline.domain.events.report_events import GapsFound as GapsFound
-from pipeline.domain.events.report_events import OutlineCreated as OutlineCreated
-from pipeline.domain.events.report_events import PassagesChosen as PassagesChosen
-from pipeline.domain.events.report_events import ReportEdited as ReportEdited
-from pipeline.domain.events.report_events import ReportGenerated as ReportGenerated
-from pipeline.domain.events.report_events import ReportRevised as ReportRevised
-from pipeline.domain.events.report_events import ReportWritten as ReportWritten
-from pipeline.domain.events.report_events import SectionWritten as SectionWritten
-from pipeline.domain.events.report_events import SynthesisStarted as SynthesisStarted
-from pipeline.domain.memory.values import Recalled
 from pipeline.domain.values import (
     AnswerKind,
+    Changes,
+    Contradiction,
     Cost,
+    CutSentence,
     EarlierSession,
+    EditedSection,
     Fact,
     FailedSide,
+    Gap,
     Hit,
+    Outcome,
+    Paragraph,
     Perspective,
     PlanNode,
+    Recalled,
+    Reference,
     RejectedFact,
+    ReportSection,
     ResearchConfig,
+    SectionPlan,
+    Sentence,
+    ValidatedFact,
     Value,
+    Verdict,
 )
 from pipeline.text.ranking.term_statistics import TermStatistics
+
+SCHEMA_MAJOR = 2  # 2: no scores of sources, no names, no states of doubt; logs of 1 are read and gone on with
+SCHEMA_MINOR = 0
+SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
+
+
+class EventBase(Value):
+    """The envelope of every event. ``version`` counts from 1 in the session; ``at`` is RFC 3339 in UTC with milliseconds."""
+
+    id: str = ""
+    session_id: str = ""
+    version: int = 0
+    type: str = ""
+    at: str = ""
+    run_id: str = ""
+
+
+class Answered(EventBase):
+    """An event that records an outside answer, with its cost, its duration and the digest of the stored prompt and raw reply.
+
+    ``exchange`` is "" if nothing was sent, as with the extractive reasoner. ``step`` is the key of the step that ends with this
+    event, which also settles the calls announced for that step (``call.sent``). ``seconds`` is how long the step took, waits and
+    retries included; None in a log from before it was measured.
+    """
+
+    step: str = ""
+    cost: Cost = Cost()
+    exchange: str = ""
+    seconds: float | None = None
+
+
+class UnknownEvent(EventBase):
+    """An event of a type that this version does not know. It is kept in the log and skipped by the fold."""
+
 
 NO_EVIDENCE = "no-evidence"  # the cause of an end without a report where no step failed
 
@@ -425,3 +457,188 @@ class BudgetExhausted(EventBase):
     cap: str
     limit: str
     spent: str
+
+
+class AnalysisStarted(EventBase):
+    """Cross-checking begins, as all search nodes of the round have ended. ``round`` counts from 0."""
+
+    type: Literal["analysis.started"] = "analysis.started"
+    round: int
+
+
+class FactsValidated(Answered):
+    """Which facts are confirmed by other sources."""
+
+    type: Literal["facts.validated"] = "facts.validated"
+    round: int
+    facts: tuple[ValidatedFact, ...]
+
+
+class ContradictionsFound(Answered):
+    """The contradictions between sources; an empty tuple if the check found none."""
+
+    type: Literal["contradictions.found"] = "contradictions.found"
+    round: int
+    contradictions: tuple[Contradiction, ...]
+
+
+class AnalysisCompleted(Answered):
+    """The questions that are still open. Older logs have a ``source_quality`` beside them, which is no longer used."""
+
+    type: Literal["analysis.completed"] = "analysis.completed"
+    round: int
+    gaps: tuple[Gap, ...]
+
+
+class GapLookedUp(Answered):
+    """A page that the session had read was searched for an answer to a gap (an index from 0) of ``round``.
+
+    ``facts`` answer it. Without ``url``, no page has a passage about it that was not looked at.
+    """
+
+    type: Literal["gap.looked_up"] = "gap.looked_up"
+    round: int
+    gap: int
+    url: str = ""
+    digest: str = ""
+    facts: tuple[Fact, ...] = ()
+    rejected: tuple[RejectedFact, ...] = ()
+
+
+class GapsFound(EventBase):
+    """The questions that are still open when a round of gathering has ended; each was searched for."""
+
+    type: Literal["gaps.found"] = "gaps.found"
+    round: int
+    gaps: tuple[Gap, ...]
+
+
+class SynthesisStarted(EventBase):
+    """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources."""
+
+    type: Literal["synthesis.started"] = "synthesis.started"
+    facts: int
+    sources: int
+
+
+class PassagesChosen(Answered):
+    """The passages that come nearest to the question, best first, and ``more`` places; without a model this is the whole result.
+
+    Nothing is near the question if there are no ``passages``. Their pages were read in the session; no model has read them.
+    """
+
+    type: Literal["passages.chosen"] = "passages.chosen"
+    passages: tuple[Fact, ...]
+    more: tuple[Fact, ...] = ()
+
+
+class OutlineCreated(Answered):
+    """The report's title and sections."""
+
+    type: Literal["outline.created"] = "outline.created"
+    title: str
+    sections: tuple[SectionPlan, ...]
+
+
+class ReportWritten(Answered):
+    """The first text of a part of the report; a report that fits the model's window has ``parts`` 1.
+
+    The section ``summary`` is the beginning, under the report's title. ``outcome`` and ``lacks`` (what is missing) are what the
+    writer says of the whole; they and the summary are in the part that begins the report.
+    """
+
+    type: Literal["report.written"] = "report.written"
+    part: int
+    parts: int = 1
+    sections: tuple[ReportSection, ...]
+    outcome: Outcome | Literal[""] = ""
+    lacks: str = ""
+
+
+class SectionWritten(Answered):
+    """The first text of a section, in logs of earlier versions. The section ``summary`` is written last."""
+
+    type: Literal["section.written"] = "section.written"
+    section_id: str
+    paragraphs: tuple[Paragraph, ...]
+
+
+class ClaimsChecked(Answered):
+    """What is new in a part of the report was checked against its facts. ``revision`` 0 is the first text, 1 the mended one.
+
+    ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_parts``); ``missing`` are
+    important facts that the text does not use, by id, each with the reason; ``outcome`` is what the checker says of the whole;
+    ``answered`` are open questions that its evidence answers all the same.
+    In logs of earlier versions a section was checked, and ``section_id`` names it: its ``verdicts`` are on all sentences, and
+    ``heading`` on its title. ``claims`` are the ids of the facts whose claim was compared with its quote; those in
+    ``overstated`` say more than it.
+    """
+
+    type: Literal["claims.checked"] = "claims.checked"
+    section_id: str = ""
+    part: int = 0
+    revision: int
+    verdicts: tuple[Verdict, ...]
+    missing: dict[str, str] = Field(default_factory=dict)
+    outcome: Outcome | Literal[""] = ""
+    answered: tuple[str, ...] = ()
+    heading: Verdict | None = None
+    claims: tuple[str, ...] = ()
+    overstated: tuple[str, ...] = ()
+
+
+class ReportRevised(Answered):
+    """Unsupported sentences of a part were replaced or left out (``lost``), and missing facts brought in.
+
+    ``sections`` is the part's text now, ``new`` the places of what is new in it. In logs of earlier versions a section was
+    revised, and ``section_id`` names it: ``carried`` are the verdicts on the unchanged sentences of its ``paragraphs``, by their
+    new places; ``title`` is a new title, or "".
+    """
+
+    type: Literal["report.revised"] = "report.revised"
+    section_id: str = ""
+    part: int = 0
+    revision: int
+    sections: tuple[ReportSection, ...] = ()
+    new: tuple[int, ...] = ()
+    lost: tuple[CutSentence, ...] = ()
+    paragraphs: tuple[Paragraph, ...] = ()
+    title: str = ""
+    carried: tuple[Verdict, ...] = ()
+
+
+class ReportEdited(Answered):
+    """The whole report was edited once. ``sections`` are those that changed or were added; ``order`` are all ids in order."""
+
+    type: Literal["report.edited"] = "report.edited"
+    sections: tuple[EditedSection, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+class ChangesFound(EventBase):
+    """The differences from the earlier session, computed from the facts and texts of both."""
+
+    type: Literal["changes.found"] = "changes.found"
+    changes: Changes
+
+
+class ReportGenerated(EventBase):
+    """The finished report. ``cut`` counts the sentences that were left out, which ``cut_sentences`` lists; older logs only count.
+
+    ``limits`` names what could not be completed.
+
+    ``outcome`` is as in ``domain.outcome``; "" in older logs.
+    """
+
+    type: Literal["report.generated"] = "report.generated"
+    title: str
+    summary: tuple[Sentence, ...]
+    sections: tuple[ReportSection, ...]
+    references: tuple[Reference, ...]
+    contradictions: tuple[Contradiction, ...] = ()
+    unknowns: tuple[Gap, ...] = ()
+    limits: tuple[str, ...] = ()
+    words: int = 0
+    cut: int = 0
+    cut_sentences: tuple[CutSentence, ...] = ()
+    outcome: Outcome | Literal[""] = ""

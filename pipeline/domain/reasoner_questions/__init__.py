@@ -15,8 +15,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from pipeline.domain.memory.values import Recalled
-from pipeline.domain.values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Value
+from pipeline.domain.values import AnswerKind, ContradictionKind, Fact, Hit, Perspective, Recalled, Value
 from pipeline.text.normalise import clean
 
 

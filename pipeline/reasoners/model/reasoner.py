@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from pipeline.domain.budget import Budget, CombinedBudget
-from pipeline.domain.memory.values import Recalled
 from pipeline.domain.reasoner_questions import Question, Reply
+from pipeline.domain.values import Recalled
 from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.client import HttpClient
 from pipeline.ports import Answer

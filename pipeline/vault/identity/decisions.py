@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
-from pipeline.domain.ratings import Ratings
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.vault.paths import ATTIC
 

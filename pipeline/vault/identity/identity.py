@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.events.vault_events import NoteHidden, NoteMoved
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import NoteHidden, NoteMoved
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.vault.identity.decisions import read_decisions, with_drafts

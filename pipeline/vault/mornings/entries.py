@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.domain.outcome import OUTCOME_WORDS
+from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.vault.mornings.learnt import CitedText, Dispute, News

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.pruning_events import ResearchPruned
+from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.text.labels import count
 from pipeline.vault.output.formatting import joined

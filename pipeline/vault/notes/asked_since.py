@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipeline.domain.talk.state import TalkState, Turn
+from pipeline.domain.talk import TalkState, Turn
 from pipeline.text.normalise import one_line
 from pipeline.vault.notes.note_parts import best_link, source_link, topic_of, without_note
 from pipeline.vault.output.escaping import Inert, Link

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.domain.events.import_events import NOT_CHECKED, Import
+from pipeline.domain.events.stream_events import NOT_CHECKED, Import
 from pipeline.text.normalise import one_line, slug
 from pipeline.vault.notes.note_parts import heading, present, properties_of
 from pipeline.vault.notes.queue_snippet import queue_lines

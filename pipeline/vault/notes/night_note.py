@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import stream_events as n
 from pipeline.text import labels
 from pipeline.text.words import language_code
 from pipeline.vault.mornings.entries import Entry, Group, ended_as, entry_of, group_of, outcome_words

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.domain.findings import by_model, sheet_of
-from pipeline.domain.outcome import outcome_of
-from pipeline.domain.state import Report, SessionState, Worker
+from pipeline.domain.state import Report, SessionState, Worker, outcome_of
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line

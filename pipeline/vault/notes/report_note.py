@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import by_model, nearest_facts
-from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
-from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    GIVES_ORDERS,
+    OUTCOME_WORDS,
+    Report,
+    SessionState,
+    cost_of,
+    outcome_of,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.domain.values import CutSentence
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import Origin, page_origin

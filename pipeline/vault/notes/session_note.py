@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
-from pipeline.domain.events.import_events import ImportedClaim, ImportedMessage
 from pipeline.domain.events.session_events import BranchMerged
+from pipeline.domain.events.stream_events import ImportedClaim, ImportedMessage
 from pipeline.domain.findings import by_model, contradictions, open_gaps
-from pipeline.domain.outcome import OUTCOME_WORDS, outcome_of
-from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    OUTCOME_WORDS,
+    Failure,
+    SessionState,
+    Worker,
+    cost_of,
+    outcome_of,
+    search_nodes,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import one_line
 from pipeline.vault.notes.activity import Stretch, models, timeline

@@ -14,9 +14,9 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.segment_format import ZEROS, parse, seal
 from pipeline.adapters.store.verification import verify
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.pruning_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.events.records import Record, Snapshot, merge_run_id
-from pipeline.domain.merging.join import joined
+from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten, SessionPruned
+from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
 from pipeline.text.normalise import digest_of

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline.batch.memory.consolidating import Consolidated, consolidate
-from pipeline.batch.memory.reading import read_memory
+from pipeline.batch.memory import Consolidated, consolidate, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Record

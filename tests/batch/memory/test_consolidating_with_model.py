@@ -9,16 +9,19 @@ from typing import TypeVar, cast
 
 import pytest
 
-from pipeline.batch.memory.consolidating import Consolidated, consolidate
-from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
-from pipeline.batch.memory.model_questions import supported_sentences
-from pipeline.batch.memory.reading import memory_events, read_memory
+from pipeline.batch.memory import (
+    Consolidated,
+    consolidate,
+    consolidate_with_model,
+    memory_events,
+    read_memory,
+    supported_sentences,
+)
 from pipeline.batch.session_index import read_all
 from pipeline.domain.budget import Budget, CombinedBudget, announce
-from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import CallSent, StepFailed
-from pipeline.domain.memory.model_calls import cost_of_calls
+from pipeline.domain.events.session_events import CallSent, EventBase, StepFailed
+from pipeline.domain.memory import cost_of_calls
 from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeText
 from pipeline.domain.values import Cost, Fact, Sentence

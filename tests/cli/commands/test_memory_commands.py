@@ -12,7 +12,7 @@ import pytest
 from bench.chat_server import MODEL, Body, prompt_of, serving
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.stream_writer import StreamWriter
-from pipeline.batch.memory.reading import read_memory
+from pipeline.batch.memory import read_memory
 from pipeline.errors import LogUnwritable
 from tests.commanding import said, workspace_in
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.events.memory_events import SessionConsolidated
+from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.findings import origin_of
-from pipeline.domain.memory.consolidation import consolidated, plain_message
+from pipeline.domain.memory import consolidated, plain_message
 from pipeline.domain.state import SessionState
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.events.memory_events import SessionConsolidated
-from pipeline.domain.memory.fold import Memory, remember
-from pipeline.domain.memory.values import Episode, Statement, Superseded, Yield
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import SessionConsolidated
+from pipeline.domain.memory import Memory, remember
+from pipeline.domain.values import Episode, Statement, Superseded, Yield
 
 
 def statement(name: str, **fields: Any) -> Statement:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.domain.events.memory_events import SessionConsolidated
-from pipeline.domain.memory.fold import remember
-from pipeline.domain.memory.recall import MOST_STATEMENTS, MemoryIndex
-from pipeline.domain.memory.values import Episode, Procedure, Recalled, Solution, Statement, Superseded, Yield
-from pipeline.domain.values import Cost
+from pipeline.domain.events.stream_events import SessionConsolidated
+from pipeline.domain.memory import remember
+from pipeline.domain.recall import MOST_STATEMENTS, MemoryIndex
+from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Solution, Statement, Superseded, Yield
 
 AT = "2026-11-21T02:15:00.000Z"
 

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.provenance.graph import as_json, graph_of
-from pipeline.domain.provenance.report_nodes import sentences_of_report
-from pipeline.domain.provenance.why import why
+from pipeline.domain.provenance import as_json, graph_of, sentences_of_report, why
 from pipeline.domain.session import ResearchSession, state_at, state_of
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session

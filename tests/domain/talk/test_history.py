@@ -4,8 +4,7 @@ import asyncio
 from pathlib import Path
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.talk.history import RECENT_TURNS, recent_talk
-from pipeline.domain.talk.state import talk_of
+from pipeline.domain.talk import RECENT_TURNS, recent_talk, talk_of
 from pipeline.engine.talk_loop import answer_question
 from tests.fakes import Journal, MemoryStore
 from tests.talks import TalkReasoner, read_pages, talk_context, talk_log

@@ -18,8 +18,7 @@ from typing import Any
 
 from pipeline.adapters.store import verification
 from pipeline.adapters.store.file_store import FileStore
-from pipeline.batch.memory.consolidating import consolidate
-from pipeline.batch.memory.reading import read_memory
+from pipeline.batch.memory import consolidate, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all, encode

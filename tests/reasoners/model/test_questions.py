@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.memory.values import Recalled, RecalledStatement, Statement
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn
+from pipeline.domain.values import Recalled, RecalledStatement, Statement
 from pipeline.reasoners.model.prompts import QUESTIONS as ALL
 from pipeline.reasoners.model.prompts import schema_of
 from tests.reasoners.model import kit

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
 from pipeline.text.normalise import slug
 from pipeline.vault.kept import FILE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.talk_events import MessageAnswered, MessageAsked
+from pipeline.domain.events.stream_events import MessageAnswered, MessageAsked
 from pipeline.domain.values import Sentence
 from pipeline.engine.talk_loop import TalkLog
 from pipeline.wiring.workspace_adapters import store_of

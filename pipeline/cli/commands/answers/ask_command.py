@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.batch.session_index import SessionIndex
     from pipeline.batch.talks.scopes import TalkScope
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.talk.state import TalkState, Turn
+    from pipeline.domain.talk import TalkState, Turn
     from pipeline.engine.talk_loop import TalkLog
 
 _PROMPT = "? "
@@ -110,7 +110,7 @@ def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[Ta
     """Return the talk to speak in, a new one or one that goes on, and the sessions that it is about."""
     from pipeline.batch.talks import scopes
     from pipeline.config.service_selection import secrets_of
-    from pipeline.domain.talk.state import TalkState
+    from pipeline.domain.talk import TalkState
     from pipeline.engine.talk_loop import TalkLog
     from pipeline.text.redaction import Redaction
     from pipeline.text.times import timestamp
@@ -146,7 +146,7 @@ def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:
-    from pipeline.domain.talk.history import recent_talk
+    from pipeline.domain.talk import recent_talk
 
     return [recent_talk(name, env.store.load(name)) for name in env.store.ids("talk")]
 

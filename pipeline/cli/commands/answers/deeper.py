@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.config.values import Query
     from pipeline.domain.state import SessionState
-    from pipeline.domain.talk.state import Turn
+    from pipeline.domain.talk import Turn
     from pipeline.engine.talk_loop import TalkLog
     from pipeline.ops.unattended import UnattendedRun
 
@@ -32,7 +32,7 @@ async def _researched(env: RunEnvironment, run: UnattendedRun, log: TalkLog, tag
     from pipeline.cli.progress import progress_on
     from pipeline.cli.run_environment import context_of, prepare
     from pipeline.config.settings import environment
-    from pipeline.domain.events.talk_events import TalkResearched
+    from pipeline.domain.events.stream_events import TalkResearched
     from pipeline.engine.loop import run_session
     from pipeline.engine.stopping import ending_at
     from pipeline.wiring.session_adapters import AdapterFactory

@@ -12,7 +12,7 @@ from pipeline.cli.param_types import SessionName
 from pipeline.ops.console_output import Console, put
 
 if TYPE_CHECKING:
-    from pipeline.domain.provenance.why import Evidence, Origin, Why
+    from pipeline.domain.provenance import Evidence, Origin, Why
     from pipeline.domain.state import SessionState
     from pipeline.domain.values import Fact
 
@@ -31,9 +31,8 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
     From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
     behind them; and what speaks against it.
     """
-    from pipeline.domain.provenance.graph import graph_of
-    from pipeline.domain.provenance.why import value_of
-    from pipeline.domain.provenance.why import why as why_of
+    from pipeline.domain.provenance import graph_of, value_of
+    from pipeline.domain.provenance import why as why_of
     from pipeline.errors import UsageError
 
     require_workspace(console.folder)
@@ -113,7 +112,7 @@ def _short(fact: Fact) -> str:
 @click.pass_obj
 def graph(console: Console, session: str, version: int | None, kinds: str | None) -> None:
     """Print all that led to SESSION's report as JSON: searches, pages, facts, sentences, decisions, and what led to what."""
-    from pipeline.domain.provenance.graph import KINDS, as_json, graph_of
+    from pipeline.domain.provenance import KINDS, as_json, graph_of
     from pipeline.errors import UsageError
 
     wanted = [name.strip() for name in (kinds or "").split(",") if name.strip()]

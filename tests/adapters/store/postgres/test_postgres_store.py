@@ -28,7 +28,7 @@ from pipeline.adapters.store.upkeep.copy_log import copy_log
 from pipeline.adapters.store.upkeep.file_target import FileTarget
 from pipeline.adapters.store.verification import findings_in
 from pipeline.domain.events.records import Record, Snapshot
-from pipeline.domain.merging.join import joined
+from pipeline.domain.merging import joined
 from pipeline.errors import (
     EventRejected,
     LogDamaged,

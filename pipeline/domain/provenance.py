@@ -1,4 +1,4 @@
-"""The graph of a session: what led to what, from the question to each sentence, as nodes with stable ids and typed edges.
+"""What led to what in a session, from the question to each sentence: a graph of nodes with stable ids and typed edges; and why.
 
 An id depends on what its node is about and on nothing else, so the graphs of two versions of a session can be compared. An edge
 goes from the cause to what it brought about, except ``cites`` (sentence to fact) and ``quotes`` (fact to page).
@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pipeline.domain.findings import all_facts, by_model, chosen_pages, page_of, standings
-from pipeline.domain.provenance.report_nodes import sentences_of_report
-from pipeline.domain.state import SessionState, Worker, workers_in_order
-from pipeline.domain.values import Hit
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.domain.report_parts import kept_text
+from pipeline.domain.state import SUMMARY, SessionState, Worker, workers_in_order
+from pipeline.domain.values import Fact, Hit, Paragraph, Sentence
+from pipeline.text.normalise import digest_of, normalised, one_line
+from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.words import jaccard
 
 Kind = Literal[
     "question", "perspective", "thought", "search", "page", "fact", "contradiction", "gap", "section", "sentence", "decision"
@@ -241,3 +243,202 @@ def as_json(graph: Graph) -> str:
     """Return nodes and edges as JSON."""
     found = {"nodes": [asdict(node) for node in graph.nodes.values()], "edges": [asdict(edge) for edge in graph.edges.values()]}
     return json.dumps(found, ensure_ascii=False, indent=1)
+
+
+_SUMMARY_TITLE = "In short"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSentence:
+    """A sentence with its section and the ids of the facts that it cites. ``cut`` is why it was cut, or ""."""
+
+    section: str
+    title: str
+    text: str
+    facts: tuple[str, ...]
+    cut: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of its node: the same text in the same section is one sentence."""
+        return f"sentence:{digest_of(f'{self.section}|{self.text}'.encode())[:12]}"
+
+
+def sentences_of_report(state: SessionState) -> list[WrittenSentence]:
+    """Return the sentences of the report, the summary first, then those that were cut; before the report, those written."""
+    kept = list(_reported(state) if state.report else _drafted(state))
+    known = {(one.section, one.text) for one in kept}
+    return kept + [one for one in _cut(state) if (one.section, one.text) not in known]
+
+
+def _reported(state: SessionState) -> Iterator[WrittenSentence]:
+    report = state.report
+    assert report is not None  # noqa: S101 - the caller looked
+    yield from (_written(SUMMARY, _SUMMARY_TITLE, one) for one in report.summary)
+    for section in report.sections:
+        yield from (_written(section.id, section.title, one) for one in _all(section.paragraphs))
+
+
+def _drafted(state: SessionState) -> Iterator[WrittenSentence]:
+    for kept in kept_text(state)[0]:
+        title = _SUMMARY_TITLE if kept.id == SUMMARY else kept.title
+        yield from (_written(kept.id, title, one) for one in _all(kept.paragraphs))
+    for name, section in state.sections.items():
+        unsupported = {verdict.sentence for verdict in section.unsupported()}
+        for place, one in enumerate(_all(section.paragraphs or ())):
+            if place not in unsupported:
+                yield _written(name, _SUMMARY_TITLE if name == SUMMARY else section.plan.title, one)
+
+
+def _cut(state: SessionState) -> Iterator[WrittenSentence]:
+    """Yield the sentences that are not in the report; in older logs those that the last check of a section found unsupported."""
+    for cut in state.report.cut_sentences if state.report else kept_text(state)[1]:
+        yield WrittenSentence(
+            cut.section, _SUMMARY_TITLE if cut.section == SUMMARY else cut.title, cut.text, cut.facts, cut.reason
+        )
+    for name, section in state.sections.items():
+        sentences = list(_all(section.paragraphs or ()))
+        for verdict in section.unsupported():
+            if verdict.sentence < len(sentences):
+                one = sentences[verdict.sentence]
+                title = _SUMMARY_TITLE if name == SUMMARY else section.plan.title
+                yield WrittenSentence(name, title, one.text, one.facts, verdict.reason or "its quotes do not support it")
+
+
+def _all(paragraphs: Iterable[Paragraph]) -> Iterator[Sentence]:
+    return (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+
+
+def _written(section: str, title: str, one: Sentence) -> WrittenSentence:
+    return WrittenSentence(section, title, one.text, one.facts)
+
+
+_LEAST_LIKENESS = 0.2  # of the words asked for and a sentence's
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One way to a page: the thought that searched, or None for the first search; the search, and the hit's place in it."""
+
+    perspective: Node | None
+    thought: Node | None
+    search: Node
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A fact with its page and the ways to it. ``confirmed_by`` are facts of other sources, ``against`` those that contradict it.
+
+    ``against`` holds pairs of the contradicting fact and the explanation.
+    """
+
+    fact: Fact
+    standing: str
+    page: Node | None
+    origins: tuple[Origin, ...]
+    confirmed_by: tuple[Fact, ...]
+    against: tuple[tuple[Fact, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A sentence, or None for a fact that was named, and the evidence for it, in the order of its citations."""
+
+    sentence: WrittenSentence | None
+    evidence: tuple[Evidence, ...]
+
+
+def why(state: SessionState, graph: Graph, words: str) -> Why | None:
+    """Return the evidence for the fact of that id, or for the sentence nearest to ``words``; None if nothing is near."""
+    facts = {fact.id: fact for fact in all_facts(state)}
+    wanted = words.strip().removeprefix("fact:")
+    if named := [name for name in facts if len(wanted) >= _SHORTEST_ID and name.startswith(wanted)]:
+        return Why(None, tuple(_evidence(facts[name], facts, graph) for name in named[:1]))
+    sentence = nearest_sentence(sentences_of_report(state), words)
+    if sentence is None:
+        return None
+    return Why(sentence, tuple(_evidence(facts[name], facts, graph) for name in sentence.facts if name in facts))
+
+
+_SHORTEST_ID = 4
+
+
+def nearest_sentence(sentences: list[WrittenSentence], words: str) -> WrittenSentence | None:
+    """Return the sentence that contains ``words``, or else shares most of its stems with them; the first of several."""
+    plain = normalised(words).casefold()
+    for one in sentences:
+        if plain and plain in normalised(one.text).casefold():
+            return one
+    stems = content_stems(words)
+    ranked = [(_likeness(stems, content_stems(one.text)), -place) for place, one in enumerate(sentences)]
+    best = max(ranked, default=(0.0, 0))
+    return sentences[-best[1]] if best[0] >= _LEAST_LIKENESS else None
+
+
+def _likeness(asked: frozenset[str], said: frozenset[str]) -> float:
+    """Return the larger of two measures: words in common, and the share of the words asked for, at half weight."""
+    share = len(asked & said) / len(asked) if asked else 0.0
+    return max(jaccard(asked, said), 0.5 * share)
+
+
+def _evidence(fact: Fact, facts: dict[str, Fact], graph: Graph) -> Evidence:
+    name = f"fact:{fact.id}"
+    pages = [graph.nodes[edge.target] for edge in graph.out_of(name, "quotes")]
+    support = [facts[edge.source.removeprefix("fact:")] for edge in graph.into(name, "supports")]
+    return Evidence(
+        fact,
+        graph.nodes[name].note,
+        pages[0] if pages else None,
+        tuple(origin for page in pages for origin in _origins(page, graph)),
+        tuple(support),
+        tuple(_against(name, facts, graph)),
+    )
+
+
+def _origins(page: Node, graph: Graph) -> Iterator[Origin]:
+    """Yield the ways to a page: those of workers in plan order, then the first search."""
+    found = graph.into(page.id, "found")
+    for edge in sorted(found, key=lambda edge: edge.source == "search:survey"):
+        searches = graph.into(edge.source, "searched")
+        yield from (_origin(edge, above, graph) for above in searches)
+
+
+def _origin(found: Edge, searched: Edge, graph: Graph) -> Origin:
+    thought = graph.nodes[searched.source]
+    if thought.kind != "thought":
+        return Origin(None, None, graph.nodes[found.source], found.rank)
+    above = graph.into(thought.id, "asks")
+    return Origin(graph.nodes[above[0].source] if above else None, thought, graph.nodes[found.source], found.rank)
+
+
+def _against(name: str, facts: dict[str, Fact], graph: Graph) -> Iterator[tuple[Fact, str]]:
+    for edge in graph.into(name, "contradicts"):
+        for other in graph.out_of(edge.source, "contradicts"):
+            if other.target != name and (fact := facts.get(other.target.removeprefix("fact:"))):
+                yield fact, graph.nodes[edge.source].label
+
+
+def value_of(found: Why) -> dict[str, Any]:
+    """Return a sentence and its evidence as one JSON value."""
+    sentence = found.sentence
+    named = {"text": sentence.text, "section": sentence.section, "cut": sentence.cut} if sentence else None
+    return {"sentence": named, "evidence": [_evidence_value(one) for one in found.evidence]}
+
+
+def _evidence_value(one: Evidence) -> dict[str, Any]:
+    return {
+        "fact": one.fact.model_dump(),
+        "standing": one.standing,
+        "origins": [
+            {
+                "search": origin.search.label,
+                "rank": origin.rank,
+                "thought": origin.thought.label if origin.thought else "",
+                "perspective": origin.perspective.label if origin.perspective else "",
+            }
+            for origin in one.origins
+        ],
+        "confirmed_by": [fact.id for fact in one.confirmed_by],
+        "against": [{"fact": fact.id, "quote": fact.quote, "explanation": explanation} for fact, explanation in one.against],
+    }

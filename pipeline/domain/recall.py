@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 
-from pipeline.domain.events.memory_events import SessionConsolidated
+from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.findings import origin_of
-from pipeline.domain.memory.fold import Memory, Remembered
-from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement, Solution
+from pipeline.domain.memory import Memory, Remembered
+from pipeline.domain.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement, Solution
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.ranking.rank_fusion import rank_score
 from pipeline.text.times import moment_of, timestamp

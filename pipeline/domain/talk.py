@@ -1,15 +1,18 @@
-"""The state of a talk, computed from its events. No I/O, no clock."""
+"""Talks: questions on stored pages, the state computed from their events, and what to do next. No I/O, no clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events import talk_events as t
-from pipeline.domain.events.event_base import Answered, EventBase
-from pipeline.domain.values import EXTRACTIVE, Cost, Fact
+from pipeline.domain.events import stream_events as t
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Record
+from pipeline.domain.events.session_events import Answered, EventBase
+from pipeline.domain.values import EXTRACTIVE, Cost, Fact, total
 
 
 @dataclass(slots=True)
@@ -83,21 +86,7 @@ class TalkState:
 
     def cost(self) -> Cost:
         """Return what the answers cost so far; calls without a recorded answer count at their worst case."""
-        return summed([self.spent, *(worst for calls in self.open_calls.values() for worst in calls)])
-
-
-def summed(costs: Iterable[Cost]) -> Cost:
-    """Return the sum of some costs, without the names of models."""
-    found = list(costs)
-    return Cost(
-        input_tokens=sum(cost.input_tokens for cost in found),
-        output_tokens=sum(cost.output_tokens for cost in found),
-        total_tokens=sum(cost.total_tokens for cost in found),
-        usd=round(sum(cost.usd for cost in found), 9),
-        assumed_usd=round(sum(cost.assumed_usd for cost in found), 9),
-        expected_usd=round(sum(cost.expected_usd for cost in found), 9),
-        calls=sum(cost.calls for cost in found),
-    )
+        return total([self.spent, *(worst for calls in self.open_calls.values() for worst in calls)])
 
 
 def talk_of(talk_id: str, events: Iterable[EventBase]) -> TalkState:
@@ -155,11 +144,11 @@ def _charge(state: TalkState, event: EventBase) -> None:
             _count_lost_calls(state)
         case e.BranchMerged():
             _count_lost_calls(state)
-            state.spent = summed([state.spent, event.cost, *(_negative(_assumed(worst)) for worst in event.answered)])
+            state.spent = total([state.spent, event.cost, *(_negative(_assumed(worst)) for worst in event.answered)])
         case Answered():
             if event.id not in state.places:  # an adopted answer settles a call of its own branch: the merge has counted that
                 state.open_calls.pop(event.step, None)
-            state.spent = summed([state.spent, event.cost])
+            state.spent = total([state.spent, event.cost])
 
 
 def _count_lost_calls(state: TalkState) -> None:
@@ -174,3 +163,64 @@ def _negative(cost: Cost) -> Cost:
 def _assumed(worst: Cost) -> Cost:
     """Return the worst case of a call as a cost that is assumed, not known."""
     return worst.model_copy(update={"assumed_usd": worst.usd, "expected_usd": CallHistory().expected_usd(worst)})
+
+
+StepName = Literal["resolve", "find", "take", "draft", "check", "answer"]
+
+
+class TalkStep(NamedTuple):
+    """One step for the question ``number``."""
+
+    name: StepName
+    number: int
+
+    @property
+    def key(self) -> str:
+        """The step's key in the log."""
+        return f"talk-{self.name}:{self.number}"
+
+
+def next_step(state: TalkState) -> TalkStep | None:
+    """Return the step that the last question waits for; None if it is answered, or nothing was asked."""
+    turn = state.turns[-1] if state.turns else None
+    if turn is None or turn.answer is not None:
+        return None
+    return TalkStep(_next_name(turn, state.reasoner), turn.number)
+
+
+def _next_name(turn: Turn, reasoner: str) -> StepName:
+    """Return the next step; without a model, or if nothing was taken, the passages are the answer."""
+    if not turn.stands_alone:
+        return "resolve"
+    if turn.found is None:
+        return "find"
+    if turn.taken is None:
+        return "take"
+    if turn.draft is not None:
+        return "check"
+    return "answer" if reasoner == EXTRACTIVE or not turn.facts() else "draft"
+
+
+RECENT_TURNS = 25  # the last turns that are read whole: no question is shown more of the history
+_ALWAYS = frozenset({"talk.opened", "message.asked", "call.sent", "run.started", "branch.merged"})
+_FREE = b'"exchange":""'  # in an event that nothing was paid for
+
+
+def recent_talk(talk_id: str, records: Sequence[Record]) -> TalkState:
+    """Return the talk that ``records`` fold to; of turns before the last 25, only the question and the cost are known.
+
+    Raises:
+        LogError: a record is not a valid event, or was written by a newer major version.
+    """
+    state = talk_of(talk_id, decode_all(record.data for record in _needed(records)))
+    state.version = len(records)
+    return state
+
+
+def _needed(records: Sequence[Record]) -> Iterator[Record]:
+    asked = [place for place, record in enumerate(records) if record.type == "message.asked"]
+    start = asked[-RECENT_TURNS] if len(asked) >= RECENT_TURNS else 0
+    for place, record in enumerate(records):
+        if place >= start or record.type in _ALWAYS or (record.type.startswith(("message.", "answer.", "passages.", "step."))
+                                                        and _FREE not in record.data):  # fmt: skip
+            yield record

@@ -1,0 +1,234 @@
+"""Memory at work: ended sessions leave their statements, yields, procedures and solutions in a stream; new sessions recall them.
+
+With a model, each session gets two sentences, and is recorded as soon as they are there, so a process that dies costs at most the
+call that was under way. A damaged stream of memory is reported and hides none of the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from pipeline.config.values import Query
+from pipeline.domain import Summary
+from pipeline.domain.budget import announce
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import CallSent, EventBase, StepFailed
+from pipeline.domain.events.stream_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
+from pipeline.domain.findings import all_facts
+from pipeline.domain.memory import Memory, consolidated, cost_of_calls, episode_step, remember
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
+from pipeline.domain.recall import MemoryIndex
+from pipeline.domain.session import state_of
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost, Fact, Recalled, Sentence
+from pipeline.engine.run_context import RunContext
+from pipeline.engine.stream_log import StreamLog
+from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
+from pipeline.ports import EventStore, Reasoner
+from pipeline.research.code_warnings import warning_of
+from pipeline.research.report_text import read_sentences
+from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.times import timestamp
+
+MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
+_MOST_FACTS = 40  # that a report cites, shown for its two sentences
+_FAILURES = 2  # in a row, after which nothing more is asked
+_log = logging.getLogger("pipeline.batch.memory")
+
+
+def read_memory(store: EventStore) -> Memory:
+    """Return what all consolidations left. What a damaged stream held is due again, and is warned of."""
+    return remember(memory_events(store))
+
+
+def memory_events(store: EventStore) -> Iterator[EventBase]:
+    """Yield the events of all memory streams that can be read."""
+    for name in store.ids("memory"):
+        try:
+            yield from decode_all(record.data for record in store.load(name))
+        except LogError as error:
+            _log.warning("%s is not remembered: %s", name, error.message)
+
+
+@dataclass
+class Recaller:
+    """Returns what earlier nights left on a question. Memory is read when the first session of a run starts."""
+
+    store: EventStore
+    _index: MemoryIndex | None = field(default=None, init=False)
+
+    def __call__(self, query: Query, at: str) -> Recalled | None:
+        """Return what is recalled for a session on ``query`` that starts ``at`` (an event's timestamp); None if nothing is."""
+        try:
+            self._index = self._index or MemoryIndex(read_memory(self.store))
+        except LogError as error:
+            _log.warning("nothing is recalled from earlier nights: %s", error.message)
+            return None
+        found = self._index.recall(query.text, query.id, query.tags, at)
+        return None if found.is_empty else found
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """The outcome: the stream ("" if nothing was due), the sessions' ids, their statements, why some could not be read.
+
+    ``cost`` is what a model cost; ``problems`` is what it failed to do, in words: there the rules' results stand.
+    """
+
+    stream: str = ""
+    sessions: tuple[str, ...] = ()
+    statements: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = field(default_factory=Cost)
+    problems: tuple[str, ...] = ()
+
+
+def due_sessions(memory: Memory, summaries: Iterable[Summary]) -> tuple[Due, ...]:
+    """Return the ended sessions that were not consolidated at their present version, in order of their ends."""
+    ended = sorted((one for one in summaries if one.ended), key=lambda one: (one.ended_at, one.id))
+    known = {name: one.up_to for name, one in memory.sessions.items()}
+    return tuple(Due(session=one.id, up_to=one.version) for one in ended if known.get(one.id) != one.version)
+
+
+def consolidation_of(store: EventStore, session: str) -> tuple[SessionState, SessionConsolidated]:
+    """Return a session's state, and what it leaves behind as the log holds it now.
+
+    Raises:
+        LogError: its log cannot be read.
+    """
+    records = store.load(session)
+    state = state_of(session, decode_all(record.data for record in records))
+    return state, consolidated(state, digest_of(records[-1].data) if records else "")
+
+
+def consolidate(store: EventStore, context: RunContext, summaries: Iterable[Summary]) -> Consolidated:
+    """Consolidate what is due without a model; see ``consolidate_with_model``."""
+    return asyncio.run(consolidate_with_model(store, context, summaries, None))
+
+
+async def consolidate_with_model(
+    store: EventStore, context: RunContext, summaries: Iterable[Summary], reasoner: Reasoner | None
+) -> Consolidated:
+    """Consolidate what is due; a session that cannot be read is left out, and where the model fails, the rules' results stand.
+
+    Raises:
+        LogError: the memory's stream cannot be written.
+    """
+    due = due_sessions(read_memory(store), summaries)
+    if not due:
+        return Consolidated()
+    at = timestamp(context.now())[:19].replace(":", "").lower()  # ids sort by time
+    log = StreamLog(store, context, f"memory-{at}-{secrets.token_hex(2)}")
+    model = MemoryModel(reasoner, log) if reasoner else None
+    sessions, statements, failed, cost = [], 0, {}, Cost()
+    try:
+        log.record(MemoryStarted(due=due))
+        for entry in due:
+            try:
+                state, left = consolidation_of(store, entry.session)
+            except LogUnwritable:
+                raise
+            except LogError as error:
+                _log.warning("%s is not consolidated: %s", entry.session, error.message)
+                failed[entry.session] = error.message
+                continue
+            log.record(await model.with_sentences(state, left) if model else left)
+            sessions.append(entry.session)
+            statements += len(left.statements)
+        log.record(MemoryEnded(sessions=len(sessions), statements=statements, failed=failed))
+        if model:
+            cost = cost_of_calls(decode_all(record.data for record in store.load(log.id)))
+    finally:
+        store.release(log.id)
+    return Consolidated(log.id, tuple(sessions), statements, failed, cost, tuple(model.problems) if model else ())
+
+
+@dataclass
+class MemoryModel:
+    """Asks ``reasoner`` and records in ``log``. ``problems`` is what it failed to do, in words."""
+
+    reasoner: Reasoner
+    log: StreamLog
+    problems: list[str] = field(default_factory=list)
+    _left: int = MOST_SESSIONS
+    _failures: int = 0
+
+    async def with_sentences(self, state: SessionState, plain: SessionConsolidated) -> SessionConsolidated:
+        """Return what a session leaves behind, with a model's sentences if there is a report and the model can be asked.
+
+        It is asked no more once it was down, refused, without budget, or of no use twice in a row, and after the run's deadline.
+        Each call is announced; one that is under way at the deadline is cut off, and counts at its worst case.
+
+        Raises:
+            LogError: a call or a failure cannot be recorded.
+        """
+        context, facts = self.log.context, _cited_facts(state)
+        left_s = None if context.deadline is None else (context.deadline - context.now()).total_seconds()
+        may_ask = self._left and self._failures < _FAILURES and not context.stop.asked and (left_s is None or left_s > 0)
+        if not (state.report and facts and may_ask):
+            return plain
+        self._left -= 1
+        keyed = {f"E{number}": fact for number, fact in enumerate(facts, start=1)}
+        question = EpisodeQuestion(query=state.query, facts=keyed, open=plain.episode.open[:10], today=state.ended_at[:10])
+        step, clock = episode_step(state.id), asyncio.get_running_loop().time
+        began, problem = clock(), f"{state.id} was consolidated without a model's sentences"
+        token = announce.set(partial(self._record_call, step))
+        try:
+            async with asyncio.timeout(left_s):
+                answer = await self.reasoner.answer(question)
+        except TimeoutError:
+            self._failures = _FAILURES
+            self.problems.append(f"{problem}: the deadline of the run had passed")
+            return plain
+        except StepError as error:
+            is_final = isinstance(error, ProviderRefused | BudgetSpent) or error.outage is not None
+            self._failures = _FAILURES if is_final else self._failures + 1
+            self.problems.append(f"{problem}: {error.message}")
+            failure = StepFailed(
+                step=step,
+                error=type(error).__name__,
+                message=one_line(str(error), 2_000) or type(error).__name__,
+                recoverable=False,
+                attempt=1,
+                outage=error.outage.service if error.outage else "",
+                cost=error.cost or Cost(),
+                seconds=round(clock() - began, 3),
+            )
+            self.log.record(failure)
+            return plain
+        finally:
+            announce.reset(token)
+        self._failures = 0
+        episode = plain.episode.model_copy(update={"sentences": supported_sentences(answer.value.episode, question)})
+        seconds = round(clock() - began, 3)
+        return plain.model_copy(update={"episode": episode, "step": step, "cost": answer.cost, "seconds": seconds})
+
+    async def _record_call(self, step: str, worst: Cost) -> None:
+        self.log.record(CallSent(step=step, worst=worst))
+
+
+def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence, ...]:
+    """Return the sentences that cite facts of the question, and of which code finds all numbers and names in their quotes."""
+    known = {fact.id: fact for fact in question.facts.values()}
+    said = [one for one in read_sentences(" ".join(text.split()), question.facts) if one.facts and not one.unknown]
+
+    def warning(one: Sentence) -> str:
+        cited = [known[name] for name in one.facts]
+        return warning_of(one.text, cited, question.query, question.today, derived=one.basis == "derived")
+
+    return tuple(one for one in said[: question.count] if not warning(one))
+
+
+def _cited_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts that the report cites; those of its summary come first."""
+    if state.report is None:
+        return ()
+    summary = (name for one in state.report.summary for name in one.facts)
+    cited = dict.fromkeys([*summary, *(name for reference in state.report.references for name in reference.facts)])
+    known = {fact.id: fact for fact in all_facts(state)}
+    return tuple(known[name] for name in cited if name in known)[:_MOST_FACTS]

@@ -1,1 +1,0 @@
-"""Two branches of one stream become one again, by a rule that gives the same bytes wherever it is followed."""

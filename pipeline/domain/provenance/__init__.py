@@ -1,1 +1,0 @@
-"""Where a session's sentences come from: a graph computed from its state, and paths in it. Pure."""

@@ -1,1 +1,0 @@
-"""Talks: questions on stored pages, their state, and what to do next. Pure."""
