@@ -22,7 +22,6 @@ import yaml
 
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.values import Hit
-from pipeline.ports import Page
 from pipeline.search.index import FILE
 from pipeline.search.local_model import LocalEmbedder, minilm
 from pipeline.search.passage_search import PassageSearch
@@ -45,11 +44,15 @@ async def places(search: PassageSearch, facts: list[dict[str, str]], wording: st
     return f"{first:3} first, {three:3} among three, {ten:3} among ten, of {len(facts)}"
 
 
-async def curve(search: PassageSearch, pages: list[Page], questions: list[str]) -> None:
-    """Print the best cosine of questions on other subjects over more and more documents."""
-    for size in (size for size in SIZES if size <= len(pages)):
-        some = random.Random(size).sample(pages, size)
-        best = [max(hit.cosine or 0.0 for hit in (await search.among(one, some, 10)).hits) for one in questions]
+async def curve(file: Path, folder: Path, questions: list[str]) -> None:
+    """Print the best cosine of questions on other subjects over more and more documents, with the vectors that ``file`` has."""
+    documents = sorted(one for one in folder.rglob("*") if one.is_file())
+    for size in (size for size in SIZES if size <= len(documents)):
+        with tempfile.TemporaryDirectory() as place:
+            for number, one in enumerate(random.Random(size).sample(documents, size)):
+                Path(place, f"{number}-{one.name}").write_bytes(one.read_bytes())
+            search = PassageSearch(file, Path(place), meaning=Meaning(LocalEmbedder(minilm())))
+            best = [max((hit.cosine or 0.0 for hit in (await search.search(one, 10)).hits), default=0.0) for one in questions]
         best.sort()
         refused = sum(one < (minilm().floor or 0.0) for one in best) / len(best)
         reached = f"best cosine {best[len(best) // 2]:.2f} in the middle, {best[-1]:.2f} at most"
@@ -66,11 +69,9 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
         print(f"indexed {report.files} documents, {report.passages} passages in {time.perf_counter() - began:.0f} s")
         async for progress in both.embed():
             print(f"\r{progress.left} vectors left ", end="", flush=True)
-        extractor, pages = Extractor(), []
-        for path in sorted(one for one in folder.rglob("*") if one.suffix in (".html", ".md", ".txt")):
-            document = extractor.file(path.read_bytes(), path)
-            pages.append(Page(f"corpus:{path.name}", document.title, document.text))
-        text, size = sum(len(page.text.encode()) for page in pages), sum(one.stat().st_size for one in file.parent.iterdir())
+        extractor, paths = Extractor(), (one for one in folder.rglob("*") if one.suffix in (".html", ".md", ".txt"))
+        text = sum(len(extractor.file(path.read_bytes(), path).text.encode()) for path in paths)
+        size = sum(one.stat().st_size for one in file.parent.iterdir())
         print(f"\nwith vectors in {time.perf_counter() - began:.0f} s; index ÷ text {size / text:.2f}")
         for half, facts in (("tuned", given["facts"][::2]), ("kept", given["facts"][1::2])):
             for wording in ("terms", "own"):
@@ -80,7 +81,8 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
         for fact in given["facts"]:
             await both.search(fact["own"], 10)
         print(f"a search {(time.process_time() - began) / len(given['facts']):.3f} s of processor")
-        await curve(both, pages, given["other"])
+        both.close()
+        await curve(file, folder, given["other"])
         print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

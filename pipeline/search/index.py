@@ -143,9 +143,8 @@ class Index:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _build(self) -> None:
-        for kind in ("vocabulary", "words"):
-            self._db.execute(f"DROP TABLE IF EXISTS {kind}")
-        for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        made = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('vocabulary', 'words')"
+        for name in ("vocabulary", "words", *(row[0] for row in self._db.execute(made).fetchall())):
             self._db.execute(f'DROP TABLE IF EXISTS "{name}"')
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
@@ -204,8 +203,7 @@ class Index:
 
     def put_pages(self, texts: Mapping[str, str]) -> None:
         """Add pages, given by the digest of their text, in one transaction."""
-        with self._transaction():
-            self._add(texts)
+        self.put_files((), texts)
 
     def _add(self, texts: Mapping[str, str]) -> None:
         """Cut pages into passages and insert them, in the order of their numbers: FTS5 is slow with numbers out of order."""
@@ -230,8 +228,10 @@ class Index:
         )
         with self._transaction():
             for page, language in self._db.execute(unused).fetchall():
-                for number in self._numbers(page):
-                    heads, body = _words(self._passage(number), language)  # FTS5 wants what it was given
+                first = page << _ORDINAL_BITS
+                of_page = "SELECT id, packed FROM passages WHERE id BETWEEN ? AND ?"
+                for number, packed in self._db.execute(of_page, (first, first + (1 << _ORDINAL_BITS) - 1)).fetchall():
+                    heads, body = _words(_unpacked(number, packed), language)  # FTS5 wants what it was given
                     delete = "INSERT INTO words (words, rowid, heads, body) VALUES ('delete', ?, ?, ?)"
                     self._db.execute(delete, (number, " ".join(heads), " ".join(body)))
                     self._db.execute("DELETE FROM passages WHERE id = ?", (number,))
@@ -305,26 +305,15 @@ class Index:
         """Return these passages in their order; one that is no longer in the index is left out."""
         found: list[Candidate] = []
         for number in numbers:
-            page = number >> _ORDINAL_BITS
-            if page in self._pages and (one := self._passage_or_none(number)):
-                heads, body = _words(one, self._languages[page])
-                ranked = StemmedText(tuple(body), tuple(heads), one.body, self._pages[page].url)
-                found.append(Candidate(number, self._pages[page], one, ranked))
+            source = self._pages.get(number >> _ORDINAL_BITS)
+            if source and (one := self._passage(number)):
+                heads, body = _words(one, self._languages[number >> _ORDINAL_BITS])
+                found.append(Candidate(number, source, one, StemmedText(tuple(body), tuple(heads), one.body, source.url)))
         return found
 
-    def _numbers(self, page: int) -> list[int]:
-        first = page << _ORDINAL_BITS
-        rows = self._db.execute("SELECT id FROM passages WHERE id BETWEEN ? AND ?", (first, first + (1 << _ORDINAL_BITS) - 1))
-        return [row[0] for row in rows]
-
-    def _passage_or_none(self, number: int) -> Passage | None:
+    def _passage(self, number: int) -> Passage | None:
         row = self._db.execute("SELECT packed FROM passages WHERE id = ?", (number,)).fetchone()
         return _unpacked(number, row[0]) if row else None
-
-    def _passage(self, number: int) -> Passage:
-        found = self._passage_or_none(number)
-        assert found is not None  # noqa: S101 - its number was read in the same transaction
-        return found
 
     # --- vectors
 
@@ -357,9 +346,10 @@ class Index:
             scope.keys = {number: key for key, number in first.items()}
         return scope.keys
 
-    def known_keys(self) -> set[int]:
-        """Return the keys of all texts that have a vector."""
-        return {row[0] for row in self._db.execute("SELECT key FROM vectors")}
+    def without_vector(self, scope: Scope) -> list[int]:
+        """Return the numbers of the passages of ``scope`` whose texts have no vector."""
+        known = {row[0] for row in self._db.execute("SELECT key FROM vectors")}
+        return [number for number, key in self.keys(scope).items() if key not in known]
 
     def vector(self, key: int) -> bytes | None:
         """Return the vector of one text."""
@@ -377,7 +367,7 @@ class Index:
 
     def texts_of(self, numbers: Iterable[int]) -> list[str]:
         """Return headings and text of these passages, which vectors are made of; "" for one that is no longer in the index."""
-        return [_whole(one) if (one := self._passage_or_none(number)) else "" for number in numbers]
+        return [_whole(one) if (one := self._passage(number)) else "" for number in numbers]
 
 
 _INSIDE = f"AND (rowid >> {_ORDINAL_BITS}) IN (SELECT page FROM scope)"  # noqa: S608 - a number of ours

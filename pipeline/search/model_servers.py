@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.domain.budget import CombinedBudget, Reservation, paying
+from pipeline.domain.talk.state import summed
 from pipeline.domain.values import Cost
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.calls import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel, added
+from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
 from pipeline.text.normalise import one_line, tokens
 from pipeline.text.redaction import Redaction, Secret
 
@@ -245,10 +246,10 @@ class EmbeddingClient(_PaidServer):
             for part in parts:
                 done.append(await self.embed(part))
         except StepError as error:
-            error.cost = added([one.cost for one in done] + ([error.cost] if error.cost else []))
+            error.cost = summed([one.cost for one in done] + ([error.cost] if error.cost else []))
             raise
         vectors = tuple(vector for one in done for vector in one.vectors)
-        return Embedded(vectors, sum(one.tokens for one in done), added([one.cost for one in done]))
+        return Embedded(vectors, sum(one.tokens for one in done), summed([one.cost for one in done]))
 
 
 class Reranker(_PaidServer):
@@ -290,4 +291,4 @@ class _Attempts:
             else:
                 self._budget.release(reservation)
         self._open.clear()
-        return added(costs)
+        return summed(costs)

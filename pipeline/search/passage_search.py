@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic_core import from_json
 
 from pipeline.documents.extractor import Extractor, page_of
+from pipeline.domain.talk.state import summed
 from pipeline.domain.values import Cost, FailedSide
 from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.folders import Corpus, FoundFile, SkippedFile, contents, path_of, printable
 from pipeline.search.index import Index, IndexedFile, Reading, Scope, Source, is_damage, remove_index
 from pipeline.search.ranking import Ranking, by_reranker, ranking
-from pipeline.search.vectors import ByMeaning, Meaning, Progress, added
+from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
 from pipeline.text.names import names_in
@@ -154,16 +155,11 @@ class PassageSearch:
         Raises:
             ReadFailed: there is no such document in the folders, or it cannot be read.
         """
-        return await asyncio.to_thread(self._read, url)
-
-    def _read(self, url: str) -> Page:
-        path = self._corpus.locate(url)
-        address = url.partition("#")[0]
+        path, address = self._corpus.locate(url), url.partition("#")[0]
         try:
-            document = self._extractor.file(contents(path), path)
+            return page_of(address, await asyncio.to_thread(lambda: self._extractor.file(contents(path), path)))
         except ReadFailed as error:
             raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
-        return page_of(address, document)
 
     def refresh(self) -> IndexReport:
         """Bring the index up to date with the folders; only changed files are read.
@@ -196,11 +192,9 @@ class PassageSearch:
             begin = self._corpus.prefixes(within) if within else ("",)
             files = [file for file in index.files().values() if not file.reason and file.url.startswith(begin)]
             sources: dict[str, Source] = {}
-            for file in files:  # of files with the same text, the first of the preferred folder is searched
-                source = Source(file.url, file.title, file.published, self._corpus.place(file.url))
-                kept = sources.setdefault(file.digest, source)
-                if source.place < kept.place:
-                    sources[file.digest] = source
+            for file in sorted(files, key=lambda file: self._corpus.place(file.url)):  # of files with the same text, the first
+                place = self._corpus.place(file.url)
+                sources.setdefault(file.digest, Source(file.url, file.title, file.published, place))
             if not files:
                 raise CorpusUnusable(
                     f"The folder {within} holds no document that can be read.", hint="look at in: of the question"
@@ -226,7 +220,12 @@ class PassageSearch:
         problems += [SkippedFile(printable(path_of(file.url)), file.reason) for file in held.values() if file.reason]
         searched = [file.digest for file in held.values() if not file.reason]
         if not searched:
-            raise _no_documents(self._corpus, problems)
+            reasons = Counter(problem.reason for problem in problems).most_common(3)
+            seen = "; ".join(f"{count} x {reason}" for reason, count in reasons) or "it is empty"
+            hint = (
+                "put .md, .html, .txt, .rst or .pdf files there, or name another folder under settings: corpus: in queries.yaml"
+            )
+            raise CorpusUnusable(f"The folder {self._corpus} holds no document that can be read ({seen}).", hint=hint)
         count, sorted_problems = index.count(searched), tuple(sorted(problems))
         self._report = IndexReport(len(searched), changed, len(gone), count, sorted_problems, _thin(held))
         return self._report
@@ -293,55 +292,20 @@ class PassageSearch:
         stored = tuple(StoredPage(one.url, one.title, one.digest, one.session, one.at) for one in pages)
         return FoundPassages(hits, stored, found.statistics, found.languages, len(readings), near.cost, near.failed)
 
-    async def among(self, question: str, pages: Sequence[Page], limit: int) -> SearchResult:
-        """Return at most ``limit`` passages of these pages, best first; all of them are compared with the question.
-
-        Raises:
-            SearchFailed: the index cannot be read or built.
-        """
-        texts = {digest_of(page.text.encode("utf-8", "replace")): page for page in pages}
-        scope = Scope({digest: Source(page.url, page.title, page.published) for digest, page in texts.items()})
-        with self._translated():
-            await self._on(lambda index: index.put_pages({digest: page.text for digest, page in texts.items()}))
-            found, near = await self._ranked(question, scope, limit)
-        hits = tuple(one.hit() for one in found.passages)
-        return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages)
-
-    def refresh_sessions(self, sessions: Sequence[str]) -> int:
-        """Index the pages of these sessions that are not indexed yet; return their number.
-
-        Raises:
-            SearchFailed: the index cannot be built.
-        """
-        with self._translated():
-            return self._run(lambda index: self._refresh_sessions(index, sessions))
-
-    def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> int:
+    def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> None:
+        """Index the pages of these sessions that are not indexed yet; a missing one, or one of a damaged log, is left out."""
         assert self._store is not None  # noqa: S101 - who finds stored pages gave their store
         known, marks = index.marks(), self._store.marks()
         for session in sessions:
             if marks.get(session, "") != known.get(session):
-                index.put_session(session, marks.get(session, ""), self._readings(self._store, session))
+                index.put_session(session, marks.get(session, ""), _readings(self._store, session))
         new = index.unindexed(reading.digest for reading in index.readings(sessions).values())
         for start in range(0, len(new), _BATCH_FILES):
-            index.put_pages(dict(self._texts(self._store, new[start : start + _BATCH_FILES])))
-        return len(new)
-
-    def _readings(self, store: EventStore, session: str) -> list[Reading]:
-        """Return the pages that a session read. One whose log cannot be read has none; ``research verify`` names it."""
-        try:
-            events = [from_json(record.data) for record in store.load(session) if record.type in _OF_PAGES]
-        except LogError:
-            return []
-        pages = (page for event in events for page in event.get("pages", [event]))  # what is kept of a pruned session lists them
-        return [Reading(session, page["url"], page["digest"], page["title"], page["at"]) for page in pages]
-
-    def _texts(self, store: EventStore, digests: Sequence[str]) -> Iterator[tuple[str, str]]:
-        for digest in digests:
-            try:
-                yield digest, clean(store.get(digest).decode("utf-8", "replace"))
-            except ObjectMissing:
-                continue
+            texts: dict[str, str] = {}
+            for digest in new[start : start + _BATCH_FILES]:
+                with suppress(ObjectMissing):
+                    texts[digest] = clean(self._store.get(digest).decode("utf-8", "replace"))
+            index.put_pages(texts)
 
     # --- the index
 
@@ -357,10 +321,10 @@ class PassageSearch:
         except StepError as error:
             _log.warning("the passages are in the order of the index, not of the reranker: %s", error.message)
             side = FailedSide(origin="reranker", reason=one_line(error.message, 500))
-            near = replace(near, cost=added([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
+            near = replace(near, cost=summed([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
             return replace(found, passages=found.passages[:limit]), near
         known = found.statistics.model_copy(update={"nearest": self._reranker.model.floor})
-        return Ranking(by_reranker(best, scores)[:limit], known, found.languages), replace(near, cost=added([near.cost, cost]))
+        return Ranking(by_reranker(best, scores)[:limit], known, found.languages), replace(near, cost=summed([near.cost, cost]))
 
     async def _on(self, action: Callable[[Index], T]) -> T:
         return await asyncio.to_thread(self._run, action)
@@ -401,12 +365,15 @@ class PassageSearch:
             raise SearchFailed(f"The index of passages cannot be used: {error}.", hint=hint) from error
 
 
+def _readings(store: EventStore, session: str) -> list[Reading]:
+    """Return the pages that a session read. One whose log cannot be read has none; ``research verify`` names it."""
+    try:
+        events = [from_json(record.data) for record in store.load(session) if record.type in _OF_PAGES]
+    except LogError:
+        return []
+    pages = (page for event in events for page in event.get("pages", [event]))  # what is kept of a pruned session lists them
+    return [Reading(session, page["url"], page["digest"], page["title"], page["at"]) for page in pages]
+
+
 def _thin(files: Mapping[str, IndexedFile]) -> tuple[SkippedFile, ...]:
     return tuple(sorted(SkippedFile(printable(path_of(file.url)), file.missing) for file in files.values() if file.missing))
-
-
-def _no_documents(folders: Corpus, problems: Sequence[SkippedFile]) -> CorpusUnusable:
-    reasons = Counter(problem.reason for problem in problems).most_common(3)
-    seen = "; ".join(f"{count} x {reason}" for reason, count in reasons) or "it is empty"
-    hint = "put .md, .html, .txt, .rst or .pdf files there, or name another folder under settings: corpus: in queries.yaml"
-    return CorpusUnusable(f"The folder {folders} holds no document that can be read ({seen}).", hint=hint)

@@ -20,6 +20,7 @@ from heapq import nsmallest
 from operator import mul
 from typing import Protocol, TypeAlias, TypeVar
 
+from pipeline.domain.talk.state import summed
 from pipeline.domain.values import Cost, FailedSide
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.search.index import Index, Scope, key_of
@@ -117,20 +118,9 @@ def signature(vector: bytes) -> int:
 
 def cosine(one: bytes, other: bytes) -> float:
     """Return the cosine of the angle between two packed vectors, -1 to 1; 0 if one is all zeros or they differ in length."""
-    return _Direction(one).cosine(other)
-
-
-class _Direction:
-    """A packed vector with what comparing it with many others needs only once."""
-
-    def __init__(self, vector: bytes) -> None:
-        self._values = array("b", vector)
-        self._square = sum(map(mul, self._values, self._values))
-
-    def cosine(self, other: bytes) -> float:
-        values = array("b", other)
-        lengths = math.sqrt(self._square * sum(map(mul, values, values)))
-        return sum(map(mul, self._values, values)) / lengths if lengths and len(values) == len(self._values) else 0.0
+    left, right = array("b", one), array("b", other)
+    lengths = math.sqrt(sum(map(mul, left, left)) * sum(map(mul, right, right)))
+    return sum(map(mul, left, right)) / lengths if lengths and len(left) == len(right) else 0.0
 
 
 def nearest(
@@ -140,11 +130,11 @@ def nearest(
 
     ``signatures`` are pairs of a signature and a passage's number. Of equally near ones the lower number comes first.
     """
-    wanted, direction = signature(query), _Direction(query)
+    wanted = signature(query)
     selected = nsmallest(_OVERSAMPLED * limit, (((wanted ^ bits).bit_count(), number) for bits, number in signatures))
-    compared = sorted((-direction.cosine(vectors[number]), number) for _, number in selected)
+    compared = sorted((-cosine(query, vectors[number]), number) for _, number in selected)
     found = {number: -distance for distance, number in compared[:limit]}
-    return found | {number: direction.cosine(vectors[number]) for number in beside if number in vectors and number not in found}
+    return found | {number: cosine(query, vectors[number]) for number in beside if number in vectors and number not in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +188,17 @@ class Meaning:
             await base(lambda index: self._load(index, scope))
         except (StepError, sqlite3.Error, OSError) as error:
             costs += [error.cost] if isinstance(error, StepError) and error.cost else []
-            return ByMeaning(cost=added(costs), failed=(FailedSide(origin="embeddings", reason=self._reason(error)),))
+            said = error.message if isinstance(error, StepError) else f"the index of passages: {error}"
+            reason = one_line(said, _LONGEST_REASON)
+            if not self._warned:
+                _log.warning("searching by words alone, not by meaning: %s", reason)
+            self._warned = True
+            return ByMeaning(cost=summed(costs), failed=(FailedSide(origin="embeddings", reason=reason),))
 
         def cosines(numbers: Sequence[int]) -> Mapping[int, float]:
             return nearest(vector, scope.signatures, scope.vectors, NEAREST, numbers)
 
-        return ByMeaning(cosines, self._client.model.floor, added(costs))
+        return ByMeaning(cosines, self._client.model.floor, summed(costs))
 
     async def complete(self, scope: Scope, base: Base) -> Progress | None:
         """Ask for the vectors of one group of passages that have none; return None if all have one.
@@ -215,7 +210,7 @@ class Meaning:
         async with self._lock:
             costs = [await self._check_model(base)]
             if scope.missing is None:
-                scope.missing = await base(lambda index: _without_vector(index, scope))
+                scope.missing = await base(lambda index: index.without_vector(scope))
             group = scope.missing[: _REQUESTS * self._client.batch * self._client.model.at_once]
             if not group:
                 return None
@@ -227,7 +222,7 @@ class Meaning:
             tokens = await self._embed_group([text for text in texts if text], base, costs)
             scope.missing = scope.missing[len(group) :]
             self._left_s -= time.monotonic() - began
-            return Progress(len(group), len(scope.missing), tokens, added(costs))
+            return Progress(len(group), len(scope.missing), tokens, summed(costs))
 
     async def _embed_group(self, texts: Sequence[str], base: Base, costs: list[Cost]) -> int:
         """Embed the texts in requests side by side; each reply is kept when it comes. Return the tokens."""
@@ -238,7 +233,7 @@ class Meaning:
         costs += [one.cost for one in done if isinstance(one, Embedded)]
         for error in done:
             if isinstance(error, StepError):
-                error.cost = added(costs + ([error.cost] if error.cost else []))
+                error.cost = summed(costs + ([error.cost] if error.cost else []))
             if isinstance(error, BaseException):
                 raise error
         self._generation += 1
@@ -295,21 +290,3 @@ class Meaning:
             scope.vectors = {number: known[key] for number, key in index.keys(scope).items() if key in known}
             scope.signatures = [(signature(vector), number) for number, vector in scope.vectors.items()]
             scope.generation = self._generation
-
-    def _reason(self, error: Exception) -> str:
-        reason = one_line(error.message if isinstance(error, StepError) else f"the index of passages: {error}", _LONGEST_REASON)
-        if not self._warned:
-            _log.warning("searching by words alone, not by meaning: %s", reason)
-        self._warned = True
-        return reason
-
-
-def _without_vector(index: Index, scope: Scope) -> list[int]:
-    known = index.known_keys()
-    return [number for number, key in index.keys(scope).items() if key not in known]
-
-
-def added(costs: Sequence[Cost]) -> Cost:
-    """Return the sum of costs in USD."""
-    usd, assumed = sum(cost.usd for cost in costs), sum(cost.assumed_usd for cost in costs)
-    return Cost(usd=round(usd, 9), assumed_usd=round(assumed, 9))

@@ -433,15 +433,6 @@ def test_without_the_reranker_the_order_is_that_of_the_index_and_the_result_says
     assert [side.origin for side in result.failed] == ["reranker"]
 
 
-def test_passages_of_given_pages_are_ranked_all_of_them_and_nothing_else(docs: Path) -> None:
-    write_harbour(docs)
-    pages = [Page(f"https://example.org/{n}", f"T {n}", f"# T {n}\n\nThe well number {n} is {n} fathoms.\n") for n in (2, 3)]
-    with serving() as stage:
-        result = asyncio.run(by_meaning(docs, stage).among("How deep?", pages, 9))
-    assert sorted(hit.url for hit in result.hits) == ["https://example.org/2", "https://example.org/3"]
-    assert all(hit.cosine is not None for hit in result.hits)
-
-
 def flate_bomb() -> bytes:
     """A PDF of less than a kilobyte whose only page unpacks, in three turns, to gigabytes of letters."""
     letters = b"BT /F 9 Tf " + b"(aaaaaaaa) Tj " * 700 + b"ET "
