@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.domain.budget import CombinedBudget, Reservation, paying
-from pipeline.domain.talk.state import summed
-from pipeline.domain.values import Cost
+from pipeline.domain.values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.calls import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
@@ -246,10 +245,10 @@ class EmbeddingClient(_PaidServer):
             for part in parts:
                 done.append(await self.embed(part))
         except StepError as error:
-            error.cost = summed([one.cost for one in done] + ([error.cost] if error.cost else []))
+            error.cost = total([one.cost for one in done] + ([error.cost] if error.cost else []))
             raise
         vectors = tuple(vector for one in done for vector in one.vectors)
-        return Embedded(vectors, sum(one.tokens for one in done), summed([one.cost for one in done]))
+        return Embedded(vectors, sum(one.tokens for one in done), total([one.cost for one in done]))
 
 
 class Reranker(_PaidServer):
@@ -291,4 +290,4 @@ class _Attempts:
             else:
                 self._budget.release(reservation)
         self._open.clear()
-        return summed(costs)
+        return total(costs)

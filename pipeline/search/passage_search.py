@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic_core import from_json
 
 from pipeline.documents.extractor import Extractor, page_of
-from pipeline.domain.talk.state import summed
-from pipeline.domain.values import Cost, FailedSide
+from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.folders import Corpus, FoundFile, SkippedFile, contents, path_of, printable
@@ -321,10 +320,10 @@ class PassageSearch:
         except StepError as error:
             _log.warning("the passages are in the order of the index, not of the reranker: %s", error.message)
             side = FailedSide(origin="reranker", reason=one_line(error.message, 500))
-            near = replace(near, cost=summed([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
+            near = replace(near, cost=total([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
             return replace(found, passages=found.passages[:limit]), near
         known = found.statistics.model_copy(update={"nearest": self._reranker.model.floor})
-        return Ranking(by_reranker(best, scores)[:limit], known, found.languages), replace(near, cost=summed([near.cost, cost]))
+        return Ranking(by_reranker(best, scores)[:limit], known, found.languages), replace(near, cost=total([near.cost, cost]))
 
     async def _on(self, action: Callable[[Index], T]) -> T:
         return await asyncio.to_thread(self._run, action)

@@ -20,8 +20,7 @@ from heapq import nsmallest
 from operator import mul
 from typing import Protocol, TypeAlias, TypeVar
 
-from pipeline.domain.talk.state import summed
-from pipeline.domain.values import Cost, FailedSide
+from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.search.index import Index, Scope, key_of
 from pipeline.text.normalise import counted, one_line
@@ -193,12 +192,12 @@ class Meaning:
             if not self._warned:
                 _log.warning("searching by words alone, not by meaning: %s", reason)
             self._warned = True
-            return ByMeaning(cost=summed(costs), failed=(FailedSide(origin="embeddings", reason=reason),))
+            return ByMeaning(cost=total(costs), failed=(FailedSide(origin="embeddings", reason=reason),))
 
         def cosines(numbers: Sequence[int]) -> Mapping[int, float]:
             return nearest(vector, scope.signatures, scope.vectors, NEAREST, numbers)
 
-        return ByMeaning(cosines, self._client.model.floor, summed(costs))
+        return ByMeaning(cosines, self._client.model.floor, total(costs))
 
     async def complete(self, scope: Scope, base: Base) -> Progress | None:
         """Ask for the vectors of one group of passages that have none; return None if all have one.
@@ -222,7 +221,7 @@ class Meaning:
             tokens = await self._embed_group([text for text in texts if text], base, costs)
             scope.missing = scope.missing[len(group) :]
             self._left_s -= time.monotonic() - began
-            return Progress(len(group), len(scope.missing), tokens, summed(costs))
+            return Progress(len(group), len(scope.missing), tokens, total(costs))
 
     async def _embed_group(self, texts: Sequence[str], base: Base, costs: list[Cost]) -> int:
         """Embed the texts in requests side by side; each reply is kept when it comes. Return the tokens."""
@@ -233,7 +232,7 @@ class Meaning:
         costs += [one.cost for one in done if isinstance(one, Embedded)]
         for error in done:
             if isinstance(error, StepError):
-                error.cost = summed(costs + ([error.cost] if error.cost else []))
+                error.cost = total(costs + ([error.cost] if error.cost else []))
             if isinstance(error, BaseException):
                 raise error
         self._generation += 1
