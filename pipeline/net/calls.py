@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NoReturn
 from urllib.parse import urlencode, urlsplit
 
@@ -41,9 +40,14 @@ def parse_object(data: bytes, *, lenient: bool = False) -> dict[str, Any]:
     Raises:
         Malformed: ``data`` is no JSON object, or an ambiguous one; ``kind`` is the reason.
     """
-    value = parse(_decoded(data), _LENIENT if lenient else None)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Malformed("encoding", f"the body is not UTF-8 (byte {error.start})") from None
+    value = parse(text, _LENIENT if lenient else None)
     if not isinstance(value, dict):
-        raise Malformed("not an object", f"a JSON object was expected, not {_name(value)}")
+        name = {list: "a list", str: "a string", type(None): "null"}.get(type(value), "a bare value")
+        raise Malformed("not an object", f"a JSON object was expected, not {name}")
     return value
 
 
@@ -64,13 +68,6 @@ def parse(text: str, decoder: json.JSONDecoder | None = None) -> Any:
     except json.JSONDecodeError as error:
         cut = error.pos >= len(stripped) or "Unterminated" in error.msg
         raise Malformed("cut" if cut else "syntax", f"the JSON {'is cut off' if cut else 'is faulty'} at {error.pos}") from None
-
-
-def _decoded(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Malformed("encoding", f"the body is not UTF-8 (byte {error.start})") from None
 
 
 def _refuse_deep(text: str) -> None:
@@ -106,24 +103,11 @@ def _constant(name: str) -> NoReturn:
     raise Malformed("not a number", f"{name} is not JSON")
 
 
-def _name(value: object) -> str:
-    return {list: "a list", str: "a string", type(None): "null"}.get(type(value), "a bare value")
-
-
-def _integer_or_null(digits: str) -> int | None:
-    return int(digits) if len(digits) <= MAX_DIGITS else None
-
-
-def _float_or_null(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None
-
-
-def _null(_name: str) -> None:
-    return None
-
-
-_LENIENT = json.JSONDecoder(parse_int=_integer_or_null, parse_float=_float_or_null, parse_constant=_null)
+_LENIENT = json.JSONDecoder(
+    parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else None,
+    parse_float=lambda digits: value if math.isfinite(value := float(digits)) else None,
+    parse_constant=lambda _name: None,
+)
 _DECODER, RAW_LINES = (  # the second takes line breaks inside strings, which models write
     json.JSONDecoder(
         strict=strict, object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
@@ -138,7 +122,6 @@ class Call:
 
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
-    With ``cut_off``, a larger body is cut off there, and is no failure.
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
     ``total_s`` is the time for all attempts and the waits between them; None is the policy's.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
@@ -154,7 +137,6 @@ class Call:
     params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
     json: Any = field(default=None, repr=False)
     max_bytes: int = 5_000_000
-    cut_off: bool = False
     deadline_s: float = 60.0
     total_s: float | None = None
     gap_s: float = 0.0
@@ -177,12 +159,12 @@ class Call:
             return self.service
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A server's complete, decoded reply.
 
     ``url`` is the call's, without its parameters. Header names are in lower case; values of a repeated header are joined by
-    ``, ``. ``seconds`` is the time of this exchange. ``lost`` counts earlier attempts of the same call that were sent but whose
+    ``, ``. ``lost`` counts earlier attempts of the same call that were sent but whose
     reply never came whole: they may have been billed. ``stopped``: the call's pace ended it.
     """
 
@@ -190,33 +172,24 @@ class Reply:
     headers: Mapping[str, str]
     body: bytes
     url: str
-    seconds: float
     lost: int = 0
     stopped: bool = False
 
     def json_object(self) -> dict[str, Any]:
-        """Return the body as a JSON object, whatever type the server declares. It is parsed once; do not change it.
+        """Return the body as a JSON object, whatever type the server declares.
 
         Raises:
             Malformed: the body is no JSON object, or an ambiguous one; ``kind`` is the reason.
         """
-        return self._object
+        return parse_object(self.body)
 
     def envelope(self) -> dict[str, Any]:
-        """Return the body as a JSON object, read leniently: see ``strict_json.parse_object``. It is parsed once.
+        """Return the body as a JSON object, read leniently: see ``parse_object``.
 
         Raises:
             Malformed: the body is no JSON object.
         """
-        return self._envelope
-
-    @cached_property
-    def _envelope(self) -> dict[str, Any]:
         return parse_object(self.body, lenient=True)
-
-    @cached_property
-    def _object(self) -> dict[str, Any]:
-        return parse_object(self.body)
 
 
 @dataclass(frozen=True, slots=True)

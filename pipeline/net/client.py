@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -67,12 +66,6 @@ def retry_after(value: str | None, now: float) -> float | None:
     return max(0.0, asked)
 
 
-def longer_wait(in_body: float | None, in_header: float | None) -> float | None:
-    """Return the longer of two waits that a server asked for; negative values and NaN do not count."""
-    asked = [wait for wait in (in_body, in_header) if wait is not None and not math.isnan(wait) and wait >= 0]
-    return max(asked, default=None)
-
-
 @dataclass
 class CircuitBreaker:
     """The state of one service. All times are readings of the client's clock, in seconds.
@@ -84,6 +77,7 @@ class CircuitBreaker:
     """
 
     policy: Policy
+    slots: asyncio.Semaphore
     state: Literal["closed", "open", "trying", "refused"] = "closed"
     failures: int = 0
     until: float = 0.0
@@ -93,7 +87,6 @@ class CircuitBreaker:
     refusal: Refused | None = None
     proven: bool = False
     first: asyncio.Lock = field(default_factory=asyncio.Lock)
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1_000))
 
     @property
     def unproven(self) -> bool:
@@ -109,18 +102,6 @@ class CircuitBreaker:
         if self.state == "open":
             return max(0.0, self.until - now)
         return self.policy.cool_down_s if self.state == "trying" else 0.0
-
-    def admit(self) -> bool:
-        """Admit a call that is not blocked; return whether it is the one that tries an open circuit."""
-        if self.state != "open":
-            return False
-        self.state = "trying"
-        return True
-
-    def release(self, now: float) -> None:
-        """Let another call try the circuit, because the one that tried it was cancelled."""
-        if self.state == "trying":
-            self.state, self.until = "open", now
 
     def record_success(self) -> None:
         """Close the circuit after an answer."""
@@ -143,10 +124,6 @@ class CircuitBreaker:
         else:
             self.state, self.until = "open", now + min(seconds, self.policy.longest_open_s)
 
-    def refuse(self, refusal: Refused) -> None:
-        """Block the service for good after a refusal."""
-        self.state, self.refusal = "refused", refusal
-
 
 Before = Callable[[], Awaitable[None]]
 
@@ -156,12 +133,6 @@ class _Outcome:
     verdict: Verdict
     reply: Reply | None = None
     lost: int = 0
-
-    @property
-    def is_down(self) -> bool:
-        """Whether the service itself is down, by the verdict or by the reply's status."""
-        by_verdict = isinstance(self.verdict, Again) and self.verdict.down
-        return by_verdict or (self.reply is not None and self.reply.status in DOWN)
 
 
 class HttpClient:
@@ -211,24 +182,21 @@ class HttpClient:
             ProviderRefused: key, quota or credit is missing or used up; later calls of this service are not sent.
             ServiceFailed: this call will never pass.
         """
-        circuit = self._circuit(call.service)
+        if (circuit := self._circuits.get(call.service)) is None:
+            slots = asyncio.Semaphore(self._at_once_at.get(call.service, 1_000))
+            circuit = self._circuits[call.service] = CircuitBreaker(self._policy, slots)
         if circuit.unproven:
             async with circuit.first:
                 if circuit.unproven:
                     return await self._send_with_retries(call, judge, before, circuit)
         return await self._send_with_retries(call, judge, before, circuit)
 
-    def _circuit(self, service: str) -> CircuitBreaker:
-        if service not in self._circuits:
-            slots = asyncio.Semaphore(self._at_once_at.get(service, 1_000))
-            self._circuits[service] = CircuitBreaker(self._policy, slots=slots)
-        return self._circuits[service]
-
     async def _send_with_retries(self, call: Call, judge: Judge, before: Before | None, circuit: CircuitBreaker) -> Reply:
         deadline = self._clock() + (self._policy.call_deadline_s if call.total_s is None else call.total_s)
         lost = 0
         for attempt in count(1):
-            await self._wait_until_allowed(call, circuit, deadline, lost)
+            if (rest := self._required_wait_s(call, circuit, deadline, lost)) > 0:
+                await self._sleep(rest)
             queued_at = self._clock()
             async with circuit.slots, self._slots:
                 deadline += self._clock() - queued_at
@@ -244,7 +212,8 @@ class HttpClient:
             if not isinstance(outcome.verdict, Again):
                 raise _final_error(call, outcome.verdict, lost)
             if wait is None or self._clock() + wait >= deadline:
-                raise self._unavailable(call, outcome.verdict.why, circuit, attempt, lost, down=outcome.is_down)
+                down = outcome.verdict.down or (outcome.reply is not None and outcome.reply.status in DOWN)
+                raise self._unavailable(call, outcome.verdict.why, circuit, attempt, lost, down=down)
             await self._sleep(wait)
         raise AssertionError("the attempts are counted above")
 
@@ -264,13 +233,8 @@ class HttpClient:
         if self._transport is not None:
             await self._transport.aclose()
 
-    async def _wait_until_allowed(self, call: Call, circuit: CircuitBreaker, deadline: float, lost: int) -> None:
-        """Wait as long as the service asked for; raise an error if its circuit is open."""
-        rest = self._required_wait_s(call, circuit, deadline, lost)
-        if rest > 0:
-            await self._sleep(rest)
-
     def _required_wait_s(self, call: Call, circuit: CircuitBreaker, deadline: float, lost: int) -> float:
+        """Return the wait that the service asked for; raise an error if its circuit is open."""
         if circuit.refusal is not None:
             raise _final_error(call, circuit.refusal, lost)
         now = self._clock()
@@ -284,15 +248,16 @@ class HttpClient:
 
     async def _attempt(self, call: Call, judge: Judge, circuit: CircuitBreaker, deadline: float) -> _Outcome:
         """Make one exchange and record a success or a refusal in the circuit."""
-        trying = circuit.admit()
+        if trying := circuit.state == "open":
+            circuit.state = "trying"
         try:
             outcome = await self._exchange(call, judge, deadline)
         except BaseException:
-            if trying:
-                circuit.release(self._clock())
+            if trying and circuit.state == "trying":  # another call may try
+                circuit.state, circuit.until = "open", self._clock()
             raise
         if isinstance(outcome.verdict, Refused):
-            circuit.refuse(outcome.verdict)
+            circuit.state, circuit.refusal = "refused", outcome.verdict
         elif not isinstance(outcome.verdict, Again):
             circuit.record_success()
         return outcome
@@ -301,7 +266,7 @@ class HttpClient:
         try:
             self._guard.check_url(call.target)
             self._transport = self._transport or GuardedTransport(self._guard, self._route)
-            reply = await exchange(self._transport, call, deadline - self._clock(), self._clock)
+            reply = await exchange(self._transport, call, deadline - self._clock())
         except AddressRefused as error:
             return _Outcome(Failed(str(error)))
         except Fault as fault:
@@ -318,7 +283,8 @@ class HttpClient:
         if not isinstance(outcome.verdict, Again):
             return None
         header = outcome.reply.headers.get("retry-after") if outcome.reply is not None else None
-        asked = longer_wait(outcome.verdict.after_s, retry_after(header, self._wall()))
+        waits = (outcome.verdict.after_s, retry_after(header, self._wall()))
+        asked = max((wait for wait in waits if wait is not None and wait >= 0), default=None)  # not a number is neither
         status = outcome.reply.status if outcome.reply is not None else 0
         circuit.why, circuit.busy = outcome.verdict.why, asked is not None or status in BUSY
         now = self._clock()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import math
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
-from pipeline.net.robots import HostPoliteness, RobotsCache, canonical, host_of, redirect_target
+from pipeline.net.robots import RobotsCache, canonical, host_of, redirect_target
 from pipeline.net.soft_pages import no_page_reason
 from pipeline.ports import Page
 from pipeline.system.files import read_bytes, write
@@ -44,14 +45,11 @@ class CachedPage:
 
 def cacheable(page: Page, headers: Mapping[str, str]) -> CachedPage | None:
     """Return the page with its validators, or None if its server sent none or forbids caching."""
-    etag, modified = (_validator(headers.get(name, "")) for name in ("etag", "last-modified"))
+    sent = (headers.get(name, "") for name in ("etag", "last-modified"))
+    etag, modified = (value if value.isascii() and value.isprintable() and len(value) <= 200 else "" for value in sent)
     if not (etag or modified) or "no-store" in headers.get("cache-control", "").lower():
         return None
     return CachedPage(page, etag, modified)
-
-
-def _validator(value: str) -> str:
-    return value if value.isascii() and value.isprintable() and len(value) <= 200 else ""
 
 
 class PageCache:
@@ -144,7 +142,9 @@ class WebFetch:
         agent = f"{AGENT}/{__version__}" + (f" (+{contact})" if contact else "")
         self._headers = {"user-agent": agent, "accept": _ACCEPT}
         self._robots = RobotsCache(http, AGENT, {"user-agent": agent}, clock)
-        self._politeness = HostPoliteness(self._limits.pause_s, clock, sleep)
+        self._sleep = sleep
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._ended: dict[str, float] = {}
         self._slots = asyncio.Semaphore(self._limits.at_once)
 
     async def read(self, url: str) -> Page:
@@ -172,28 +172,30 @@ class WebFetch:
     async def _fetch_once(self, url: str) -> Page | str:
         """Wait for the host's turn and request ``url`` if its site allows it; return the page or the redirect's target."""
         self._http.check(url)
-        host = host_of(url)
+        host, limits = host_of(url), self._limits
         if not self._robots.has_rules(url):
-            async with self._politeness.turn(host), self._slots:
+            async with self._turn(host), self._slots:
                 await self._robots.fetch_rules(url)
-        async with self._politeness.turn(host, self._robots.check(url)), self._slots:
+        async with self._turn(host, self._robots.check(url)), self._slots:
             cached = self._cache.get(url) if self._cache is not None else None
-            reply = await self._http.send(self._call(url, cached), judge_page)
+            headers = self._headers | (cached.conditions() if cached is not None else {})
+            call = Call(host, "GET", url, headers, max_bytes=limits.max_bytes, deadline_s=limits.exchange_s, gap_s=limits.pause_s)
+            reply = await self._http.send(call, judge_page)
             if reply.status == 304 and cached is not None:
                 return cached.page
             return _redirect(url, reply) or await self._page(url, reply)
 
-    def _call(self, url: str, cached: CachedPage | None) -> Call:
-        limits = self._limits
-        return Call(
-            host_of(url),
-            "GET",
-            url,
-            self._headers | (cached.conditions() if cached is not None else {}),
-            max_bytes=limits.max_bytes,
-            deadline_s=limits.exchange_s,
-            gap_s=limits.pause_s,
-        )
+    @asynccontextmanager
+    async def _turn(self, host: str, pause_s: float = 0.0) -> AsyncIterator[None]:
+        """Wait for the host's turn and its pause (the longer of ``pause_s`` and the usual one), and hold the turn."""
+        async with self._turns.setdefault(host, asyncio.Lock()):
+            wait = self._ended.get(host, -math.inf) + max(self._limits.pause_s, pause_s) - self._clock()
+            if wait > 0:
+                await self._sleep(wait)
+            try:
+                yield
+            finally:
+                self._ended[host] = self._clock()
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)

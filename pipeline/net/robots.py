@@ -1,11 +1,9 @@
-"""Page addresses for requests: absolute, without fragment, host in ASCII; redirect targets, sites and hosts."""
+"""The rules of the sites' robots.txt (RFC 9309), fetched once a day and matched by protego; page addresses for requests."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
@@ -56,30 +54,6 @@ def site_of(url: str) -> str:
 def host_of(url: str) -> str:
     """Return the host, without port."""
     return urlsplit(url).hostname or ""
-
-
-class HostPoliteness:
-    """Grants turns at hosts. ``pause_s`` is the minimum time in seconds between two turns at one host."""
-
-    def __init__(self, pause_s: float, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
-        self._pause_s = pause_s
-        self._clock = clock
-        self._sleep = sleep
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._ended: dict[str, float] = {}
-
-    @asynccontextmanager
-    async def turn(self, host: str, pause_s: float = 0.0) -> AsyncIterator[None]:
-        """Wait for the host's turn and its pause (the longer of ``pause_s`` and the usual one), and hold the turn."""
-        async with self._locks.setdefault(host, asyncio.Lock()):
-            if host in self._ended:
-                wait = self._ended[host] + max(self._pause_s, pause_s) - self._clock()
-                if wait > 0:
-                    await self._sleep(wait)
-            try:
-                yield
-            finally:
-                self._ended[host] = self._clock()
 
 
 MAX_BYTES = 512_000  # at least 500 KiB have to be read
@@ -161,7 +135,17 @@ class RobotsCache:
         """
         if self.has_rules(url):
             return
-        rules, why = await self._fetch(site_of(url) + "/robots.txt")
+        rules, why, place = ALLOW_ALL, "", site_of(url) + "/robots.txt"
+        try:
+            for _ in range(REDIRECTS + 1):
+                reply = await self._http.send(Call(host_of(place), "GET", place, self._headers, deadline_s=_DEADLINE_S), _judge)
+                if not 300 <= reply.status < 400 or "location" not in reply.headers:
+                    rules = parse_robots(reply.body, self._agent) if reply.status == 200 else ALLOW_ALL
+                    break
+                place = redirect_target(place, reply.headers["location"])
+        except (ServiceUnavailable, ServiceFailed, ReadFailed) as error:
+            rules = ALLOW_NOTHING
+            why = f"the site's robots.txt cannot be read, so none of its pages may be ({error.message})"
         self._rules_by_site[site_of(url)] = _CachedRules(rules, self._clock() + (_HOUR_S if why else _DAY_S), why)
 
     def check(self, url: str) -> float:
@@ -174,18 +158,6 @@ class RobotsCache:
         if not cached.rules.allow(url):
             raise ReadFailed(cached.why or "its robots.txt forbids reading it")
         return cached.rules.delay_s
-
-    async def _fetch(self, url: str) -> tuple[Rules, str]:
-        try:
-            for _ in range(REDIRECTS + 1):
-                call = Call(host_of(url), "GET", url, self._headers, max_bytes=MAX_BYTES, cut_off=True, deadline_s=_DEADLINE_S)
-                reply = await self._http.send(call, _judge)
-                if not 300 <= reply.status < 400 or "location" not in reply.headers:
-                    return (parse_robots(reply.body, self._agent) if reply.status == 200 else ALLOW_ALL), ""
-                url = redirect_target(url, reply.headers["location"])
-        except (ServiceUnavailable, ServiceFailed, ReadFailed) as error:
-            return ALLOW_NOTHING, f"the site's robots.txt cannot be read, so none of its pages may be ({error.message})"
-        return ALLOW_ALL, ""
 
 
 def _judge(reply: Reply) -> Verdict:

@@ -40,9 +40,8 @@ T = TypeVar("T")
 KEYS = {
     "OPENROUTER_API_KEY": "sk-or-v1-canary0chat0secret0",
     "BRAVE_API_KEY": "BSAcanary0brave0secret0",
-    "TAVILY_API_KEY": "tvly-canary0tavily0secret0",
 }
-SEARCHES = ("brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
+SEARCHES = ("brave", "wikipedia")
 SMALL = {
     **{"perspectives": 1, "iterations": 1, "gap_rounds": 0, "queries_per_thought": 3, "pages_per_iteration": 3},
     **{"survey_hits": 5, "min_sections": 1, "max_sections": 1},
@@ -53,12 +52,12 @@ QUESTION = "How do heat pumps in cold climates behave?"
 
 def queue_text(standin: Standin, *, search: str = "brave", limits: str = "", queries: str = "", settings: str = "") -> str:
     """Return a ``queries.yaml`` that sends everything to the stand-in. ``queries`` are entries; usually one."""
-    urls = ", ".join(f'{name}: "{standin.base_url}"' for name in SEARCHES if name != "searxng")
+    urls = ", ".join(f'{name}: "{standin.base_url}"' for name in SEARCHES)
     usual = f"  - {{query: '{QUESTION}', id: pumps}}\n"
     return (
         "settings:\n"
         f'  reasoner: {{model: openai/gpt-5.2, base_url: "{standin.openrouter_url}", key: OPENROUTER_API_KEY}}\n'
-        f"  search: [{search}]\n  searxng_url: {standin.base_url}\n  search_urls: {{{urls}}}\n"
+        f"  search: [{search}]\n  search_urls: {{{urls}}}\n"
         f"  page_hosts: {json.dumps(standin.addresses)}\n  contact: me@example.org\n"
         f"  limits: {{{limits}}}\n{settings}"
         f"queries:\n{queries or usual}"

@@ -24,10 +24,8 @@ from tests.standin.poison import FALSEHOOD, POISONED
 from tests.standin.server import Standin
 from tests.vault.scanner import body_of, scan
 
-PLANNED = {"/api/v1/chat/completions", "/api/v1/models", "/robots.txt", "/res/v1/web/search", "/search", "/w/api.php"} | {
-    "/api/query", "/works", "/graph/v1/paper/search",
-}  # fmt: skip
-READABLE = re.compile(r"/(?:pages|about|poison|abs|pdf|wiki)/")
+PLANNED = {"/api/v1/chat/completions", "/api/v1/models", "/robots.txt", "/res/v1/web/search", "/w/api.php"}
+READABLE = re.compile(r"/(?:pages|about|poison|wiki)/")
 DEEP = {"perspectives": 3, "iterations": 2, "gap_rounds": 1}
 SECRETS = [value.encode() for value in KEYS.values()]
 
@@ -45,7 +43,7 @@ def assert_planned(standin: Standin, state: SessionState) -> None:
     assert len(log.of("chat")) <= 3 * (1 + workers * config.iterations + 4 * max(1, len(state.parts)) + 1)
 
 
-@pytest.mark.parametrize(("search", "evil"), drawn(2, ("brave", "tavily", "searxng", "semanticscholar"), (0.0, 0.3, 0.6, 1.0)))
+@pytest.mark.parametrize(("search", "evil"), drawn(2, SEARCHES, (0.0, 0.3, 0.6, 1.0)))
 def test_poisoned_pages_change_nothing_but_what_is_rejected(stage: Stage, tmp_path: Path, search: str, evil: float) -> None:
     ended = poisoned_night(stage, tmp_path, evil, search, QUESTION)
     assert tracebacks(ended.logged) == []
@@ -75,7 +73,7 @@ def test_the_poisoned_pages_are_really_met(stage: Stage, tmp_path: Path) -> None
 
 
 def belongs(route: str, secret: bytes) -> bool:
-    names = {"chat": "OPENROUTER_API_KEY", "models": "OPENROUTER_API_KEY", "brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
+    names = {"chat": "OPENROUTER_API_KEY", "models": "OPENROUTER_API_KEY", "brave": "BRAVE_API_KEY"}
     return KEYS.get(names.get(route, ""), "").encode() == secret
 
 

@@ -25,7 +25,7 @@ SERVER = ServedModel("tiny", "embeddings", base_url="http://127.0.0.1/v1/", key=
 
 def reply(body: Any, status: int = 200) -> Reply:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Reply(status, {}, data, "http://127.0.0.1/v1/embeddings", 0.1)
+    return Reply(status, {}, data, "http://127.0.0.1/v1/embeddings")
 
 
 def rows(*vectors: Any) -> dict[str, Any]:

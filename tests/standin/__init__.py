@@ -7,7 +7,7 @@
     def test_a_rate_limit_is_waited_for(standin: Standin) -> None:
         standin.fault("chat", "status:429+Retry-After=1", calls=[1, 2])
         ...                                                  # the program, pointed at standin.openrouter_url
-        assert standin.log.seen().usd == total_of_events
+        assert standin.log.charged().usd == total_of_events
         assert standin.log.of("canary") == ()
 
 ``python -m tests.standin`` runs it by hand. ``faults`` lists the verbs, ``options`` what can be chosen, ``log`` what is recorded.

@@ -50,11 +50,11 @@ def spent_on_thinking(request: Request) -> Reply:
     return Reply(reply.status, reply.body, {**reply.headers, "X-Generation-Id": charge.generation}, charge)
 
 
-def no_credit(request: Request, wanted: int = 32_000, affordable: int = 27_342) -> Reply:
+def no_credit(request: Request) -> Reply:
     """F5: 402, the credit does not cover the worst case."""
     message = (
-        f"This request requires more credits, or fewer max_tokens. You requested up to {wanted} tokens, but can only afford "
-        f"{affordable}. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account"
+        "This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford "
+        "27342. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account"
     )
     error = {"message": message, "code": 402, "metadata": {"provider_name": None}}
     return json_reply({"error": error, "user_id": "user_standin"}, 402)

@@ -11,7 +11,7 @@ from typing import Any
 from tests.standin import bodies
 from tests.standin.charges import Charge, Price, charge_of, tokens_in
 from tests.standin.misbehaving import Said, Setting, say, secrets_in
-from tests.standin.options import State
+from tests.standin.options import USUAL_PRICE, State
 from tests.standin.prompt import Prompt, read_prompt
 from tests.standin.refusals import chat_refusal
 from tests.standin.wire import Reply, Request, json_reply
@@ -22,24 +22,23 @@ BIRTH = 1_763_750_000
 
 def complete(request: Request, state: State, kind: str = "", turn: str = "") -> Reply:
     """Answer ``POST …/chat/completions`` as the model ``kind`` ("": the server's usual one); ``turn`` seeds its chance."""
-    refused = unauthorised(request, state)
+    refused = unauthorised(request)
     body = request.json_object()
     if refused is not None or body is None or not isinstance(body.get("messages"), list):
         return refused or chat_refusal(400, request)
     model, refused = _chosen_model(request, body, state)
-    price = (state.options.models or {}).get(model, state.options.price)
+    price = (state.options.models or {}).get(model, USUAL_PRICE)
     prompt = read_prompt(body)
-    refused = refused or _over_limits(request, body, prompt, price, state)
     if refused is not None:
         return refused
     said = _said(kind or state.options.model, prompt, state, turn, _most(body))
     return _reply(request, body, _cut(said, body, state.options.thinks), prompt, price, model, turn, state.options.thinks)
 
 
-def unauthorised(request: Request, state: State) -> Reply | None:
+def unauthorised(request: Request) -> Reply | None:
     """Return the 401 that a missing or wrong key meets."""
     key = request.header("Authorization").removeprefix("Bearer ").strip()
-    return None if state.key_fits("chat", key) else chat_refusal(401, request)
+    return None if key else chat_refusal(401, request)
 
 
 def _chosen_model(request: Request, body: dict[str, Any], state: State) -> tuple[str, Reply | None]:
@@ -47,27 +46,7 @@ def _chosen_model(request: Request, body: dict[str, Any], state: State) -> tuple
     known = [name for name in wanted if state.options.models is None or name in state.options.models]
     if not known:
         return "", bodies.unknown_model(request)
-    up = [name for name in known if name not in state.options.down]
-    return (up[0], None) if up else ("", bodies.at_capacity(request))
-
-
-def _over_limits(request: Request, body: dict[str, Any], prompt: Prompt, price: Price, state: State) -> Reply | None:
-    """Return what stops the call before the model sees it: rate, quota, or a worst case that the credit does not cover."""
-    if state.over_rate("chat"):
-        return chat_refusal(429, request).with_headers(retry_after="1")
-    if state.over_quota("chat"):
-        return bodies.out_of_quota(request)
-    told = body.get("max_tokens") or body.get("max_completion_tokens")
-    wanted = int(told or state.options.largest_answer)
-    left = state.credit_left - tokens_in(prompt.text) * price.input
-    affordable = max(0, left // price.output) if price.output else wanted
-    if not told and state.options.strict_max_tokens:
-        affordable = min(affordable, wanted - 1)
-    if wanted <= affordable:
-        state.count_answer("chat")
-        return None
-    openrouter = request.path.startswith("/api/")
-    return bodies.no_credit(request, wanted, affordable) if openrouter else bodies.out_of_quota(request)
+    return known[0], None
 
 
 def _said(kind: str, prompt: Prompt, state: State, turn: str, most: int) -> Said:
@@ -150,49 +129,9 @@ def _events(chunks: Sequence[dict[str, Any]]) -> bytes:
     return f": OPENROUTER PROCESSING\n\n{data}data: [DONE]\n\n".encode()
 
 
-# ---- the account -----------------------------------------------------------------------------------------------
-
-
-def key(request: Request, state: State) -> Reply:
-    """Answer ``GET /api/v1/key``: what the key may spend and has spent."""
-    refused = unauthorised(request, state)
-    if refused is not None:
-        return refused
-    spent = state.log.charged().usd
-    usage = dict.fromkeys(("usage", "usage_daily", "usage_weekly", "usage_monthly"), spent)
-    byok = dict.fromkeys(("byok_usage", "byok_usage_daily", "byok_usage_weekly", "byok_usage_monthly"), 0)
-    limits = {"limit": state.options.credit_usd, "limit_reset": "daily", "limit_remaining": state.credit_left / 1e9}
-    data = {"label": "sk-or-v1-sta...din", **limits, "include_byok_in_limit": False, **usage, **byok, "is_free_tier": False}
-    return json_reply({"data": data})
-
-
-def generation(request: Request, state: State) -> Reply:
-    """Answer ``GET /api/v1/generation?id=``: what one reply was billed, also when it never arrived."""
-    refused = unauthorised(request, state)
-    if refused is not None:
-        return refused
-    wanted = request.query.get("id", "")
-    for hit in state.log.of("chat"):
-        if hit.charge and hit.charge.generation == wanted:
-            return json_reply({"data": _billed(hit.charge)})
-    return chat_refusal(404, request)
-
-
-def _billed(charge: Charge) -> dict[str, Any]:
-    tokens = {"tokens_prompt": charge.input_tokens, "tokens_completion": charge.output_tokens}
-    return {
-        "id": charge.generation,
-        "model": charge.model,
-        "total_cost": charge.usd,
-        "usage": charge.usd,
-        **tokens,
-        "is_byok": False,
-    }
-
-
 def models(request: Request, state: State) -> Reply:
     """Answer ``GET …/models``."""
-    known = state.options.models or {"standin/model": state.options.price}
+    known = state.options.models or {"standin/model": USUAL_PRICE}
     rows = [
         {
             **{"id": name, "object": "model", "created": BIRTH, "owned_by": "standin", "context_length": 128_000},

@@ -12,7 +12,6 @@ from typing import Any
 
 from tests.standin.wire import Reply
 
-HUGE = 2_000_000
 BOMB_UNIT = 100_000
 GZIP_LIMIT = 1_000
 _MARK = "@standin-literal@"
@@ -159,11 +158,6 @@ def field_type(reply: Reply, argument: str) -> Reply:
     return _edited(reply, argument, lambda holder, key: holder.__setitem__(key, _of_other_type(holder[key])))
 
 
-def huge_field(reply: Reply, argument: str) -> Reply:
-    """A text of two million characters at the path."""
-    return _edited(reply, argument, lambda holder, key: holder.__setitem__(key, "x" * HUGE))
-
-
 def field_set(reply: Reply, argument: str) -> Reply:
     """``path=JSON``: that value at the path, there or not before."""
     path, _, value = argument.partition("=")
@@ -236,7 +230,6 @@ JSON_VERBS: dict[str, Callable[[Reply, str], Reply]] = {
     "field_null": field_null,
     "field_drop": field_drop,
     "field_type": field_type,
-    "huge_field": huge_field,
     "field_set": field_set,
 }
 

@@ -6,7 +6,7 @@ instead of the reply          ``status:N`` · ``F1`` … ``F11`` · ``html_page[
 the reply, damaged            ``trunc_gzip`` · ``bad_gzip`` · ``double_gzip`` · ``bomb:ratio`` · ``encoding:X`` ·
                               ``wrong_ct[:type]`` · ``charset:X`` · ``bom`` · ``ws_prefix:n`` · ``invalid_utf8`` ·
                               ``dup_json_keys`` · ``nan[:path]`` · ``bigint[:path]`` · ``deep_json:n`` · ``field_null:path`` ·
-                              ``field_drop:path`` · ``field_type:path`` · ``huge_field:path`` · ``field_set:path=JSON``;
+                              ``field_drop:path`` · ``field_type:path`` · ``field_set:path=JSON``;
                               the JSON verbs also as ``content.…``, on the text that the model wrote
 the reply, badly delivered    ``delay:s`` · ``latency_jitter:s`` · ``drip:bytes/s`` · ``hang_before_headers`` ·
                               ``hang_mid_body`` · ``cut_at:byte[,chunked]`` · ``chunked`` · ``length:n`` (a false

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
 
 from tests.standin.charges import Charge, Totals, sum_of
 from tests.standin.wire import Request
-
-KEY_HEADERS = frozenset({"authorization", "x-subscription-token", "x-api-key", "api-key", "cookie", "proxy-authorization"})
 
 
 @dataclass(slots=True)
@@ -44,29 +38,6 @@ class Hit:
         """The path asked for."""
         return self.request.path
 
-    @property
-    def header_names(self) -> tuple[str, ...]:
-        """Names of the request's headers, in lower case and in order."""
-        return tuple(name.lower() for name, _ in self.request.headers)
-
-    @property
-    def authorised(self) -> bool:
-        """Whether a key of any kind came along: a header of one, or an ``api_key`` parameter."""
-        return not KEY_HEADERS.isdisjoint(self.header_names) or "api_key" in self.request.query
-
-    @property
-    def body_sha256(self) -> str:
-        """Digest of the request's body."""
-        return hashlib.sha256(self.request.body).hexdigest()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what may be shown: no header's value, no body."""
-        return {
-            **{name: getattr(self, name) for name in ("number", "call", "route", "at", "connection", "host", "path", "fault")},
-            **{name: getattr(self, name) for name in ("status", "seen", "header_names", "authorised", "body_sha256")},
-            "charge": None if self.charge is None else [self.charge.input_tokens, self.charge.output_tokens, self.charge.usd],
-        }
-
 
 class Log:
     """All hits in order of arrival."""
@@ -96,29 +67,7 @@ class Log:
         """Return everything billed, also what the client could not learn of."""
         return sum_of(hit.charge for hit in tuple(self.hits) if hit.charge)
 
-    def seen(self) -> Totals:
-        """Return what was billed in replies that reached the client whole and readable."""
-        return sum_of(hit.charge for hit in tuple(self.hits) if hit.charge and hit.seen)
-
-    def unseen(self) -> Totals:
-        """Return what was billed without the client's knowledge: cut, hung or damaged replies."""
-        return sum_of(hit.charge for hit in tuple(self.hits) if hit.charge and not hit.seen)
-
     def heard(self, text: str) -> tuple[Hit, ...]:
         """Return the hits whose request holds ``text`` anywhere: line, headers or body."""
         needle = text.encode()
         return tuple(hit for hit in tuple(self.hits) if needle in hit.request.raw())
-
-    def most_at_once(self, host: str) -> int:
-        """Return how many requests to one host were open at the same time at most."""
-        spans = [(hit.at, hit.ended or float("inf")) for hit in tuple(self.hits) if hit.host == host]
-        return max((sum(start <= at < end for start, end in spans) for at, _ in spans), default=0)
-
-    def pauses(self, host: str) -> tuple[float, ...]:
-        """Return the seconds between the starts of successive requests to one host."""
-        starts = [hit.at for hit in tuple(self.hits) if hit.host == host]
-        return tuple(later - earlier for earlier, later in pairwise(starts))
-
-    def lines(self) -> str:
-        """Return the record as one JSON object a line."""
-        return "".join(json.dumps(hit.as_dict()) + "\n" for hit in tuple(self.hits))

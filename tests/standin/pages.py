@@ -9,8 +9,7 @@ from email.utils import format_datetime
 from html import escape
 from urllib.parse import unquote
 
-from tests.documents.pdfs import pdf
-from tests.standin import papers, wikipedia, world
+from tests.standin import searches, world
 from tests.standin.options import State
 from tests.standin.poison import POISONED, poisoned_document, poisoned_html, poisoned_pdf
 from tests.standin.refusals import page_refusal
@@ -67,37 +66,14 @@ def _section_html(section: Section) -> str:
     return f'<h2 id="{section.anchor}">{escape(section.heading)}</h2>\n{paragraphs}'
 
 
-def article_text(document: Document) -> str:
-    """Return a document as plain text."""
-    parts = [f"{section.heading}\n\n" + "\n\n".join(section.paragraphs) for section in document.sections]
-    return f"{document.title}\n\n" + "\n\n".join(parts) + "\n"
-
-
-def article_pdf(document: Document) -> bytes:
-    """Return a document as a PDF of one page."""
-    lines: list[tuple[float, float, str]] = [(18, 750, document.title)]
-    foot = 720.0
-    for section in document.sections:
-        lines.append((14, foot, section.heading))
-        lines += [(10, foot - 20 * at, text) for at, text in enumerate(section.paragraphs, 1)]
-        foot -= 20 * len(section.paragraphs) + 40
-    return pdf([lines], f"/Title ({document.title}) /Author ({document.author})")
-
-
 def _html(document: Document | None, request: Request) -> Reply:
     if document is None:
         return page_refusal(404, request)
     return text_reply(article_html(document), media_type="text/html")
 
 
-def _pdf(document: Document | None, request: Request) -> Reply:
-    if document is None:
-        return page_refusal(404, request)
-    return Reply(200, article_pdf(document), {"Content-Type": "application/pdf"})
-
-
-def _numbered(rest: str, request: Request, state: State, ending: str = "") -> Document | None:
-    number = rest.removesuffix(ending)
+def _numbered(rest: str, request: Request, state: State) -> Document | None:
+    number = rest
     return world.document(int(number), state.revisions.get(request.path, 0)) if number.isdigit() else None
 
 
@@ -111,23 +87,8 @@ def _about(rest: str, request: Request, state: State) -> Reply:
     return _html(world.about(slug, int(variant), state.revisions.get(request.path, 0)) if fits else None, request)
 
 
-def _text(rest: str, request: Request, state: State) -> Reply:
-    document = _numbered(rest, request, state, ".txt")
-    return text_reply(article_text(document)) if document else page_refusal(404, request)
-
-
-def _pdf_file(rest: str, request: Request, state: State) -> Reply:
-    if papers.paper_of(rest):
-        return _pdf(papers.paper_of(rest), request)
-    return _pdf(_numbered(rest, request, state, ".pdf"), request)
-
-
-def _abstract(rest: str, request: Request, state: State) -> Reply:
-    return _html(papers.paper_of(rest), request)
-
-
 def _wiki(rest: str, request: Request, state: State) -> Reply:
-    return _html(wikipedia.article(unquote(rest)), request)
+    return _html(searches.article(unquote(rest)), request)
 
 
 def _poison(rest: str, request: Request, state: State) -> Reply:
@@ -190,12 +151,7 @@ def _hop(rest: str, request: Request, state: State) -> Reply:
 
 
 def _robots(rest: str, request: Request, state: State) -> Reply:
-    return text_reply(state.options.robots)
-
-
-def _home(rest: str, request: Request, state: State) -> Reply:
-    links = "".join(f"<li><a href='/pages/{number}'>Page {number}</a></li>" for number in range(1, world.FIXED + 1))
-    return text_reply(f"<!doctype html><title>Stand-in</title><h1>All pages</h1><ul>{links}</ul>", media_type="text/html")
+    return text_reply("User-agent: *\nDisallow: /private/\nCrawl-delay: 0\n")
 
 
 def _private(rest: str, request: Request, state: State) -> Reply:
@@ -219,12 +175,8 @@ def _nothing(rest: str, request: Request, state: State) -> Reply:
 
 
 PAGES: dict[str, _Page] = {
-    "": _home,
     "pages": _pages,
     "about": _about,
-    "text": _text,
-    "pdf": _pdf_file,
-    "abs": _abstract,
     "wiki": _wiki,
     "poison": _poison,
     "login": _login,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Self
 
-from tests.standin import chat, damage, faults, pages, papers, web_search, wikipedia
+from tests.standin import chat, damage, faults, pages, searches
 from tests.standin.charges import Charge
 from tests.standin.delivery import TLS_ALERT, Delivery, deliver
 from tests.standin.log import Hit, Log
@@ -25,18 +25,10 @@ Handler = Callable[[Request, State], Reply]
 ROUTES: dict[tuple[str, str], tuple[str, Handler]] = {
     ("POST", "/api/v1/chat/completions"): ("chat", chat.complete),
     ("POST", "/v1/chat/completions"): ("chat", chat.complete),
-    ("GET", "/api/v1/key"): ("key", chat.key),
-    ("GET", "/api/v1/generation"): ("generation", chat.generation),
     ("GET", "/api/v1/models"): ("models", chat.models),
     ("GET", "/v1/models"): ("models", chat.models),
-    ("GET", "/res/v1/web/search"): ("brave", web_search.brave),
-    ("POST", "/search"): ("tavily", web_search.tavily),
-    ("GET", "/search"): ("searxng", web_search.searxng),
-    ("GET", "/w/api.php"): ("wikipedia", wikipedia.api),
-    ("GET", "/w/rest.php/v1/search/page"): ("wikipedia", wikipedia.rest_search),
-    ("GET", "/api/query"): ("arxiv", papers.arxiv),
-    ("GET", "/works"): ("openalex", papers.openalex),
-    ("GET", "/graph/v1/paper/search"): ("semanticscholar", papers.semanticscholar),
+    ("GET", "/res/v1/web/search"): ("brave", searches.brave),
+    ("GET", "/w/api.php"): ("wikipedia", searches.wikipedia),
     ("GET", "/robots.txt"): ("robots", pages.page),
 }
 ROUTE_NAMES = frozenset({name for name, _ in ROUTES.values()} | {"pages", "canary", "*"})
@@ -55,7 +47,6 @@ class Standin:
         self._slots: asyncio.Semaphore | None = None
         self._turns: dict[str, int] = {}
         self._start = 0.0
-        self.tls_port = 0
 
     # ---- what tests say and ask --------------------------------------------------------------------------------
 
@@ -83,11 +74,6 @@ class Standin:
     def openai_url(self) -> str:
         """The base URL of the OpenAI flavour."""
         return f"{self.base_url}/v1"
-
-    @property
-    def tls_bad_url(self) -> str:
-        """An ``https`` address where nobody speaks TLS."""
-        return f"https://127.0.0.1:{self.tls_port}"
 
     def fault(self, where: str, verbs: str, calls: Collection[int] | None = None) -> None:
         """Set verbs for a route, for paths (``/pages/*``) or for all (``*``); ``calls`` counts from 1, from now on.
@@ -117,7 +103,7 @@ class Standin:
         self.state = State(replace(fresh, **options), port=before.port)
 
     def change(self, **options: Any) -> None:
-        """Change options while it runs: ``change(model="malicious", credit_usd=0.01)``. Not port and hosts."""
+        """Change options while it runs: ``change(model="malicious")``. Not port and hosts."""
         self.state.options = replace(self.state.options, **options)
         if self.state.options.model not in MODEL_KINDS:
             raise ValueError(f"there is no model {self.state.options.model!r}; there are: {', '.join(MODEL_KINDS)}")
@@ -151,9 +137,6 @@ class Standin:
                 await self._close_servers()
                 if error.errno != errno.EADDRINUSE or self.state.options.port:
                     raise
-        tls = await asyncio.start_server(self._plain_reply, "127.0.0.1", 0)
-        self._servers.append(tls)
-        self.tls_port = tls.sockets[0].getsockname()[1]
 
     async def _listen(self, local: Sequence[str]) -> None:
         port = self.state.options.port
@@ -177,11 +160,6 @@ class Standin:
         await asyncio.sleep(0)
 
     # ---- connections -------------------------------------------------------------------------------------------
-
-    async def _plain_reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-        writer.close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -273,7 +251,7 @@ class Standin:
         return faults.fingerprint(request, (f":{self.state.port}", *sorted(nonces)))
 
     def _coded(self, reply: Reply, request: Request) -> Reply:
-        wanted = self.state.options.gzip and "gzip" in request.header("Accept-Encoding")
+        wanted = "gzip" in request.header("Accept-Encoding")
         small = len(reply.body) < 200 or reply.status != 200
         return reply if not wanted or small or reply.encoded else damage.gzipped(reply)
 

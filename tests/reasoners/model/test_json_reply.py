@@ -78,7 +78,7 @@ def test_any_reply_that_fits_the_schema_is_an_answer(name: str, data: st.DataObj
 
 @given(ENVELOPES, st.sampled_from([200, 400, 402, 404, 429, 500]))
 def test_any_envelope_means_something(body: object, status: int) -> None:
-    reply = Reply(status, {}, json.dumps(body).encode(), "https://m.example", 0.0)
+    reply = Reply(status, {}, json.dumps(body).encode(), "https://m.example")
     found = replies.meaning_of(reply)
     assert status == 200 or not isinstance(found, replies.Content | replies.CutOff)
     assert status == 200 or not replies.may_be_billed(reply)
@@ -86,7 +86,7 @@ def test_any_envelope_means_something(body: object, status: int) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from([200, 204, 301, 503]))
 def test_any_bytes_mean_something(body: bytes, status: int) -> None:
-    assert replies.meaning_of(Reply(status, {}, body, "https://m.example", 0.0)) is not None
+    assert replies.meaning_of(Reply(status, {}, body, "https://m.example")) is not None
 
 
 @given(st.dictionaries(st.sampled_from(["usage", "model"]), ENVELOPES | st.floats() | JSON))
