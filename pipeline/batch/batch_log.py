@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from pipeline.engine.stream_log import StreamLog as BatchLog
+from pipeline.engine.recorder import StreamLog as BatchLog
 
 __all__ = ["BatchLog", "new_batch_id"]
 

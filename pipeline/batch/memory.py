@@ -17,7 +17,7 @@ from pipeline.config.values import Query
 from pipeline.domain import Summary
 from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import CallSent, EventBase, StepFailed
+from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.events.stream_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, consolidated, cost_of_calls, episode_step, remember
@@ -26,13 +26,13 @@ from pipeline.domain.recall import MemoryIndex
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Fact, Recalled, Sentence
+from pipeline.engine.recorder import StreamLog, failed
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stream_log import StreamLog
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
 from pipeline.research.code_warnings import warning_of
 from pipeline.research.report_text import read_sentences
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
@@ -189,17 +189,7 @@ class MemoryModel:
             is_final = isinstance(error, ProviderRefused | BudgetSpent) or error.outage is not None
             self._failures = _FAILURES if is_final else self._failures + 1
             self.problems.append(f"{problem}: {error.message}")
-            failure = StepFailed(
-                step=step,
-                error=type(error).__name__,
-                message=one_line(str(error), 2_000) or type(error).__name__,
-                recoverable=False,
-                attempt=1,
-                outage=error.outage.service if error.outage else "",
-                cost=error.cost or Cost(),
-                seconds=round(clock() - began, 3),
-            )
-            self.log.record(failure)
+            self.log.record(failed(step, error, recoverable=False, seconds=round(clock() - began, 3)))
             return plain
         finally:
             announce.reset(token)

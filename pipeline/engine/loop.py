@@ -1,4 +1,4 @@
-"""The loop of one session: agenda → perform → record, until the agenda is empty.
+"""The loop of one session: agenda → perform → record, until the agenda is empty or a cap of money or time is reached.
 
 Steps run concurrently without barriers; their outcomes are recorded one batch at a time, in one place. Resuming is the same
 loop over a log that is not empty: only calls that were in flight when the process died are repeated.
@@ -14,19 +14,52 @@ from functools import partial
 
 from pipeline.domain.agenda import agenda
 from pipeline.domain.budget import announce
-from pipeline.domain.events.session_events import Answered, CallSent, EventBase, StepFailed
+from pipeline.domain.events.session_events import Answered, BudgetExhausted, CallSent
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import SessionState, seconds_between, working_seconds
 from pipeline.domain.steps import Read, Step
 from pipeline.domain.values import Cost
-from pipeline.engine.caps import reached_cap, time_left_s
-from pipeline.engine.recorder import Recorder
+from pipeline.engine.recorder import Recorder, failed
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, Outage, ProviderRefused, ResearchError, StepError
+from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, StepContext
 from pipeline.research.performing import perform, perform_pure
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.times import timestamp
+
+
+def reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | None) -> BudgetExhausted | None:
+    """Return the cap that ends the gathering now, if one is reached."""
+    config = state.config
+    if state.ended or state.waiting or state.exhausted or state.synthesis:
+        return None
+    if spent is not None:
+        return BudgetExhausted(cap=spent.cap, limit=spent.limit, spent=spent.spent)
+    if config.budget_usd is not None and state.spent.usd >= config.budget_usd:
+        return BudgetExhausted(cap="usd", limit=f"{config.budget_usd:.2f}", spent=f"{state.spent.usd:.4f}")
+    worked = _worked_s(state, context)
+    if config.timeout_s is not None and worked >= config.timeout_s:
+        return BudgetExhausted(cap="time", limit=f"{config.timeout_s:g} s", spent=f"{worked:.0f} s")
+    if context.deadline is not None and context.gathering_left_s() <= 0:
+        return BudgetExhausted(cap="deadline", limit=timestamp(context.deadline), spent=timestamp(context.now()))
+    return None
+
+
+def _worked_s(state: SessionState, context: RunContext) -> float:
+    worked = working_seconds(state)
+    if state.runs and state.runs[-1].run_id == context.run_id:
+        worked += seconds_between(state.runs[-1].last_at, timestamp(context.now()))
+    return worked
+
+
+def time_left_s(state: SessionState, context: RunContext) -> float:
+    """Return the seconds until a cap of time ends the gathering; infinite when there is none, or no gathering any more."""
+    if state.ended or state.exhausted or state.synthesis:
+        return float("inf")
+    timeout_s = state.config.timeout_s
+    left = float("inf") if timeout_s is None else timeout_s - _worked_s(state, context)
+    return min(left, context.gathering_left_s())
+
 
 _log = logging.getLogger("pipeline.engine.loop")
 
@@ -122,7 +155,9 @@ class _SessionLoop:
                 outcome = await perform(step, self._state, self._step_context)
             finally:
                 self._seconds[step] = round(clock() - began, 3)
-        return Outcome(tuple(_of_step(draft, step, self._seconds[step]) for draft in outcome.drafts), outcome.objects)
+        said = {"step": step.key, "seconds": self._seconds[step]}
+        drafts = (draft.model_copy(update=said) if isinstance(draft, Answered) else draft for draft in outcome.drafts)
+        return Outcome(tuple(drafts), outcome.objects)
 
     async def _record_call(self, step: Step, worst: Cost) -> None:
         self._recorder.take([Outcome((CallSent(step=step.key, worst=worst),))])
@@ -160,7 +195,8 @@ class _SessionLoop:
             elif isinstance(error, LogError):
                 self.fatal = error
             else:
-                self.fatal = self.fatal or (error if isinstance(error, ProviderRefused) or _outage_of(error) else None)
+                is_fatal = isinstance(error, ProviderRefused) or (isinstance(error, StepError) and error.outage)
+                self.fatal = self.fatal or (error if is_fatal else None)
                 outcomes.append((step, failure_of(self._state, step, error, self._seconds.get(step))))
         for step, outcome in outcomes:
             try:
@@ -177,18 +213,6 @@ class _SessionLoop:
         self._tasks = {task: step for task, step in self._tasks.items() if not task.cancelled()}
 
 
-def _outage_of(error: Exception) -> Outage | None:
-    return error.outage if isinstance(error, StepError) else None
-
-
-def _was_paid_for(error: Exception) -> bool:
-    return isinstance(error, StepError) and error.cost is not None and error.cost.total_tokens > 0
-
-
-def _of_step(draft: EventBase, step: Step, seconds: float) -> EventBase:
-    return draft.model_copy(update={"step": step.key, "seconds": seconds}) if isinstance(draft, Answered) else draft
-
-
 def failure_of(state: SessionState, step: Step, error: Exception, seconds: float | None) -> Outcome:
     """Return a step's error as an event, with what the step cost all the same.
 
@@ -196,21 +220,12 @@ def failure_of(state: SessionState, step: Step, error: Exception, seconds: float
     more, with a changed prompt. An error that is none of ours is a fault of the program: logged whole, never retried.
     """
     attempt = 1 + (state.failures[step.key].attempts if step.key in state.failures else 0)
-    outage = _outage_of(error)
+    known = error if isinstance(error, StepError) else None
     if not isinstance(error, ResearchError):
         _log.error("%s failed unexpectedly", step.key, exc_info=error)
-    retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts and not _was_paid_for(error)
-    exchange = error.exchange if isinstance(error, StepError) else b""
+    was_paid_for = bool(known and known.cost and known.cost.total_tokens)
+    retryable = known is not None and known.retryable and attempt < state.config.attempts and not was_paid_for
     spent_early = isinstance(error, BudgetSpent) and not (state.exhausted or state.synthesis)
-    event = StepFailed(
-        step=step.key,
-        error=type(error).__name__,
-        message=one_line(str(error), 2_000) or type(error).__name__,
-        recoverable=retryable or spent_early or isinstance(error, ProviderRefused) or outage is not None,
-        attempt=attempt,
-        outage=outage.service if outage else "",
-        cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
-        exchange=digest_of(exchange) if exchange else "",
-        seconds=seconds,
-    )
-    return Outcome((event,), (exchange,) if exchange else ())
+    is_open = isinstance(error, ProviderRefused) or bool(known and known.outage)
+    event = failed(step.key, error, recoverable=retryable or spent_early or is_open, attempt=attempt, seconds=seconds)
+    return Outcome((event,), (known.exchange,) if known and known.exchange else ())

@@ -1,21 +1,88 @@
-"""Records the outcomes of steps: objects first, then the events that refer to them."""
+"""Records: the outcomes of a session's steps, and the events of streams that are no session. Objects come first.
+
+What is recorded holds no key. Whoever records opens the segment of a run with its agent.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError
 
 from pipeline.domain.events.records import Record
-from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.session_events import EventBase, StepFailed
 from pipeline.domain.session import ResearchSession, record_of, stamped
+from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import AnswerInvalid, LogError, LogUnwritable
+from pipeline.errors import AnswerInvalid, LogError, LogUnwritable, StepError
 from pipeline.ports import EventStore
-from pipeline.research import Outcome
+from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.times import timestamp
+
+if TYPE_CHECKING:
+    from pipeline.research import Outcome
+
+
+def encoded(context: RunContext, draft: EventBase, stream: str, version: int) -> tuple[EventBase, Record]:
+    """Return the draft as the event with that version, without any key, and its bytes, encoded once.
+
+    Raises:
+        AnswerInvalid: it holds half a surrogate pair.
+    """
+    envelope = (stream, version, context.run_id, context.new_id(), timestamp(context.now()))
+    event = stamped(draft, *envelope)
+    try:
+        record = record_of(event)
+    except PydanticSerializationError as error:
+        raise AnswerInvalid(f"the answer holds text that is not Unicode: {error}") from error
+    if (clean := context.redact(record.data)) == record.data:
+        return event, record
+    event = stamped(type(draft).model_validate_json(clean), *envelope)  # the state must not hold a key either
+    return event, record_of(event)
+
+
+def failed(step: str, error: Exception, *, recoverable: bool, attempt: int = 1, seconds: float | None = None) -> StepFailed:
+    """Return a step's error as an event, with what the step cost all the same."""
+    known = error if isinstance(error, StepError) else None
+    return StepFailed(
+        step=step,
+        error=type(error).__name__,
+        message=one_line(str(error), 2_000) or type(error).__name__,
+        recoverable=recoverable,
+        attempt=attempt,
+        outage=known.outage.service if known and known.outage else "",
+        cost=(known.cost if known else None) or Cost(),
+        exchange=digest_of(known.exchange) if known and known.exchange else "",
+        seconds=seconds,
+    )
+
+
+@dataclass
+class StreamLog:
+    """The stream of a consolidation, a prune or a talk. ``version`` is that of its last event so far."""
+
+    store: EventStore
+    context: RunContext
+    id: str
+    version: int = 0
+    _opened: bool = field(default=False, init=False)
+
+    def record(self, *drafts: EventBase, objects: Sequence[bytes] = ()) -> tuple[EventBase, ...]:
+        """Stamp and store, the ``objects`` that they name first; return the stamped events.
+
+        Raises:
+            LogError: it could not be stored.
+        """
+        for data in objects:
+            self.store.put(data)
+        whole = drafts if self._opened else (self.context.agent, *drafts)
+        pairs = [encoded(self.context, draft, self.id, version) for version, draft in enumerate(whole, self.version + 1)]
+        self.version = self.store.append(self.id, [record for _, record in pairs], self.version)
+        self._opened = True
+        return tuple(event for event, _ in pairs)
 
 
 @dataclass(slots=True)
@@ -61,10 +128,12 @@ class Recorder:
         """
         for outcome in outcomes:
             first = () if self._opened or not outcome.drafts else (self._context.agent,)
-            encoded = [self._encoded(draft, ahead) for ahead, draft in enumerate((*first, *outcome.drafts), 1)]
+            next_version = self._session.state.version + 1
+            drafts = enumerate((*first, *outcome.drafts), next_version)
+            pairs = [encoded(self._context, draft, self._session.id, version) for version, draft in drafts]
             self._opened |= bool(first)
             self._waiting.objects += outcome.objects
-            for event, record in encoded:
+            for event, record in pairs:
                 self._session.record(event)
                 self._waiting.events.append(event)
                 self._waiting.records.append(record)
@@ -103,20 +172,6 @@ class Recorder:
             self._context.listener(event, self._session.state)
         if self._session.state.version >= self._snapshot_at + self._context.snapshot_every:
             self.snapshot()
-
-    def _encoded(self, draft: EventBase, ahead: int) -> tuple[EventBase, Record]:
-        """The draft as the event that comes ``ahead`` of the state, without any key, and its bytes, encoded once."""
-        context, name, version = self._context, self._session.id, self._session.state.version + ahead
-        envelope = (name, version, context.run_id, context.new_id(), timestamp(context.now()))
-        event = stamped(draft, *envelope)
-        try:
-            record = record_of(event)
-        except PydanticSerializationError as error:
-            raise AnswerInvalid(f"the answer holds text that is not Unicode: {error}") from error
-        if (clean := context.redact(record.data)) == record.data:
-            return event, record
-        event = stamped(type(draft).model_validate_json(clean), *envelope)  # the state must not hold a key either
-        return event, record_of(event)
 
     def snapshot(self) -> None:
         """Keep the state so that the next opening is quick; not one that holds events which could not be stored."""

@@ -21,8 +21,8 @@ from pipeline.domain.events.records import Kind, Record, id_digest, kind_of
 from pipeline.domain.events.stream_events import ObjectsPruned, PruneEnded, SessionForgotten, SessionPruned, import_of
 from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
+from pipeline.engine.recorder import StreamLog
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stream_log import StreamLog
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore
@@ -324,7 +324,7 @@ def finish(store: EventStore, context: RunContext) -> int:
     logs = [StreamLog(store, context, name, len(store.load(name))) for name in unfinished]
     try:
         for log in logs:
-            log.record(context.agent)  # only when this is durable, what came before it is too
+            log.record()  # only when this is durable, what came before it is too
         _strike_forgotten(store)
         for name in list(store.leftovers()):
             store.remove_stream(name)
