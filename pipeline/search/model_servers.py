@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.domain.budget import CombinedBudget, Reservation, paying
+from pipeline.domain.budget import Reservation, paying
 from pipeline.domain.values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.calls import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
@@ -32,9 +31,10 @@ _MAX_BYTES = 50_000_000
 _MOST_DIMENSIONS = 16_384
 _MOST_TOKENS = 100_000_000
 # How servers say in their own words that a request is too large: none has a code for it, and without it nothing is cut smaller.
-_TOO_LARGE = re.compile(
-    r"too (?:large|long|many|big)|exceed|maximum|context (?:length|size|window)|batch|at most|longer than", re.IGNORECASE
-)
+_TOO_LARGE = (
+    "too large", "too long", "too many", "too big", "exceed", "maximum", "context length", "context size", "context window",
+    "batch", "at most", "longer than",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,52 +44,12 @@ class ServedModel(VectorModel):
     base_url: str = ""
     key: Secret | None = None
 
-    def call(self, path: str, body: dict[str, Any]) -> Call:
-        """Return a request to the model. The key is in one header only."""
-        headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
-        url = f"{self.base_url.rstrip('/')}/{path}"
-        whole = {"model": self.model, **body}
-        return Call(self.name, "POST", url, headers, json=whole, max_bytes=_MAX_BYTES, deadline_s=DEADLINE_S)
-
-    def embeddings(self, texts: Sequence[str]) -> Call:
-        """Return the request for the vectors of ``texts``."""
-        length = {"dimensions": self.dimensions} if self.dimensions else {}
-        return self.call("embeddings", {"input": list(texts), **length})
-
-    def plain(self, text: str) -> str:
-        """Return a server's own words on one line, without the key."""
-        return one_line((Redaction((self.key,)) if self.key else Redaction(())).text(text), 200)
-
 
 @dataclass(frozen=True, slots=True)
-class TooLarge:
+class _TooLarge:
     """The server takes fewer or shorter texts in one request; ``why`` is its own message."""
 
     why: str
-
-
-def error_text(reply: Reply, server: ServedModel) -> str:
-    """Return what a reply that is no success says, in the forms of OpenAI, llama.cpp, Ollama and TEI."""
-    try:
-        body: dict[str, Any] = reply.envelope()
-    except Malformed:
-        body = {}
-    error = body.get("error")
-    said = error.get("message") if isinstance(error, dict) else error or body.get("message") or body.get("detail")
-    return server.plain(said) if isinstance(said, str) and said.strip() else f"it answered with status {reply.status}"
-
-
-def judged(reply: Reply, server: ServedModel) -> Verdict | TooLarge:
-    """Return the verdict on a reply by its status and message."""
-    if reply.status < 300:
-        return Good()
-    why = error_text(reply, server)
-    if reply.status == 413 or (reply.status in (400, 422, 500) and _TOO_LARGE.search(why)):
-        return TooLarge(why)
-    verdict = judged_by_status(reply)
-    if isinstance(verdict, Refused):
-        return Refused(why, "check the key of that model, and the account's credit")
-    return Failed(why) if isinstance(verdict, Failed) else verdict
 
 
 def vectors_in(reply: Reply, count: int) -> list[Vector]:
@@ -98,18 +58,10 @@ def vectors_in(reply: Reply, count: int) -> list[Vector]:
     Raises:
         Malformed: their number, an index, a length or a value is not what was asked for.
     """
-    rows = reply.envelope().get("data")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise Malformed("shape", "the reply has no list of vectors under data")
-    if len(rows) != count:
-        raise Malformed("count", f"the reply has {len(rows)} vectors for {count} texts")
-    found = {_index(row, place): _vector(row.get("embedding")) for place, row in enumerate(rows)}
-    if sorted(found) != list(range(count)):
-        raise Malformed("index", "the reply numbers its vectors in another way than the texts")
-    lengths = {len(vector) for vector in found.values()}
-    if len(lengths) > 1:
-        raise Malformed("length", f"the reply has vectors of different lengths: {', '.join(map(str, sorted(lengths)))}")
-    return [found[place] for place in range(count)]
+    found = [_vector(row.get("embedding")) for row in _rows(reply, "data", count)]
+    if len({len(vector) for vector in found}) > 1:
+        raise Malformed("length", "the reply has vectors of different lengths")
+    return found
 
 
 def scores_in(reply: Reply, count: int) -> list[float]:
@@ -118,100 +70,128 @@ def scores_in(reply: Reply, count: int) -> list[float]:
     Raises:
         Malformed: their number, an index or a value is not what was asked for.
     """
-    rows = reply.envelope().get("results")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise Malformed("shape", "the reply has no list of scores under results")
-    found = {_index(row, place): row.get("relevance_score", row.get("score")) for place, row in enumerate(rows)}
-    if len(rows) != count or sorted(found) != list(range(count)):
-        raise Malformed("index", "the reply numbers its scores in another way than the texts")
-    if not all(isinstance(score, int | float) and math.isfinite(score) for score in found.values()):
+    said = [row.get("relevance_score", row.get("score")) for row in _rows(reply, "results", count)]
+    found = [float(score) for score in said if isinstance(score, int | float) and math.isfinite(score)]
+    if len(found) < count:
         raise Malformed("score", "the reply has a score that is no number")
-    return [float(found[place]) for place in range(count)]
+    return found
 
 
-def _index(row: dict[str, Any], place: int) -> int:
-    index = row.get("index", place)
-    return index if isinstance(index, int) and not isinstance(index, bool) else -1
+def _rows(reply: Reply, name: str, count: int) -> list[dict[str, Any]]:
+    """Return the rows of a reply in the order of their ``index``, or as they stand if they have none."""
+    rows = reply.envelope().get(name)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise Malformed("shape", f"the reply has no list under {name}")
+    if len(rows) != count:
+        raise Malformed("count", f"the reply has {len(rows)} rows for {count} texts")
+    placed = {row.get("index", place): row for place, row in enumerate(rows) if type(row.get("index", place)) is int}
+    if placed.keys() != set(range(count)):
+        raise Malformed("index", "the reply numbers its rows in another way than the texts")
+    return [placed[place] for place in range(count)]
 
 
 def _vector(values: object) -> Vector:
-    if not isinstance(values, list) or not 0 < len(values) <= _MOST_DIMENSIONS:
-        raise Malformed("vector", "the reply has a vector that is no list of numbers")
     try:
-        vector = array("f", values)
+        vector = array("f", values if isinstance(values, list) else [])
     except (TypeError, ValueError, OverflowError):
         raise Malformed("vector", "the reply has a vector with a value that is no number") from None
-    length = math.sqrt(math.fsum(value * value for value in vector))
-    if not math.isfinite(length) or length == 0.0:
-        raise Malformed("vector", "the reply has a vector that is all zeros, or not finite")
+    length = math.fsum(value * value for value in vector)
+    if not math.isfinite(length) or length == 0.0 or len(vector) > _MOST_DIMENSIONS:
+        raise Malformed("vector", "the reply has a vector that is no list of numbers, all zeros, or not finite")
     return vector
 
 
-def tokens_in(reply: Reply) -> int | None:
-    """Return the tokens that a reply says it counted; None if it does not say."""
+def usage_in(reply: Reply) -> tuple[int | None, float | None]:
+    """Return the tokens that a reply says it counted, and its price in USD; None for what it does not say, or cannot be true."""
     usage = reply.envelope().get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    count = usage.get("total_tokens", usage.get("prompt_tokens"))
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS else None
-
-
-def usd_in(reply: Reply) -> float | None:
-    """Return the price in USD that a reply states; None if it states none."""
-    usage = reply.envelope().get("usage")
-    cost = usage.get("cost") if isinstance(usage, dict) else None
-    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1_000 else None
+    count, cost = usage.get("total_tokens", usage.get("prompt_tokens")), usage.get("cost")
+    is_price = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1_000
+    return (
+        count if type(count) is int and 0 <= count <= _MOST_TOKENS else None,
+        float(cost) if cost is not None and is_price else None,
+    )
 
 
 class _PaidServer:
     """Sends requests to one server. ``price`` is that of a million tokens in USD; None: not known, ``worst_price`` is assumed.
 
-    Costs are charged to the budgets of ``domain.budget.paying``.
+    Costs are charged to the budgets of ``domain.budget.paying``; free requests leave no event of their own.
     """
 
     def __init__(self, http: HttpClient, server: ServedModel, price: float | None = None, worst_price: float = 0.0) -> None:
         self._http, self.model = http, server
         self._price, self._price_known = worst_price if price is None else price, price is not None
 
-    async def _send(self, call: Call, texts: Sequence[str], read: Callable[[Reply], T]) -> tuple[T | TooLarge, int, Cost]:
-        """Send ``call`` for ``texts``; return what ``read`` finds in the reply, the tokens and the cost."""
-        attempts = _Attempts(paying.get(), self._worst(texts))
-        refused: list[TooLarge] = []
+    async def _send(
+        self, path: str, body: dict[str, Any], texts: Sequence[str], read: Callable[[Reply], T]
+    ) -> tuple[T | _TooLarge, int, Cost]:
+        """Send a request for ``texts``; return what ``read`` finds in the reply, the tokens and the cost."""
+        server, budget = self.model, paying.get()
+        headers = {"authorization": f"Bearer {server.key.reveal()}"} if server.key else {}
+        url = f"{server.base_url.rstrip('/')}/{path}"
+        whole = {"model": server.model, **body}
+        call = Call(server.name, "POST", url, headers, json=whole, max_bytes=_MAX_BYTES, deadline_s=DEADLINE_S)
+        usd = sum(map(tokens, texts)) * self._price / 1_000_000
+        worst = Cost(usd=usd, assumed_usd=usd)
+        reserved: list[tuple[Reservation, ...]] = []
+        refused: list[str] = []
+
+        async def before() -> None:
+            reserved.append(await budget.reserve(worst, calls=0, announced=usd > 0))
+
+        def ended(lost: int, last: Sequence[Cost] = ()) -> Cost:
+            """Charge the last attempt, and the worst case for ``lost`` others; release the rest; return the sum."""
+            costs = [*[worst] * lost, *last][: len(reserved)]
+            for number, reservation in enumerate(reserved):
+                if number < len(costs):
+                    budget.settle(reservation, costs[number])
+                else:
+                    budget.release(reservation)
+            reserved.clear()
+            return total(costs)
 
         def judge(reply: Reply) -> Verdict:
-            verdict = judged(reply, self.model)
-            if isinstance(verdict, TooLarge):
-                refused.append(verdict)
-                return Good()
-            if isinstance(verdict, Good):
+            if reply.status < 300:
                 read(reply)  # a reply that cannot be used is asked for again
-            return verdict
+                return Good()
+            why = self._said(reply)
+            if reply.status == 413 or (reply.status in (400, 422, 500) and any(one in why.lower() for one in _TOO_LARGE)):
+                refused.append(why)
+                return Good()
+            verdict = judged_by_status(reply)
+            if isinstance(verdict, Refused):
+                return Refused(why, "check the key of that model, and the account's credit")
+            return Failed(why) if isinstance(verdict, Failed) else verdict
 
         try:
-            reply = await self._http.send(call, judge, attempts.before)
+            reply = await self._http.send(call, judge, before)
         except (ServiceUnavailable, ServiceFailed) as error:
-            error.cost = attempts.ended(error.lost)
+            error.cost = ended(error.lost)
             raise
         except BaseException:
-            attempts.ended(0)
+            ended(0)
             raise
         if refused:
-            attempts.ended(reply.lost)
-            return refused[0], 0, Cost()
-        counted = tokens_in(reply)
-        return read(reply), counted or 0, attempts.ended(reply.lost, self._billed(reply, counted, texts))
+            ended(reply.lost)
+            return _TooLarge(refused[0]), 0, Cost()
+        counted, stated = usage_in(reply)
+        billed = worst if counted is None else Cost(usd=counted * self._price / 1_000_000)
+        if counted is not None and not self._price_known:
+            billed = Cost(usd=billed.usd, assumed_usd=billed.usd)
+        billed = billed if stated is None else Cost(usd=stated)
+        return read(reply), counted or 0, ended(reply.lost, [billed])
 
-    def _worst(self, texts: Sequence[str]) -> Cost:
-        usd = sum(map(tokens, texts)) * self._price / 1_000_000
-        return Cost(usd=usd, assumed_usd=usd)
-
-    def _billed(self, reply: Reply, counted: int | None, texts: Sequence[str]) -> Cost:
-        stated = usd_in(reply)
-        if stated is not None:
-            return Cost(usd=stated)
-        if counted is None:
-            return self._worst(texts)
-        usd = counted * self._price / 1_000_000
-        return Cost(usd=usd) if self._price_known else Cost(usd=usd, assumed_usd=usd)
+    def _said(self, reply: Reply) -> str:
+        """Return a server's own words on one line, without the key, in the forms of OpenAI, llama.cpp, Ollama and TEI."""
+        try:
+            body: dict[str, Any] = reply.envelope()
+        except Malformed:
+            body = {}
+        error = body.get("error")
+        said = error.get("message") if isinstance(error, dict) else error or body.get("message") or body.get("detail")
+        plain = Redaction((self.model.key,) if self.model.key else ()).text(said) if isinstance(said, str) else ""
+        return one_line(plain, 200) or f"it answered with status {reply.status}"
 
 
 class EmbeddingClient(_PaidServer):
@@ -228,21 +208,21 @@ class EmbeddingClient(_PaidServer):
             BudgetSpent: the request does not fit under a cap.
         """
         sent = [text[:LONGEST] for text in texts]
-        found, counted, cost = await self._send(self.model.embeddings(sent), sent, lambda reply: vectors_in(reply, len(sent)))
-        if not isinstance(found, TooLarge):
+        length = {"dimensions": self.model.dimensions} if self.model.dimensions else {}
+        reading = self._send("embeddings", {"input": sent, **length}, sent, lambda reply: vectors_in(reply, len(sent)))
+        found, counted, cost = await reading
+        if not isinstance(found, _TooLarge):
             return Embedded(tuple(found), counted, cost)
-        if len(texts) > 1:
-            self.batch = max(1, min(self.batch, len(texts) // 2))
-            return await self._in_parts([texts[: len(texts) // 2], texts[len(texts) // 2 :]])
-        half = texts[0][: min(LONGEST, len(texts[0])) // 2]
-        if len(half) < _SHORTEST:
-            raise ServiceFailed(f"{self.model.name} takes no text: {found.why}")
-        return await self.embed([half])
-
-    async def _in_parts(self, parts: Sequence[Sequence[str]]) -> Embedded:
+        if len(texts) == 1:
+            half = sent[0][: len(sent[0]) // 2]
+            if len(half) < _SHORTEST:
+                raise ServiceFailed(f"{self.model.name} takes no text: {found.why}")
+            return await self.embed([half])
+        middle = len(texts) // 2
+        self.batch = max(1, min(self.batch, middle))
         done: list[Embedded] = []
         try:
-            for part in parts:
+            for part in (texts[:middle], texts[middle:]):
                 done.append(await self.embed(part))
         except StepError as error:
             error.cost = total([one.cost for one in done] + ([error.cost] if error.cost else []))
@@ -261,33 +241,10 @@ class Reranker(_PaidServer):
             As ``EmbeddingClient.embed``.
         """
         sent = [text[:LONGEST] for text in texts]
-        call = self.model.call("rerank", {"query": question, "documents": sent, "top_n": len(sent)})
-        found, _, cost = await self._send(call, [question] * len(sent) + sent, lambda reply: scores_in(reply, len(sent)))
-        if isinstance(found, TooLarge):
+        body = {"query": question, "documents": sent, "top_n": len(sent)}
+        found, _, cost = await self._send("rerank", body, [question] * len(sent) + sent, lambda one: scores_in(one, len(sent)))
+        if isinstance(found, _TooLarge):
             raise ServiceFailed(f"{self.model.name} takes no such request: {found.why}")
         if any(not 0 <= score <= 1 for score in found):
             found = [1 / (1 + math.exp(-max(-700.0, min(700.0, score)))) for score in found]
         return found, cost
-
-
-class _Attempts:
-    """The reservations of one request's attempts. Free requests are not announced, so that they leave no event of their own."""
-
-    def __init__(self, budget: CombinedBudget, worst: Cost) -> None:
-        self._budget, self._worst = budget, worst
-        self._open: list[tuple[Reservation, ...]] = []
-
-    async def before(self) -> None:
-        self._open.append(await self._budget.reserve(self._worst, calls=0, announced=self._worst.usd > 0))
-
-    def ended(self, lost: int, last: Cost | None = None) -> Cost:
-        """Charge ``last`` for the last attempt and the worst case for ``lost`` others; release the rest; return the sum."""
-        charges = [self._worst] * lost + ([last] if last else [])
-        costs = charges[: len(self._open)]
-        for number, reservation in enumerate(self._open):
-            if number < len(costs):
-                self._budget.settle(reservation, costs[number])
-            else:
-                self._budget.release(reservation)
-        self._open.clear()
-        return total(costs)

@@ -1,6 +1,9 @@
+"""Servers of embeddings and rerankers: what a request has, what a reply must be, and what it costs."""
+
 from __future__ import annotations
 
-import json
+import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,72 +11,67 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import Malformed
-from pipeline.net.calls import Again, Failed, Good, Refused, Reply
-from pipeline.search.model_servers import (
-    ServedModel,
-    TooLarge,
-    judged,
-    tokens_in,
-    usd_in,
-    vectors_in,
-)
+from pipeline.domain.budget import Budget, CombinedBudget, paying
+from pipeline.errors import BudgetSpent, Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls import Reply
+from pipeline.search.model_servers import EmbeddingClient, ServedModel, usage_in, vectors_in
+from pipeline.search.vectors import LONGEST, Embedded
 from pipeline.text.redaction import Secret
+from tests.embedding_server import Stage, reply_to, vector_of
 
-SERVER = ServedModel("tiny", "embeddings", base_url="http://127.0.0.1/v1/", key=Secret("sk-very-secret-key"))
 
+def embed(client: EmbeddingClient, texts: Sequence[str], budget: Budget | None = None) -> Embedded:
+    async def asked() -> Embedded:
+        paying.set(CombinedBudget((budget,) if budget else ()))
+        return await client.embed(texts)
 
-def reply(body: Any, status: int = 200) -> Reply:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Reply(status, {}, data, "http://127.0.0.1/v1/embeddings")
+    return asyncio.run(asked())
 
 
 def rows(*vectors: Any) -> dict[str, Any]:
     return {"data": [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]}
 
 
-def test_a_request_names_model_and_texts_and_has_the_key_in_one_header() -> None:
-    call = SERVER.embeddings(["one", "two"])
-    assert (call.url, call.json) == ("http://127.0.0.1/v1/embeddings", {"model": "tiny", "input": ["one", "two"]})
-    assert call.headers == {"authorization": "Bearer sk-very-secret-key"}
-    assert "secret" not in repr(call)
+def test_texts_get_their_vectors_in_one_request_with_the_key_in_one_header(stage: Stage) -> None:
+    client = stage.client(key=Secret("sk-very-secret-key"))
+    texts = ["deep", "ship"]
+    assert [list(one) for one in embed(client, texts).vectors] == [pytest.approx(vector_of(t)) for t in ("deep", "ship")]
+    assert len(stage.asked) == 1
+    (headers,) = stage.headers
+    assert [name for name, value in headers.items() if "very-secret" in value] == ["authorization"]
 
 
-def test_another_length_of_vector_is_asked_for_and_is_a_space_of_its_own() -> None:
-    short = ServedModel("tiny", "embeddings", 8, base_url="http://127.0.0.1/v1")
-    assert short.embeddings(["one"]).json["dimensions"] == 8
-    assert short.space != SERVER.space
+def test_another_length_of_vector_is_a_space_of_its_own() -> None:
+    assert ServedModel("tiny", "embeddings", 8).space != ServedModel("tiny", "embeddings").space
 
 
-def test_vectors_are_in_the_order_of_the_texts_whatever_the_order_of_the_reply() -> None:
-    body = {"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]}]}
-    assert [list(vector) for vector in vectors_in(reply(body), 2)] == [[1, 0], [0, 1]]
-    assert len(vectors_in(reply({"data": [{"embedding": [1]}, {"embedding": [2]}]}), 2)) == 2  # without numbers of their own
+def test_vectors_are_in_the_order_of_the_texts_whatever_the_order_of_the_reply(stage: Stage) -> None:
+    stage.answer = lambda _texts: (200, {"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]}]})
+    assert [list(one) for one in embed(stage.client(), ["a", "b"]).vectors] == [[1, 0], [0, 1]]
+    stage.answer = lambda _texts: (200, {"data": [{"embedding": [1]}, {"embedding": [2]}]})  # without numbers of their own
+    assert [list(one) for one in embed(stage.client(), ["a", "b"]).vectors] == [[1], [2]]
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("body", "why"),
     [
-        ({}, "shape"),
-        ({"data": "none"}, "shape"),
-        ({"data": [[1, 2]]}, "shape"),
-        (rows([1, 2]), "count"),
-        (rows([1, 2], [3, 4], [5, 6]), "count"),
-        ({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}, "index"),
-        (rows([1, 2], [1, 2, 3]), "length"),
-        (rows([1, 2], [0, 0]), "vector"),
-        (rows([1, 2], []), "vector"),
-        (rows([1, 2], ["a", 2]), "vector"),
-        (rows([1, 2], "AAAA"), "vector"),
-        (rows([1, 2], [1e300, 1e300]), "vector"),
-        (b'{"data": [{"embedding": [1, 2]}, {"embedding": [NaN, 2]}]}', "vector"),
-        (b'{"data": [{"embedding": [1, 2]}, {"embedding": [1e400, 2]}]}', "vector"),
+        ({"data": "none"}, "no list"),
+        ({"data": [[1, 2]]}, "no list"),
+        (rows([1, 2]), "1 rows for 2 texts"),
+        ({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}, "another way"),
+        (rows([1, 2], [1, 2, 3]), "different lengths"),
+        (rows([1, 2], [0, 0]), "all zeros"),
+        (rows([1, 2], []), "all zeros"),
+        (rows([1, 2], ["a", 2]), "no number"),
+        (rows([1, 2], [1e300, 1e300]), "finite|no number"),
+        (b'{"data": [{"embedding": [1, 2]}, {"embedding": [NaN, 2]}]}', "finite|no number"),
     ],
 )
-def test_a_reply_that_is_not_what_was_asked_for_is_refused(body: Any, kind: str) -> None:
-    with pytest.raises(Malformed) as caught:
-        vectors_in(reply(body), 2)
-    assert caught.value.kind == kind
+def test_a_reply_that_cannot_be_used_is_asked_for_once_more_and_then_an_error(stage: Stage, body: Any, why: str) -> None:
+    stage.answer = lambda _texts: (200, body)
+    with pytest.raises(ServiceUnavailable, match=why):
+        embed(stage.client(), ["a", "b"])
+    assert len(stage.asked) == 2
 
 
 @given(
@@ -86,38 +84,77 @@ def test_a_reply_that_is_not_what_was_asked_for_is_refused(body: Any, kind: str)
     )
 )
 def test_any_reply_is_vectors_or_malformed(body: Any) -> None:
-    one = reply({"data": body, "usage": body})
-    assert tokens_in(one) is None or tokens_in(one) >= 0  # type: ignore[operator]
-    assert usd_in(one) is None or usd_in(one) >= 0  # type: ignore[operator]
+    class Read(Reply):
+        def envelope(self) -> dict[str, Any]:
+            return {"data": body, "usage": body}
+
+    one = Read(200, {}, b"", "")
+    assert all(value is None or value >= 0 for value in usage_in(one))
     with suppress(Malformed):
         assert len(vectors_in(one, 1)) == 1
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "verdict"),
+    ("status", "body"),
     [
-        (200, {}, Good),
-        (413, {}, TooLarge),
-        (500, {"error": {"message": "input is too large to process. increase the physical batch size"}}, TooLarge),
-        (400, {"error": {"message": "This model's maximum context length is 8192 tokens"}}, TooLarge),
-        (422, {"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"}, TooLarge),
-        (400, {"error": "the input length exceeds the context length"}, TooLarge),
-        (404, {"error": {"message": "model not found"}}, Failed),
-        (400, {"error": {"message": "no such model"}}, Failed),
-        (401, {"error": {"message": "invalid key sk-very-secret-key"}}, Refused),
-        (429, {}, Again),
-        (503, b"<html>", Again),
+        (413, {}),
+        (500, {"error": {"message": "input is too large to process. increase the physical batch size"}}),
+        (400, {"error": {"message": "This model's maximum context length is 8192 tokens"}}),
+        (422, {"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"}),
     ],
 )
-def test_a_reply_is_judged_by_status_and_message(status: int, body: Any, verdict: type) -> None:
-    found = judged(reply(body, status), SERVER)
-    assert type(found) is verdict
-    assert "secret-key" not in repr(found)
+def test_a_server_that_takes_fewer_texts_gets_fewer_and_keeps_getting_fewer(stage: Stage, status: int, body: Any) -> None:
+    stage.answer = lambda texts: (status, body) if len(texts) > 2 else None
+    client = stage.client()
+    assert len(embed(client, [f"text {number}" for number in range(8)]).vectors) == 8
+    assert client.batch == 2
+    assert [len(asked) for asked in stage.asked] == [8, 4, 2, 2, 4, 2, 2]
 
 
-def test_tokens_and_price_are_read_if_they_can_be_true() -> None:
-    good = reply({"usage": {"total_tokens": 7, "cost": 0.25}})
-    assert (tokens_in(good), usd_in(good)) == (7, 0.25)
-    for usage in ({"total_tokens": -1, "cost": -1}, {"total_tokens": True, "cost": "1"}, {"total_tokens": 1e9}, None, "many"):
-        bad = reply({"usage": usage})
-        assert (tokens_in(bad), usd_in(bad)) == (None, None)
+def test_a_text_that_is_too_long_for_the_model_is_cut_and_one_that_is_never_taken_is_an_error(stage: Stage) -> None:
+    stage.answer = lambda texts: (400, {"error": "input exceeds the context length"}) if len(texts[0]) > 600 else None
+    assert len(embed(stage.client(), ["deep water " * 500]).vectors) == 1
+    assert [len(texts[0]) for texts in stage.asked] == [LONGEST, LONGEST // 2, LONGEST // 4]
+    stage.answer = lambda _texts: (400, {"error": "input exceeds the context length"})
+    with pytest.raises(ServiceFailed, match="takes no text"):
+        embed(stage.client(), ["deep water " * 500])
+
+
+@pytest.mark.parametrize(("status", "error"), [(401, ProviderRefused), (404, ServiceFailed), (400, ServiceFailed)])
+def test_what_a_server_refuses_is_said_in_its_words_without_the_key(stage: Stage, status: int, error: type[Exception]) -> None:
+    stage.answer = lambda _texts: (status, {"error": {"message": "unknown: sk-very-secret-key"}})
+    with pytest.raises(error, match="unknown") as caught:
+        embed(stage.client(key=Secret("sk-very-secret-key")), ["deep"])
+    assert "secret-key" not in str(caught.value)
+
+
+def test_a_known_price_is_charged_and_an_unknown_one_or_a_reply_without_tokens_is_assumed(stage: Stage) -> None:
+    budget = Budget(1.0)
+    known = embed(stage.client(price=2.0), ["deep"] * 5, budget)
+    assert (known.tokens, known.cost.assumed_usd) == (20, 0.0)
+    assert known.cost.usd == pytest.approx(20 * 2.0 / 1e6)
+    assert budget.usd == pytest.approx(known.cost.usd)
+    assumed = embed(stage.client(worst_price=2.0), ["deep"]).cost
+    assert assumed.usd == assumed.assumed_usd > 0
+    assert embed(stage.client(), ["deep"]).cost.usd == 0
+    for usage in (None, "many", {"total_tokens": -1, "cost": -1}, {"total_tokens": True, "cost": "1"}, {"total_tokens": 1e9}):
+        stage.answer = lambda texts, usage=usage: (200, {**reply_to(texts)[1], "usage": usage})  # type: ignore[misc]
+        found = embed(stage.client(price=1.0), ["deep"]).cost
+        assert found.usd == found.assumed_usd > 0
+    stage.answer = lambda texts: (200, {**reply_to(texts)[1], "usage": {"total_tokens": 7, "cost": 0.25}})
+    assert embed(stage.client(price=1.0), ["deep"]).cost.usd == 0.25
+
+
+def test_a_request_that_does_not_fit_under_a_cap_is_not_sent(stage: Stage) -> None:
+    with pytest.raises(BudgetSpent):
+        embed(stage.client(price=1_000_000.0), ["deep"], Budget(0.01))
+    assert stage.asked == []
+
+
+def test_what_a_failure_cost_is_with_the_error(stage: Stage) -> None:
+    stage.answer = lambda texts: (413, {}) if len(texts) > 1 else ((404, {"error": "gone"}) if texts == ["b"] else None)
+    budget = Budget(1.0)
+    with pytest.raises(ServiceFailed) as caught:
+        embed(stage.client(price=1.0), ["a", "b"], budget)
+    assert caught.value.cost.usd == pytest.approx(budget.usd)
+    assert budget.usd > 0
