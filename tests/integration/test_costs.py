@@ -79,8 +79,8 @@ def test_calls_and_tokens_are_capped_too(stage: Stage, tmp_path: Path, name: str
 
 def test_a_search_that_costs_money_counts_against_the_budget(stage: Stage, tmp_path: Path) -> None:
     two = "  - {query: 'How do heat pumps behave in cold climates? What do tidal turbines cost?', id: two}\n"  # a search a part
-    text = queue_text(stage.standin, search="tavily", queries=two, limits="cost_usd: 0.01, concurrency: 16")
+    text = queue_text(stage.standin, search="brave", queries=two, limits="cost_usd: 0.008, concurrency: 16")
     ended = stage.night(tmp_path, text, config={"reasoner": "extractive"})
-    assert len(stage.standin.log.of("tavily")) == 1
-    assert ended.ledger.usd == pytest.approx(0.008)
+    assert len(stage.standin.log.of("brave")) == 1
+    assert ended.ledger.usd == pytest.approx(0.005)
     assert ended.state.id in left_open(ended)

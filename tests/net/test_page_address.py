@@ -24,21 +24,6 @@ def test_an_address_is_written_in_one_way(url: str, wanted: str) -> None:
     assert canonical(wanted) == wanted
 
 
-@pytest.mark.parametrize(
-    ("location", "wanted"),
-    [
-        ("/b", "https://example.org/b"),
-        ("b", "https://example.org/a/b"),
-        ("?x", "https://example.org/a/c?x"),
-        ("//other.org/x", "https://other.org/x"),
-        ("http://127.0.0.1/", "http://127.0.0.1/"),
-        ("file:///etc/passwd", "file:///etc/passwd"),
-    ],
-)
-def test_a_redirect_leads_where_it_says(location: str, wanted: str) -> None:
-    assert redirect_target("https://example.org/a/c", location) == wanted
-
-
 @pytest.mark.parametrize("url", ["http://[/", "http://" + "ü" * 300 + ".org/"])
 def test_what_cannot_be_understood_is_refused(url: str) -> None:
     with pytest.raises(ReadFailed):

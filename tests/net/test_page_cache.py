@@ -37,13 +37,6 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, data: bytes) -> None:
     assert pages.get(PAGE.url) is None
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    pages = PageCache(tmp_path / "file" / "folder")
-    pages.put(PAGE.url, CachedPage(PAGE, "e", ""))
-    assert pages.get(PAGE.url) is None
-
-
 def test_no_more_than_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_PAGES", 3)
     pages = PageCache(tmp_path)

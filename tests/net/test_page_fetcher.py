@@ -158,17 +158,6 @@ def test_robots_decide_what_is_read(robots: bytes, reads: bool) -> None:
     assert ("/page" in server.paths()) is reads
 
 
-def test_a_robots_txt_that_breaks_off_forbids_the_page() -> None:
-    async def script(request: Request, writer: asyncio.StreamWriter) -> None:
-        writer.transport.abort()
-
-    async def scenario(reading: Reading) -> None:
-        assert "robots.txt" in await reading.fails()
-
-    server = against(script, scenario)
-    assert set(server.paths()) == {"/robots.txt"}
-
-
 def test_robots_are_asked_for_once_a_day() -> None:
     async def scenario(reading: Reading) -> None:
         await reading.page()
@@ -274,23 +263,6 @@ def test_what_is_no_page_says_why(answer: bytes, why: str) -> None:
     against(site({"/page": answer}), scenario)
 
 
-def test_a_dripping_page_ends_at_its_deadline() -> None:
-    async def script(request: Request, writer: asyncio.StreamWriter) -> None:
-        if request.target == "/robots.txt":
-            writer.write(NO_ROBOTS)
-            return
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 100000\r\n\r\n")
-        while True:
-            writer.write(b".")
-            await writer.drain()
-            await asyncio.sleep(0.01)
-
-    async def scenario(reading: Reading) -> None:
-        assert "in time" in await reading.fails()
-
-    against(script, scenario, limits=ReadingLimits(exchange_s=0.2))
-
-
 def test_a_busy_site_is_asked_again_after_the_time_it_names() -> None:
     def busy_once(request: Request) -> bytes:
         return response(status="429 Busy", retry_after="9") if request.number == 2 else page()
@@ -300,14 +272,6 @@ def test_a_busy_site_is_asked_again_after_the_time_it_names() -> None:
         assert 9.0 in reading.clock.slept
 
     against(site({"/page": busy_once}), scenario)
-
-
-def test_after_one_failure_the_next_page_is_read() -> None:
-    async def scenario(reading: Reading) -> None:
-        await reading.fails("/missing")
-        assert (await reading.page()).title == "The page"
-
-    against(site({"/page": page()}), scenario)
 
 
 def test_a_page_that_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:

@@ -182,17 +182,6 @@ def test_a_redirect_is_a_reply_and_is_not_followed_and_no_cookie_is_kept() -> No
     assert all("cookie" not in request.headers for request in server.seen)
 
 
-def test_a_server_without_tls_where_it_is_expected_is_a_typed_failure() -> None:
-    async def scenario() -> None:
-        async with raw_server(always(b"no tls here\r\n\r\n")) as server:
-            base = server.base.replace("http:", "https:")
-            http = HttpClient(Policy(attempts=1), guard=AddressGuard(allowed=[base]))
-            with pytest.raises(ServiceUnavailable):
-                await http.send(Call("raw", "GET", base, deadline_s=0.3), judged_by_status)
-
-    asyncio.run(scenario())
-
-
 def test_no_address_is_written_to_a_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         against(always(response(b"x")))
@@ -210,12 +199,3 @@ def test_a_key_that_no_header_can_hold_is_a_failure_that_does_not_show_it(value:
             return str(caught.value)
 
     assert "canary" not in asyncio.run(scenario())
-
-
-def test_an_answer_s_address_holds_no_parameters() -> None:
-    async def scenario() -> Reply:
-        async with raw_server(always(response(b"x"))) as server:
-            http = HttpClient(Policy(), guard=AddressGuard(allowed=[server.base]))
-            return await http.send(Call("raw", "GET", server.base + "/a", params={"api_key": "canary"}), judged_by_status)
-
-    assert "canary" not in asyncio.run(scenario()).url

@@ -2,7 +2,7 @@
 
 ============================  ==========================================================================================
 instead of the reply          ``status:N`` · ``F1`` … ``F11`` · ``html_page[:N]`` · ``empty_body`` · ``204`` ·
-                              ``redirect:url[,hops]`` · ``redirect_loop`` · ``tls_bad`` (a TLS alert where HTTP is due)
+                              ``redirect:url`` · ``redirect_loop`` · ``tls_bad`` (a TLS alert where HTTP is due)
 the reply, damaged            ``trunc_gzip`` · ``bad_gzip`` · ``double_gzip`` · ``bomb:ratio`` · ``encoding:X`` ·
                               ``wrong_ct[:type]`` · ``charset:X`` · ``bom`` · ``ws_prefix:n`` · ``invalid_utf8`` ·
                               ``dup_json_keys`` · ``nan[:path]`` · ``bigint[:path]`` · ``deep_json:n`` · ``field_null:path`` ·
@@ -26,7 +26,6 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Any
-from urllib.parse import quote
 
 from tests.standin import damage
 from tests.standin.bodies import BODIES
@@ -180,9 +179,7 @@ def _no_content(argument: str, request: Request) -> Reply:
 
 
 def _redirect(argument: str, request: Request) -> Reply:
-    url, _, hops = argument.rpartition(",") if argument.rpartition(",")[2].isdigit() else (argument, "", "0")
-    place = url if int(hops) == 0 else f"/hop/{hops}?to={quote(url, safe='')}"
-    return Reply(302, b"", {"Location": place})
+    return Reply(302, b"", {"Location": argument})
 
 
 def _redirect_loop(argument: str, request: Request) -> Reply:

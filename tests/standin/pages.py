@@ -16,7 +16,6 @@ from tests.standin.refusals import page_refusal
 from tests.standin.wire import Reply, Request, text_reply
 from tests.standin.world import Document, Section
 
-LARGEST_NEST = 200_000
 _FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 _Page = Callable[[str, Request, State], Reply]
@@ -100,56 +99,6 @@ def _poison(rest: str, request: Request, state: State) -> Reply:
     return text_reply(poisoned_html(number, base, article_html(poisoned_document(number))), media_type="text/html")
 
 
-# ---- walls and traps ---------------------------------------------------------------------------------------------
-
-
-def _login(rest: str, request: Request, state: State) -> Reply:
-    """A wall that is honest about nothing: status 200, a form, and one sentence of the article."""
-    text = (
-        "<!doctype html><html><head><title>Sign in to continue</title></head><body><h1>Sign in to continue reading</h1>"
-        "<p>This article is for subscribers.</p><form action='/login/' method='post'><input name='email' type='email'>"
-        "<input name='password' type='password'><button>Sign in</button></form><p>Create a free account.</p></body></html>"
-    )
-    return text_reply(text, media_type="text/html")
-
-
-def _captcha(rest: str, request: Request, state: State) -> Reply:
-    text = (
-        "<!doctype html><html><head><title>Are you a robot?</title></head><body><h1>Verify you are human</h1>"
-        "<div class='g-recaptcha' data-sitekey='standin'></div><div id='cf-challenge'></div>"
-        "<p>Please complete the security check to access this page. Enable JavaScript and cookies to continue.</p></body></html>"
-    )
-    return text_reply(text, media_type="text/html")
-
-
-def _shell(rest: str, request: Request, state: State) -> Reply:
-    """A page that is all program: nothing to read without running it."""
-    text = (
-        "<!doctype html><html><head><title>App</title><script src='/app.js' defer></script></head><body><div id='root'></div>"
-        "<noscript>You need to enable JavaScript to run this app.</noscript></body></html>"
-    )
-    return text_reply(text, media_type="text/html")
-
-
-def _nest(rest: str, request: Request, state: State) -> Reply:
-    """``/nest/<depth>``: so many elements inside each other."""
-    depth = min(int(rest) if rest.isdigit() else 20_000, LARGEST_NEST)
-    return text_reply("<div>" * depth + "<p>At the bottom.</p>" + "</div>" * depth, media_type="text/html")
-
-
-def _attributes(rest: str, request: Request, state: State) -> Reply:
-    """``/attributes/<count>``: one element with so many attributes."""
-    count = min(int(rest) if rest.isdigit() else 20_000, LARGEST_NEST)
-    return text_reply("<p " + " ".join(f"a{at}='1'" for at in range(count)) + ">Text.</p>", media_type="text/html")
-
-
-def _hop(rest: str, request: Request, state: State) -> Reply:
-    """``/hop/<n>?to=url``: n - 1 redirects more, then the address."""
-    left, goal = int(rest) - 1 if rest.isdigit() else 0, request.query.get("to", "/")
-    place = goal if left <= 0 else request.target.replace(f"/hop/{rest}", f"/hop/{left}", 1)
-    return Reply(302, b"", {"Location": place})
-
-
 def _robots(rest: str, request: Request, state: State) -> Reply:
     return text_reply("User-agent: *\nDisallow: /private/\nCrawl-delay: 0\n")
 
@@ -158,16 +107,8 @@ def _private(rest: str, request: Request, state: State) -> Reply:
     return _html(world.document(1), request)
 
 
-def _gone(rest: str, request: Request, state: State) -> Reply:
-    return page_refusal(410, request)
-
-
 def _canary(rest: str, request: Request, state: State) -> Reply:
     return text_reply("You should not have come here.")
-
-
-def _picture(rest: str, request: Request, state: State) -> Reply:
-    return Reply(200, b"\x89PNG\r\n\x1a\n", {"Content-Type": "image/png"})
 
 
 def _nothing(rest: str, request: Request, state: State) -> Reply:
@@ -179,15 +120,7 @@ PAGES: dict[str, _Page] = {
     "about": _about,
     "wiki": _wiki,
     "poison": _poison,
-    "login": _login,
-    "captcha": _captcha,
-    "shell": _shell,
-    "nest": _nest,
-    "attributes": _attributes,
-    "hop": _hop,
     "robots.txt": _robots,
     "private": _private,
-    "gone": _gone,
     "canary": _canary,
-    "favicon.png": _picture,
 }
