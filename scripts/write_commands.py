@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.main import cli
+from pipeline.cli.main import COMMANDS, cli
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 BEGINNING = """\
@@ -37,13 +37,14 @@ GROUPS = {
 def written() -> str:
     """Return the page: the groups of commands; one that is in no group comes last."""
     named = {name for names in GROUPS.values() for name in names}
-    shown = {name: command for name, command in cli.commands.items() if not command.hidden}
+    known = {name: command for name in COMMANDS if (command := cli.get_command(click.Context(cli), name))}
+    shown = {name: command for name, command in known.items() if not command.hidden}
     groups = {**GROUPS, "Further": tuple(shown.keys() - named)}
     lines = [BEGINNING, *_options(cli)]
     for title, names in groups.items():
         if present := [name for name in names if name in shown]:
             lines += [f"\n## {title}", *(line for name in present for line in _command(f"research {name}", shown[name]))]
-    if older := sorted(name for name, command in cli.commands.items() if command.hidden):
+    if older := sorted(name for name, command in known.items() if command.hidden):
         lines += ["\n## Older names", "", "Still understood: " + ", ".join(f"**`research {name}`**" for name in older) + "."]
     return "\n".join(lines) + "\n"
 

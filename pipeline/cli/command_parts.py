@@ -1,14 +1,26 @@
-"""Functions that several commands share: find a session by name, print a session, build vault and site and report problems."""
+"""What several commands share: types of their values, a session by its name, building vault and site and reporting problems."""
 
 from __future__ import annotations
 
 import logging
-import os
+import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import click
+
+from pipeline.batch.session_index import read_all, refresh
+from pipeline.config.queue_file import read
+from pipeline.config.settings import QUEUE_FILE, load_workspace, store_address
+from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
 from pipeline.ops.console_output import PRINTED, Console
+from pipeline.text.normalise import digest_of
+from pipeline.text.times import since
+from pipeline.wiring import workspace_adapters
 
 if TYPE_CHECKING:
     from pipeline.batch.session_index import SessionIndex
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
     from pipeline.site.files import SiteReport
     from pipeline.vault import BuildReport
 
+
 _MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
 
@@ -28,9 +41,6 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
 
     ``read_only``: do not write the summary cache.
     """
-    from pipeline.batch.session_index import read_all
-    from pipeline.wiring import workspace_adapters
-
     known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not read_only))
     for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
@@ -63,11 +73,6 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     Raises:
         SessionUnknown: no session matches, or several do.
     """
-    from pipeline.batch.session_index import read_all
-    from pipeline.errors import SessionUnknown
-    from pipeline.text.normalise import digest_of
-    from pipeline.wiring import workspace_adapters
-
     ids = list(store.session_ids())
     if name in ids:
         return name
@@ -100,10 +105,6 @@ def latest_session(folder: Path, store: EventStore) -> str:
     Raises:
         SessionUnknown: there is no session.
     """
-    from pipeline.batch.session_index import read_all
-    from pipeline.errors import SessionUnknown
-    from pipeline.wiring import workspace_adapters
-
     known = read_all(store, workspace_adapters.summaries_of(folder)).sessions
     if not known:
         raise SessionUnknown("there is no session yet", hint="research run starts one")
@@ -116,35 +117,15 @@ def require_workspace(folder: Path) -> None:
     Raises:
         NoWorkspace: it has none.
     """
-    from pipeline.config.settings import QUEUE_FILE
-    from pipeline.errors import NoWorkspace
-
     if not (folder / QUEUE_FILE).exists():
         raise NoWorkspace(
             f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init creates a workspace; -C names another folder"
         )
 
 
-def refuse_unprintable(folder: Path) -> None:
-    """Check that a workspace's path is UTF-8: otherwise neither the index nor a web page could name a file in it.
-
-    Raises:
-        UsageError: the path is not UTF-8.
-    """
-    from pipeline.errors import UsageError
-
-    path = os.fsencode(folder.absolute())
-    try:
-        path.decode("utf-8")
-    except UnicodeDecodeError:
-        shown = path.decode("utf-8", "backslashreplace")
-        raise UsageError(f"the path {shown} is not UTF-8", hint="rename the folder, or use another one") from None
-
-
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
     """Print a session as ``research show`` does."""
     from pipeline.cli.presentation import show_lines, shown
-    from pipeline.wiring import workspace_adapters
 
     report = workspace_adapters.report_of(console.folder)(state.id)
     console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
@@ -175,8 +156,6 @@ def bring_up_to_date(console: Console, workspace: Workspace) -> list[BuildProble
 
 def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
     """Build the vault, and the site from it; return the problems and both reports. Raises and prints nothing."""
-    from pipeline.wiring import workspace_adapters
-
     problems: list[BuildProblem] = []
     folder, url = workspace.folder, workspace.queue.settings.site_url
     report = _attempt(problems, "vault", lambda: _build_vault(workspace, "new"))
@@ -206,8 +185,6 @@ def report_build_problems(console: Console, problems: Iterable[BuildProblem]) ->
 
 def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
     """Return the build's report, None if the build failed; add to ``problems`` what could not be built."""
-    from pipeline.errors import ResearchError, SystemRefused
-
     try:
         report = make()
     except ResearchError as error:
@@ -228,11 +205,7 @@ def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make:
 
 
 def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
-    from dataclasses import replace
-
-    from pipeline.batch.session_index import read_all, refresh
     from pipeline.ops.queue_notes import link_reports
-    from pipeline.wiring import workspace_adapters
 
     folder = workspace.folder
     report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers)
@@ -268,8 +241,6 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:
     """Build the vault; print which files could not be written; update the session summaries. Return the vault's report."""
-    from pipeline.config.settings import load_workspace
-
     report = _build_vault(load_workspace(console.folder), mode)
     for problem in report.problems:
         console.say(f"not written: {problem}", always=True, fg="yellow")
@@ -278,12 +249,111 @@ def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"
 
 def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
     """Build the site from the vault; print which files were left out. Return the build's report."""
-    from pipeline.config.settings import load_workspace
-    from pipeline.wiring import workspace_adapters
-
     url = load_workspace(console.folder).queue.settings.site_url
     report = workspace_adapters.build_site(console.folder, url, everything=everything)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", always=True, fg="yellow")
     _print_notices(console, report)
     return report
+
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    _Type = click.ParamType[Any]
+else:
+    _Type = click.ParamType  # not subscriptable before click 8.4
+
+_LENGTH = re.compile(r"(\d{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+class Length(_Type):
+    """A duration: a whole number and its unit."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Return ``30s``, ``90m``, ``12h`` or ``7d`` as a duration."""
+        if isinstance(value, timedelta):
+            return value
+        match = _LENGTH.fullmatch(str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is not a duration; write a number with its unit: 30s, 90m, 12h", param, ctx)
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+class Amount(_Type):
+    """A sum of money: a number, 0 or more."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number. ``nan`` and ``inf`` are refused: neither can be a cap."""
+        amount = -1.0
+        with suppress(ValueError):
+            amount = float(value)
+        if 0 <= amount < float("inf"):
+            return amount
+        return self.fail(f"{value!r} is not a sum of money; write a number, 0 or more: 0.50, 2", param, ctx)
+
+
+class Since(Length):
+    """A moment in the past: a duration before now, a date, or a date with a time."""
+
+    name = "when"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
+        """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is local time."""
+        moment = since(str(value), datetime.now(UTC))
+        if moment is None:
+            self.fail(f"{value!r} is not a moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
+        return moment
+
+
+class _Name(_Type):
+    """A name that the shell completes from the workspace. Errors while completing are ignored: then there are no suggestions."""
+
+    def __init__(self, *known: Callable[[Path], Iterable[str]]) -> None:
+        self._known = known
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click asks so
+        """Return the names that begin like ``incomplete``."""
+        from click.shell_completion import CompletionItem
+
+        folder = Path(ctx.find_root().params.get("folder") or ".")
+        names: list[str] = []
+        for known in self._known:
+            with suppress(Exception):
+                names += known(folder)
+        return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
+class QueryId(_Name):
+    """The id of a query."""
+
+    name = "id"
+
+    def __init__(self) -> None:
+        super().__init__(_queries)
+
+
+class SessionName(_Name):
+    """A session's id, or the id of its query."""
+
+    name = "session"
+
+    def __init__(self) -> None:
+        super().__init__(_queries, _sessions)
+
+
+def _queries(folder: Path) -> list[str]:
+    return [query.id for query in read(folder / "queries.yaml").queries]
+
+
+def _sessions(folder: Path) -> list[str]:
+    if store_address(folder):
+        from pipeline.wiring.store_adapters import store_of
+
+        return sorted(store_of(folder).session_ids(), reverse=True)
+    return sorted((path.name for path in (folder / "events" / "sessions").iterdir()), reverse=True)

@@ -1,36 +1,17 @@
-"""The command ``research``: its options, its subcommands, and ``main``. Each command imports heavy modules itself."""
+"""The command ``research``: its options, its subcommands, and ``main``. A command's module is imported once it is used."""
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from pipeline import __version__
-from pipeline.cli.command_parts import refuse_unprintable
-from pipeline.cli.commands.answers.ask_command import ask
-from pipeline.cli.commands.answers.why_commands import graph, why
-from pipeline.cli.commands.build_commands import build, serve, watch
-from pipeline.cli.commands.completion import completion
-from pipeline.cli.commands.forget_command import forget, prune
-from pipeline.cli.commands.hide_commands import hide, unhide
-from pipeline.cli.commands.import_command import import_
-from pipeline.cli.commands.log_command import log, verify
-from pipeline.cli.commands.machines.handoff_command import handoff
-from pipeline.cli.commands.machines.merge_command import merge
-from pipeline.cli.commands.machines.store_commands import store
-from pipeline.cli.commands.machines.work_command import work
-from pipeline.cli.commands.memory_commands import consolidate
-from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
-from pipeline.cli.commands.run_commands import retry, run
-from pipeline.cli.commands.sharing.digest_command import digest
-from pipeline.cli.commands.sharing.export_commands import export, references
-from pipeline.cli.commands.sharing.mcp_command import mcp
-from pipeline.cli.commands.template_commands import templates
-from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
-from pipeline.cli.param_types import Flag
+from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
 
 # Events and states hold no circles; Python's frequent search for them takes a third of the time of reading a log.
@@ -40,15 +21,78 @@ Exit codes: 0 done, or nothing to do; 1 a query failed; 2 wrong usage, settings 
 3 stopped by a limit or an outage, work remains; 4 a provider refused the request; 5 the sources
 did not answer a question; 10 no workspace here; 11 locked by another run; 12 disk full or
 permission denied; 20 the log is damaged; 130, 143 interrupted."""
+# Each command: its module, and its line in the overview, which imports none.
+COMMANDS = {
+    "add": ("workspace_commands", "Append QUESTION to queries.yaml."),
+    "approve": ("session_commands", "Approve the plan of SESSION."),
+    "ask": ("ask_command", "Answer QUESTION from stored pages and your documents."),
+    "build": ("build_commands", "Build the vault from the events and templates, and the site."),
+    "cancel": ("session_commands", "End SESSION without a report."),
+    "completion": ("workspace_commands", "Print the completion script for SHELL."),
+    "consolidate": ("commands.memory_commands", "Consolidate ended sessions into memory."),
+    "digest": ("reading_commands", "Print what a night found."),
+    "doctor": ("workspace_commands", "Check settings, keys, files, log and templates."),
+    "export": ("reading_commands", "Write the report of SESSION to one file."),
+    "forget": ("commands.forget_command", "Remove SESSION or an import for good, or what is old."),
+    "graph": ("reading_commands", "Print all that led to SESSION's report as JSON."),
+    "handoff": ("commands.machines.handoff_command", "Hand SESSION over to another machine."),
+    "hide": ("build_commands", "Hide a note of the vault."),
+    "import": ("import_commands", "Import the sessions of another program."),
+    "init": ("workspace_commands", "Create a workspace with samples and templates."),
+    "list": ("workspace_commands", "List the queries with their sessions and reports."),
+    "log": ("log_commands", "Print the events of SESSION."),
+    "mcp": ("import_commands", "Serve reports and quotes to other programs."),
+    "merge": ("commands.machines.merge_command", "Join sessions that two machines continued."),
+    "prune": ("commands.forget_command", ""),
+    "references": ("reading_commands", "Print the sources of a report for Zotero or LaTeX."),
+    "resume": ("session_commands", "Continue SESSION where it stopped."),
+    "retry": ("run_commands", "Retry failed and not-found queries."),
+    "run": ("run_commands", "Research all due queries, or those named."),
+    "serve": ("build_commands", "Serve the site on this machine."),
+    "show": ("workspace_commands", "Show SESSION: its status, steps, progress and cost."),
+    "store": ("commands.machines.store_commands", "Keep the event log in a PostgreSQL database."),
+    "templates": ("workspace_commands", "Bring the templates up to date with the program."),
+    "unhide": ("build_commands", "Generate a hidden note again."),
+    "verify": ("log_commands", "Check the whole log, and every quote in it."),
+    "watch": ("build_commands", "Build vault and site at each change."),
+    "why": ("reading_commands", "Show what a sentence of a report rests on."),
+    "work": ("commands.machines.work_command", "Research sessions of a distributed run."),
+}
 
 
-@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _Commands(click.Group):
+    """The group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click asks so
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"pipeline.cli.{COMMANDS[cmd_name][0]}")
+        found = getattr(module, f"{cmd_name}_" if cmd_name in ("import", "list") else cmd_name)
+        assert isinstance(found, click.Command)  # noqa: S101
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_module, line) in COMMANDS.items() if line])
+
+
+class _Flag(click.Option):
+    """A switch that any non-empty value of its environment variable turns on, as ``NO_COLOR`` wants it."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        return "1" if super().resolve_envvar_value(ctx) else None
+
+
+@click.group(cls=_Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("-C", "folder", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="The workspace.  [default: .]")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails.")
 @click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout and nothing else; errors too are JSON.")
 @click.option(
-    "--no-color", cls=Flag, is_flag=True, envvar="NO_COLOR", help="Print without colours; setting NO_COLOR does the same."
+    "--no-color", cls=_Flag, is_flag=True, envvar="NO_COLOR", help="Print without colours; setting NO_COLOR does the same."
 )
 @click.version_option(__version__, prog_name="research")
 @click.pass_context
@@ -60,44 +104,18 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
     begin(quiet=quiet, verbose=verbose)
 
 
-COMMANDS = (
-    add,
-    approve,
-    ask,
-    build,
-    cancel,
-    completion,
-    consolidate,
-    digest,
-    doctor,
-    export,
-    forget,
-    graph,
-    handoff,
-    hide,
-    import_,
-    init,
-    list_,
-    log,
-    mcp,
-    merge,
-    prune,
-    references,
-    resume,
-    retry,
-    run,
-    serve,
-    show,
-    store,
-    templates,
-    unhide,
-    verify,
-    watch,
-    work,
-    why,
-)
-for command in COMMANDS:
-    cli.add_command(command)
+def refuse_unprintable(folder: Path) -> None:
+    """Check that a workspace's path is UTF-8: otherwise neither the index nor a web page could name a file in it.
+
+    Raises:
+        UsageError: the path is not UTF-8.
+    """
+    path = os.fsencode(folder.absolute())
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = path.decode("utf-8", "backslashreplace")
+        raise UsageError(f"the path {shown} is not UTF-8", hint="rename the folder, or use another one") from None
 
 
 def main() -> None:

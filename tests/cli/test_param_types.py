@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from pipeline.cli.param_types import Flag, Length, QueryId, SessionName
+from pipeline.cli.command_parts import Length, QueryId, SessionName
 
 
 @pytest.mark.parametrize(
@@ -25,16 +24,6 @@ def test_a_length_of_time_is_a_number_with_its_unit(text: str, length: timedelta
 def test_what_is_no_length_of_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(click.BadParameter, match="30s, 90m"):
         Length().convert(text, None, None)
-
-
-@pytest.mark.parametrize(("value", "on"), [("1", True), ("0", True), ("please", True), ("", False), (None, False)])
-def test_a_flag_is_on_whatever_its_variable_holds(value: str | None, on: bool) -> None:
-    @click.command()
-    @click.option("--plain", cls=Flag, is_flag=True, envvar="PLAIN")
-    def command(plain: bool) -> None:
-        click.echo(plain)
-
-    assert CliRunner().invoke(command, env={"PLAIN": value}).output == f"{on}\n"
 
 
 @click.group()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.param_types import Length, SessionName
+from pipeline.cli.command_parts import Length, SessionName
 from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
 
 
 def _process(env: RunEnvironment, request: WorkRequest) -> WorkerProcess:
-    from pipeline.cli.run_workflow import sessions_at_once
+    from pipeline.cli.run_commands import sessions_at_once
     from pipeline.domain.distribution.jobs import WorkerProcess
     from pipeline.wiring.queue_adapters import new_worker_id
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, session_named
-from pipeline.cli.param_types import Length, SessionName
+from pipeline.cli.command_parts import Length, SessionName, bring_up_to_date, report_build_problems, session_named
 from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import one_line
 from pipeline.text.times import since, timestamp

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.commands.run_commands import moment
-from pipeline.cli.param_types import Length
+from pipeline.cli.command_parts import Length
+from pipeline.cli.run_commands import moment
 from pipeline.ops.console_output import Console, begin, end
 
 

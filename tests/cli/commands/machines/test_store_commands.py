@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.adapters.store.postgres.copy_target import PostgresTarget
 from pipeline.adapters.store.upkeep.file_target import FileTarget
-from pipeline.cli.param_types import _sessions
+from pipeline.cli.command_parts import _sessions
 from pipeline.wiring.store_adapters import lock_of
 from tests.adapters.store.samples import files_in
 from tests.cli.commands.machines.test_merge_command import laptop, server, stopped_at, whole

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.commands.sharing import export_commands
+from pipeline.cli import reading_commands
 from pipeline.vault.export import references, report_file
 from tests.commanding import said, workspace_in
 
@@ -107,5 +107,5 @@ def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest
 
 
 def test_the_formats_named_in_the_help_are_those_there_are() -> None:
-    assert {form: suffix for suffix, form in export_commands._FORMATS.items()} == dict(report_file.SUFFIXES)
-    assert {form: suffix[1:] for suffix, form in export_commands._REFERENCES.items()} == dict(references.FORMATS)
+    assert {form: suffix for suffix, form in reading_commands._FORMATS.items()} == dict(report_file.SUFFIXES)
+    assert {form: suffix[1:] for suffix, form in reading_commands._REFERENCES.items()} == dict(references.FORMATS)

@@ -18,7 +18,7 @@ from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySk
 from tests.commanding import Said, copied_templates, said, workspace_in
 from tests.fakes import batches
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea/depth]}\n"
 SHIPS = "  - {query: Where do ships wait at night?, id: ships, mode: fast, tags: [sea]}\n"
 NONSENSE = "  - {query: Zyzzyva quokka xylophone?, id: nonsense, mode: fast}\n"

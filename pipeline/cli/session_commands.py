@@ -9,18 +9,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, session_named, show_session
+from pipeline.batch import session_actions
+from pipeline.batch.outages import reason_of
+from pipeline.batch.session_actions import adopt_settings
+from pipeline.cli.command_parts import Length, SessionName, bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.memory_workflow import consolidate_after_run
-from pipeline.cli.param_types import Length, SessionName
+from pipeline.cli.progress import progress_on
+from pipeline.cli.run_environment import Request, context_of, environment_of, prepare
+from pipeline.config.queue_file import contents, invalid
+from pipeline.config.settings import environment
+from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.values import Perspective
+from pipeline.engine.loop import run_session
+from pipeline.engine.stopping import ending_at
 from pipeline.errors import NOT_FOUND, NoWorkspace, StepError, UsageError
 from pipeline.ops.console_output import Console, end
+from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import one_line, slug
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
 
 if TYPE_CHECKING:
     from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.session import ResearchSession
     from pipeline.domain.state import SessionState
-    from pipeline.domain.values import Perspective
     from pipeline.engine.run_context import RunContext
     from pipeline.ops.unattended import UnattendedRun
 
@@ -31,10 +43,6 @@ if TYPE_CHECKING:
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped. A failed or cancelled session is reopened. SESSION: its id, or its query's id."""
-    from pipeline.batch import session_actions
-    from pipeline.cli.run_environment import Request, context_of, environment_of
-    from pipeline.ops.unattended import unattended_run
-
     env = environment_of(console, Request())
     name = session_named(console.folder, env.store, session)
     with unattended_run(console, "research resume") as run:
@@ -54,8 +62,6 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
 
 def _adopt_settings(env: RunEnvironment, session: ResearchSession, context: RunContext) -> None:
     """Let the session go on with tonight's settings of its query; one whose query is gone from the file keeps its own."""
-    from pipeline.batch.session_actions import adopt_settings
-
     query = next((one for one in env.workspace.queue.queries if one.id == session.state.query_id), None)
     if query is not None:
         adopt_settings(session, env.config_of(query), env.store, context)
@@ -70,15 +76,6 @@ def _exit_code(state: SessionState, run: UnattendedRun) -> int:
 
 
 async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: ResearchSession) -> SessionState:
-    from pipeline.batch.outages import reason_of
-    from pipeline.cli.progress import progress_on
-    from pipeline.cli.run_environment import context_of, prepare
-    from pipeline.config.settings import environment
-    from pipeline.domain.session import ResearchSession
-    from pipeline.engine.loop import run_session
-    from pipeline.engine.stopping import ending_at
-    from pipeline.wiring.session_adapters import AdapterFactory
-
     factory = AdapterFactory(env.workspace, env.store, env.keys)
     try:
         prepare(env.console, env.workspace, factory, {session.state.config.search})
@@ -101,8 +98,6 @@ async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: Rese
 @click.pass_obj
 def cancel(console: Console, session: str, reason: str) -> None:
     """End SESSION without a report. No later run continues it; research retry or resume does."""
-    from pipeline.batch import session_actions
-
     name, env, context = _session_and_context(console, session)
     state = session_actions.cancel_session(env.store, name, context, reason).state
     console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
@@ -128,8 +123,6 @@ def cancel(console: Console, session: str, reason: str) -> None:
 @click.pass_obj
 def approve(console: Console, session: str, file: Path | None, lines: tuple[str, ...]) -> None:
     """Approve the plan of SESSION, which research show prints; the next run carries it out."""
-    from pipeline.batch import session_actions
-
     views = (*(_perspectives_in(file) if file else ()), *_perspectives_of(lines))
     name, env, context = _session_and_context(console, session)
     state = session_actions.approve_plan(env.store, name, context, tuple(views)).state
@@ -156,9 +149,6 @@ def _perspectives_in(path: Path) -> list[Perspective]:
         UsageError: there is no such file.
         QueueInvalid: it cannot be read or has faults; the message lists them all.
     """
-    from pipeline.config.queue_file import contents, invalid
-    from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
-
     wanted = "start each perspective with `- name:` and give it questions: [..]"
     try:
         root, faults = nodes(decoded(contents(path)))
@@ -190,8 +180,6 @@ def _perspectives_of(lines: tuple[str, ...]) -> list[Perspective]:
 
 
 def _perspective(name: str, questions: tuple[str, ...], focus: str = "", ident: str = "") -> Perspective:
-    from pipeline.domain.values import Perspective
-
     return Perspective(id=slug(ident or name), name=name, focus=focus or name, questions=questions)
 
 
@@ -202,9 +190,6 @@ def _vault_and_site(env: RunEnvironment) -> int:
 
 def _session_and_context(console: Console, session: str) -> tuple[str, RunEnvironment, RunContext]:
     """Return the id of the session, its environment, and the context in which the command records its event."""
-    from pipeline.cli.run_environment import Request, environment_of
-    from pipeline.wiring import workspace_adapters
-
     env = environment_of(console, Request())
     name = session_named(console.folder, env.store, session)
     return name, env, workspace_adapters.context_of(env.workspace, lambda _event, _state: None)

@@ -1,34 +1,52 @@
-"""The commands on a workspace and its queue: ``init``, ``list``, ``show``, ``doctor`` and ``add``."""
+"""The commands on a workspace, its queue and its templates."""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import get_completion_class
 
+from pipeline.batch.scheduling import archived, decide, is_tagged
+from pipeline.cli.build_commands import print_hidden
 from pipeline.cli.command_parts import (
+    SessionName,
+    Since,
     import_named,
     read_sessions,
-    refuse_unprintable,
     report_left_out,
     require_workspace,
     session_named,
     show_session,
 )
-from pipeline.cli.param_types import SessionName, Since
+from pipeline.cli.import_commands import import_lines, imports_of, listed_import, print_import
+from pipeline.cli.main import refuse_unprintable
+from pipeline.cli.presentation import Listed, list_lines, listed
+from pipeline.config import workspace_files
+from pipeline.config.queue_file import add_query
+from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
+from pipeline.config.workspace_files import update_templates
+from pipeline.domain.events.json_codec import decode
+from pipeline.domain.state import OUTCOME_WORDS
+from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
 from pipeline.text.normalise import counted
+from pipeline.text.times import timestamp
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.workspace_adapters import http_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator
 
     from pipeline.batch.scheduling import Decision
     from pipeline.config.keys import Keys
     from pipeline.config.settings import Workspace
+    from pipeline.config.workspace_files import TemplateUpdate
     from pipeline.domain import Summary
     from pipeline.ops.doctor import Finding
 
@@ -38,7 +56,6 @@ if TYPE_CHECKING:
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
-    from pipeline.config import workspace_files
     from pipeline.ops.doctor.local_servers import local_findings
 
     folder = directory or console.folder
@@ -77,15 +94,6 @@ STATUSES = (
 @click.pass_obj
 def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...], since: datetime | None) -> None:
     """List the queries with their latest sessions and reports, then sessions whose query was removed, then imports."""
-    from datetime import UTC, datetime
-
-    from pipeline.batch.scheduling import archived, decide, is_tagged
-    from pipeline.cli.commands.import_command import import_lines, imports_of, listed_import
-    from pipeline.cli.presentation import Listed, list_lines, listed
-    from pipeline.config.settings import load_workspace
-    from pipeline.text.times import timestamp
-    from pipeline.wiring import workspace_adapters
-
     workspace = load_workspace(console.folder)
     report_left_out(console, workspace)
     known = read_sessions(console, workspace_adapters.store_of(console.folder))
@@ -134,8 +142,6 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
 
 
 def _word_of(decision: Decision, latest: Summary | None) -> str:
-    from pipeline.domain.state import OUTCOME_WORDS
-
     return OUTCOME_WORDS.get(latest.outcome, decision.word) if latest and decision.action == "done" else decision.word
 
 
@@ -151,12 +157,7 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 @click.pass_obj
 def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
-    from pipeline.cli.commands.hide_commands import print_hidden
-    from pipeline.cli.commands.import_command import print_import
-    from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
-    from pipeline.errors import UsageError
-    from pipeline.wiring import workspace_adapters
 
     if hidden:
         print_hidden(console)
@@ -188,9 +189,7 @@ def show(console: Console, session: str | None, hidden: bool, version: int | Non
 def doctor(console: Console, online: bool, schedule: bool) -> None:
     """Check settings, keys, files, clock, log and templates, and print how to fix each problem."""
     import asyncio
-    from datetime import UTC, datetime
 
-    from pipeline.config.settings import keys_of, load_workspace
     from pipeline.ops import doctor
     from pipeline.ops.doctor.local_servers import local_findings
     from pipeline.ops.doctor.service_checks import answers_with_a_model
@@ -212,8 +211,6 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
 
 
 def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
-    from dataclasses import asdict
-
     from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 
     schedule = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
@@ -229,7 +226,6 @@ def _todo(finding: Finding) -> str:
 
 async def _probe_services(workspace: Workspace, keys: Keys) -> list[Finding]:
     from pipeline.ops.doctor.online_checks import probe
-    from pipeline.wiring.workspace_adapters import http_of
 
     http = http_of(workspace.queue.settings, keys)
     try:
@@ -249,11 +245,64 @@ def add(
     console: Console, question: str, query_id: str | None, tags: tuple[str, ...], priority: int | None, mode: str | None
 ) -> None:
     """Append QUESTION to queries.yaml; the rest of the file is not changed."""
-    from pipeline.config.queue_file import add_query
-    from pipeline.config.settings import QUEUE_FILE
-
     given = {
         name: value for name, value in {"id": query_id, "tags": list(tags), "priority": priority, "mode": mode}.items() if value
     }
     query = add_query(console.folder / QUEUE_FILE, question, **given)
     console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
+
+
+@click.group()
+def templates() -> None:
+    """Bring the templates of this workspace up to date with the program."""
+
+
+@templates.command()
+@click.option("--replace", is_flag=True, help="Replace templates that you edited too; yours are copied to templates/replaced.")
+@click.option("--dry-run", "dry", is_flag=True, help="Print what would be done, and change nothing.")
+@click.pass_obj
+def update(console: Console, replace: bool, dry: bool) -> None:
+    """Copy new and changed templates of the program into templates/, after an upgrade.
+
+    A template that you edited stays as it is and is listed; so is one from before the program recorded what it copied.
+    """
+    require_workspace(console.folder)
+    done = update_templates(console.folder, replace=replace, dry=dry)
+    value = {
+        "added": done.added,
+        "updated": done.updated,
+        "replaced": done.replaced,
+        "edited": done.edited,
+        "removed": done.removed,
+    }
+    console.data(list(_lines(done, dry=dry)), value)
+
+
+def _lines(done: TemplateUpdate, *, dry: bool) -> Iterator[str]:
+    yield from (f"new: templates/{name}" for name in done.added)
+    yield from (f"updated: templates/{name}" for name in done.updated)
+    yield from (f"replaced: templates/{name} (yours is templates/{copy})" for name, copy in done.replaced.items())
+    yield from (f"removed, no longer used: templates/{name}" for name in done.removed)
+    yield from (f"edited, left as it is: templates/{name}" for name in done.edited)
+    changed = len(done.added) + len(done.updated) + len(done.replaced) + len(done.removed)
+    if dry:
+        yield f"{counted(changed, 'template')} would be changed; nothing was"
+    else:
+        yield f"{counted(changed, 'template')} changed" + ("; next: research build" if changed else "")
+    if done.edited:
+        yield "research templates update --replace takes the program's; yours are kept in templates/replaced"
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_obj
+def completion(console: Console, shell: str) -> None:
+    """Print the completion script for SHELL. Put eval "$(research completion bash)" into its start-up file."""
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - the three shells above are built into click
+    script = found(click.get_current_context().find_root().command, {}, "research", "_RESEARCH_COMPLETE")
+    source = script.source_template % script.source_vars()
+    console.data([source.strip()], {"shell": shell, "script": source})

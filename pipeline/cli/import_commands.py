@@ -1,19 +1,34 @@
-"""The command ``import``: records the sessions of another program. Nothing imported counts as evidence."""
+"""The commands with which other programs work: ``import`` records their sessions, ``mcp`` serves them."""
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, require_workspace
+from pipeline.cli.run_environment import Request, environment_of
+from pipeline.config.queue_file import add_query
+from pipeline.config.service_selection import secrets_of
+from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.stream_events import NOT_CHECKED, import_of
+from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
+from pipeline.text.normalise import clean, counted, spelling_free
+from pipeline.text.redaction import Redaction
+from pipeline.wiring import workspace_adapters
 
 if TYPE_CHECKING:
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.domain.events.stream_events import Import
     from pipeline.ports import EventStore
+
 
 FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
 _MOST_LISTED = 10  # imports in a list of everything
@@ -32,17 +47,8 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
     They get session notes that say that nothing in them is checked; no report, answer or export cites them. A second import
     records nothing. Exit code 1: something could not be read, and a message says what and why.
     """
-    from contextlib import nullcontext
-
-    from pipeline.cli.command_parts import bring_up_to_date, report_build_problems
-    from pipeline.cli.run_environment import Request, environment_of
-    from pipeline.config.service_selection import secrets_of
-    from pipeline.errors import UsageError
     from pipeline.imports.converters import read_all
     from pipeline.imports.recording import record_import
-    from pipeline.text.normalise import counted
-    from pipeline.text.redaction import Redaction
-    from pipeline.wiring import workspace_adapters
 
     if not (path.is_dir() or path.is_file()):
         what = "is neither a file nor a folder" if path.exists() else "does not exist"
@@ -90,8 +96,6 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
 
 def _open_questions(env: RunEnvironment, questions: list[str]) -> list[str]:
     """Each question once, on one line, without those that are in the queue already."""
-    from pipeline.text.normalise import clean, spelling_free
-
     known = {spelling_free(query.text) for query in env.workspace.queue.queries}
     found: dict[str, str] = {}
     for line in (" ".join(clean(question).split()) for question in questions):
@@ -102,10 +106,6 @@ def _open_questions(env: RunEnvironment, questions: list[str]) -> list[str]:
 
 def _queue(env: RunEnvironment, questions: list[str], tags: tuple[str, ...]) -> list[str]:
     """Add questions to the queue; return the ids that they have there. One that the queue refuses is named."""
-    from pipeline.config.queue_file import add_query
-    from pipeline.config.settings import QUEUE_FILE
-    from pipeline.errors import UsageError
-
     added = []
     for question in questions:
         try:
@@ -117,10 +117,6 @@ def _queue(env: RunEnvironment, questions: list[str], tags: tuple[str, ...]) -> 
 
 def imports_of(console: Console, store: EventStore) -> list[Import]:
     """Return all imports, the oldest first; print which cannot be read."""
-    from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.events.stream_events import import_of
-    from pipeline.errors import LogError
-
     found = []
     for name in store.ids("import"):
         try:
@@ -150,10 +146,6 @@ def import_lines(imports: list[Import], *, everything: bool) -> list[str]:
 
 def print_import(console: Console, store: EventStore, name: str) -> None:
     """Print an import as ``research show`` does."""
-    from pipeline.domain.events.stream_events import NOT_CHECKED
-    from pipeline.errors import SessionUnknown
-    from pipeline.text.normalise import counted
-
     found = next((one for one in imports_of(console, store) if one.id == name), None)
     if not found:
         raise SessionUnknown(f"{name} has no records", hint="import it again: research import PATH")
@@ -164,3 +156,27 @@ def print_import(console: Console, store: EventStore, name: str) -> None:
     lines.append(f"  {counted(said.records, 'record')}; the original is stored as {said.digest[:16]}…")
     lines += [f"  {line}" for line in said.faults]
     console.data(lines, {**listed_import(found), "faults": said.faults, "queue": said.queue})
+
+
+@click.command()
+@click.pass_obj
+def mcp(console: Console) -> None:
+    """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
+    from pipeline.wiring.talk_adapters import unrecorded_talks
+
+    require_workspace(console.folder)
+    try:
+        import anyio
+
+        from pipeline.ops.mcp_server import Library, serve
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
+            raise
+        hint = "install it with the program: pip install 'night-research[mcp]'"
+        raise UsageError("research mcp needs the package mcp, which is not installed", hint=hint) from None
+    store = workspace_adapters.store_of(console.folder)
+    kept = workspace_adapters.summaries_of(console.folder, writable=False)
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
+        pages, talk = unrecorded_talks(workspace, keys, store, Path(own) / "pages.sqlite")
+        anyio.run(serve, Library(console.folder, store, kept, pages, talk), sys.stdin.buffer, sys.stdout.buffer)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.test_run_commands import HARBOUR, NONSENSE, SHIPS
+from tests.cli.test_run_commands import HARBOUR, NONSENSE, SHIPS
 from tests.commanding import everything, said, workspace_in
 
 

@@ -1,24 +1,35 @@
-"""The commands ``log`` (print or follow the events) and ``verify`` (check the event log, and repair it)."""
+"""The commands on the event log: ``log`` prints it, ``verify`` checks it."""
 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
-from pipeline.cli.param_types import SessionName
+from pipeline.cli.command_parts import SessionName, import_named, latest_session, require_workspace, session_named
+from pipeline.cli.presentation import log_line, repair_lines
+from pipeline.domain.events.json_codec import decode_all, encode, refuse_unknown_types
+from pipeline.domain.events.records import KINDS, kind_of
+from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten, SessionPruned
+from pipeline.domain.session import state_of
+from pipeline.domain.talk import talk_of
+from pipeline.errors import LogError, StoreUnreachable
+from pipeline.ops import citation_audit
 from pipeline.ops.console_output import Console, end, put
+from pipeline.ops.log_tail import LogTail, is_over
+from pipeline.text.normalise import counted
+from pipeline.wiring import workspace_adapters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.domain.events.session_events import EventBase
     from pipeline.ops.citation_audit import Checked, Unsupported
-    from pipeline.ops.log_tail import LogTail
     from pipeline.ports import EventStore
+
 
 LOOK_EVERY_S = 0.5
 
@@ -38,9 +49,6 @@ LOOK_EVERY_S = 0.5
 @click.pass_obj
 def log(console: Console, session: str | None, follow: bool, types: tuple[str, ...]) -> None:
     """Print all events of SESSION (default: the latest), one per line; with --json as stored. Works during a run."""
-    from pipeline.domain.events.json_codec import refuse_unknown_types
-    from pipeline.wiring import workspace_adapters
-
     require_workspace(console.folder)
     refuse_unknown_types(types)
     store = workspace_adapters.store_of(console.folder)
@@ -60,9 +68,6 @@ def _is_wanted(kind: str, types: Sequence[str]) -> bool:
 
 
 def _print(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
-    from pipeline.cli.presentation import log_line
-    from pipeline.domain.events.json_codec import decode_all
-
     records = [record for record in store.load(name) if _is_wanted(record.type, types)]
     lines = [log_line(event) for event in decode_all(record.data for record in records)]
     if types and not records:
@@ -72,10 +77,6 @@ def _print(console: Console, store: EventStore, name: str, types: Sequence[str])
 
 def _follow(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
     """Print events as they come; with ``--json`` each as one line of JSON."""
-    import logging
-
-    from pipeline.ops.log_tail import LogTail, is_over
-
     # A record that is being written looks like one that a crash cut off.
     logging.getLogger("pipeline.adapters.store").setLevel(logging.ERROR)
     tail = LogTail(store, name)
@@ -89,8 +90,6 @@ def _follow(console: Console, store: EventStore, name: str, types: Sequence[str]
 
 
 def _print_new(console: Console, tail: LogTail, types: Sequence[str]) -> bool:
-    from pipeline.errors import StoreUnreachable
-
     try:
         events = tail.new()
     except StoreUnreachable as error:
@@ -106,9 +105,6 @@ def _print_new(console: Console, tail: LogTail, types: Sequence[str]) -> bool:
 
 
 def _line(event: EventBase, *, as_json: bool, named: bool) -> str:
-    from pipeline.cli.presentation import log_line
-    from pipeline.domain.events.json_codec import encode
-
     if as_json:
         return encode(event).decode()
     return f"{event.session_id:<40}  {log_line(event)}" if named else log_line(event)
@@ -147,10 +143,6 @@ class _LogCheck:
 @click.pass_obj
 def verify(console: Console, repair: bool) -> None:
     """Check the whole log: every record's hash, the chain, every stored page, and that each quote is in its page."""
-    from pipeline.cli.presentation import repair_lines
-    from pipeline.text.normalise import counted
-    from pipeline.wiring import workspace_adapters
-
     require_workspace(console.folder)
     check = _check_log(console)
     lines = check.lines
@@ -174,11 +166,6 @@ def verify(console: Console, repair: bool) -> None:
 
 def _pruned_lines(store: EventStore) -> list[str]:
     """What was pruned and forgotten, and how many quotes had been checked before: a line for each prune."""
-    from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten, SessionPruned
-    from pipeline.errors import LogError
-    from pipeline.text.normalise import counted
-
     lines = []
     for name in store.ids("prune"):
         try:
@@ -199,11 +186,6 @@ def _pruned_lines(store: EventStore) -> list[str]:
 
 def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Checked:
     """Check the quotes and citations of a session or a talk; other streams have none."""
-    from pipeline.domain.events.records import kind_of
-    from pipeline.domain.session import state_of
-    from pipeline.domain.talk import talk_of
-    from pipeline.ops import citation_audit
-
     kind = kind_of(name)
     if kind == "session":
         return citation_audit.check(state_of(name, events), store)
@@ -212,11 +194,6 @@ def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Check
 
 def _check_log(console: Console) -> _LogCheck:
     """Check the files; then check the quotes of every readable session against its stored pages."""
-    from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.events.records import KINDS
-    from pipeline.errors import LogError
-    from pipeline.wiring import workspace_adapters
-
     store = workspace_adapters.store_of(console.folder)
     check = _LogCheck(workspace_adapters.verify_log(console.folder))
     for name in store.marks(KINDS):

@@ -1,23 +1,43 @@
-"""The workflow of ``research run``: decide what is due, print a dry run or work, build vault and site, print the outcome."""
+"""The commands that work through the queue, ``run`` and ``retry``: decide what is due, work, build, print the outcome."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, parts
-from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, report_left_out, try_builds
+import click
+
+from pipeline.batch.run_overrides import RunOverrides, deadline_of
+from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, parts
+from pipeline.cli import run_environment
+from pipeline.cli.command_parts import (
+    Amount,
+    Length,
+    QueryId,
+    bring_up_to_date,
+    join_branches,
+    report_build_problems,
+    report_left_out,
+    try_builds,
+)
 from pipeline.cli.machines.distribute_workflow import require_queue, run_distributed_batch
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare, report_embedding
 from pipeline.config.service_selection import LOCAL
+from pipeline.config.settings import environment
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
-from pipeline.ops.console_output import PRINTED, Console
+from pipeline.ops.console_output import PRINTED, Console, begin, end
+from pipeline.ops.unattended import unattended_run
+from pipeline.text.normalise import counted, first_few
 from pipeline.text.times import timestamp
+from pipeline.wiring import workspace_adapters
 
 if TYPE_CHECKING:
     from pipeline.batch.batch_log import BatchLog
@@ -29,7 +49,124 @@ if TYPE_CHECKING:
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
 
-_log = logging.getLogger("pipeline.cli.run_workflow")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--tag", "tags", multiple=True, metavar="TAG", help="Also all queries with this tag; may be given several times."
+    ),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
+    click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
+    click.option("--max-cost", type=Amount(), metavar="USD", help="This run may spend so much, whatever the night has spent."),
+    click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Start no further query after N failures."),
+    click.option(
+        "--distribute", is_flag=True, help="Let workers research the queries (research work, on any machine); needs PostgreSQL."
+    ),
+    click.option(
+        "--worker-wait",
+        type=Length(),
+        default="10m",
+        show_default=True,
+        metavar="TIME",
+        help="With --distribute: end the run if no worker can take what is left for this long.",
+    ),
+    click.option(
+        "--dry-run", is_flag=True, help="Print what the run would do and what it may cost; write nothing, contact no service."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails."),
+    click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends."),
+    click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else."),
+    click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
+    click.option(
+        "--ping-url-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Ping the monitor whose address is in FILE when the run starts and ends.",
+    ),
+)
+
+
+def _with_options(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
+@click.option("--retry-failed", is_flag=True, help="Also retry queries that failed in an earlier run.")
+@click.option("--again", is_flag=True, help="Also research queries that are done, with the given IDs or tags, due or not.")
+@_with_options
+@click.pass_obj
+def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, again: bool, **options: Any) -> None:
+    """Research all due queries, or those with the given IDs or tags; then update the vault and the web site."""
+    if again and not ids and not options["tags"]:
+        raise click.UsageError("--again researches and pays for what is done already: name the queries, or give a --tag")
+    _run_queue(console, "research run", ids, retry_failed=retry_failed, again=again, only_retries=False, **options)
+
+
+@click.command()
+@click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
+@_with_options
+@click.pass_obj
+def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
+    """Retry all failed and not-found queries, or those with the given IDs, also cancelled ones. No call is paid for twice."""
+    everything = not ids and not options["tags"]
+    _run_queue(console, "research retry", ids, retry_failed=everything or bool(options["tags"]), only_retries=True, **options)
+
+
+def _run_queue(
+    console: Console,
+    program: str,
+    ids: tuple[str, ...],
+    *,
+    tags: tuple[str, ...],
+    retry_failed: bool,
+    only_retries: bool,
+    limit: int | None,
+    deadline: str | None,
+    max_cost: float | None,
+    max_failures: int | None,
+    distribute: bool,
+    worker_wait: timedelta,
+    dry_run: bool,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
+    lock_wait: timedelta | None,
+    ping_url_file: Path | None,
+    again: bool = False,
+) -> None:
+    console = replace(
+        console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
+    )
+    begin(quiet=console.quiet, verbose=console.verbose)
+    bounds = RunOverrides(moment(deadline), max_cost, max_failures)
+    request = run_environment.Request(
+        Selection(ids, tags, retry_failed, limit, retry_failed and only_retries, again),
+        bounds,
+        only_retries,
+        lock_wait,
+        worker_wait if distribute else None,
+    )
+    if dry_run:
+        print_dry_run(console, request)
+        return
+    with unattended_run(console, program, ping_url_file) as run:
+        end(work(run, request))
+
+
+def moment(deadline: str | None) -> datetime | None:
+    """Return the next moment that an option such as ``06:30`` means; None without one.
+
+    Raises:
+        UsageError: it is no time.
+    """
+    return None if deadline is None else deadline_of(deadline, datetime.now(UTC))
+
+
+_log = logging.getLogger("pipeline.cli.run_commands")
 
 
 def sessions_at_once(workspace: Workspace) -> int:
@@ -61,7 +198,6 @@ async def _plan(env: RunEnvironment, request: Request, decisions: Sequence[Decis
     from pipeline.batch.dry_run import DryRun
     from pipeline.batch.session_pool import ends_at
     from pipeline.domain.session import ResearchSession
-    from pipeline.wiring import workspace_adapters
     from pipeline.wiring.session_adapters import AdapterFactory
 
     now, limits = datetime.now(UTC), env.workspace.queue.settings.limits
@@ -133,9 +269,9 @@ def _work(run: UnattendedRun, request: Request) -> int:
         spent = total((*before, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
         consolidate_after_run(env, spent, end, asks_model=not result.stopped)
         account = _close_batch(env, result)
-    _post_digest(env)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
+    _post_digest(env)
     return int(account["exit_code"])
 
 
@@ -144,7 +280,7 @@ def _post_digest(env: RunEnvironment) -> None:
     settings = env.workspace.queue.settings
     if not (settings.notify.ntfy or settings.notify.webhook):
         return
-    from pipeline.cli.commands.sharing.digest_command import place_of
+    from pipeline.cli.reading_commands import place_of
     from pipeline.config.network import services_route
     from pipeline.ops.notify import post_digest
     from pipeline.vault.mornings.digest import digest_of, heading_of, nights_in, text_of
@@ -169,8 +305,6 @@ def _any_due(decided: Decisions) -> bool:
 
 def _archived_before(store: EventStore) -> tuple[str, ...]:
     """Return the ids of the queries that the latest batch recorded as removed from the file."""
-    import json
-
     names = [name for name in store.marks() if name.startswith("batch-")]
     second = max((name.rpartition("-")[0] for name in names), default="")  # ids end in a random part: several may share a second
     records = [record for name in names if name.startswith(second) for record in store.load(name)]
@@ -186,7 +320,6 @@ def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
     """
     from pipeline.batch.batch_log import BatchLog, new_batch_id
     from pipeline.domain.events.stream_events import BatchEnded, BatchStarted
-    from pipeline.wiring import workspace_adapters
 
     context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
     log = BatchLog(env.store, context, new_batch_id(timestamp(context.now())))
@@ -202,7 +335,6 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     from pipeline.batch.memory import Recaller
     from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
-    from pipeline.config.settings import environment
     from pipeline.domain.values import Cost
     from pipeline.wiring.session_adapters import AdapterFactory
 
@@ -230,7 +362,6 @@ def _close_batch(env: RunEnvironment, result: BatchResult) -> dict[str, Any]:
     """Build vault and site, save ``last-run.json``, and return what it holds: the outcome of the batch and of the builds."""
     from pipeline.batch.totals import account
     from pipeline.domain.events.json_codec import decode_all
-    from pipeline.wiring import workspace_adapters
 
     events = list(decode_all(record.data for record in env.store.load(result.batch)))
     if not events:
@@ -249,7 +380,6 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
     After a failed build one more is made once its problems were recorded, as the note of the batch shows them.
     """
     from pipeline.batch.batch_log import BatchLog
-    from pipeline.wiring import workspace_adapters
 
     problems = bring_up_to_date(env.console, env.workspace)
     if not problems:
@@ -275,10 +405,6 @@ def _record_problems(log: BatchLog, problems: Sequence[BuildProblem], *first: Ev
 
 def _save_last_run(console: Console, account: dict[str, Any]) -> bool:
     """Write ``last-run.json``; return whether the file holds this outcome now."""
-    import json
-
-    from pipeline.wiring import workspace_adapters
-
     try:
         workspace_adapters.remember_run(console.folder, account)
     except OSError as error:
@@ -294,8 +420,6 @@ def _save_last_run(console: Console, account: dict[str, Any]) -> bool:
 
 def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:
     """Report that no query is due, and build the vault if a stopped run left it out of date; return the exit code."""
-    from pipeline.text.normalise import first_few
-
     console = env.console
     left = [d for d in decisions if d.action in ANNOUNCED or d.query.id in named]
     announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
@@ -317,8 +441,6 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
 
 def _update_last_run(console: Console, code: int, problems: Sequence[BuildProblem]) -> bool:
     """Keep ``last-run.json`` unless its vault and site entries are outdated or it holds an error; return whether it is right."""
-    from pipeline.wiring import workspace_adapters
-
     now = parts((one.part, one.reason) for one in problems)
     before = workspace_adapters.last_run(console.folder)
     if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
@@ -327,8 +449,6 @@ def _update_last_run(console: Console, code: int, problems: Sequence[BuildProble
 
 
 def _counts_line(account: dict[str, Any]) -> str:
-    from pipeline.text.normalise import counted
-
     words = {"answered": "answered", "passages": "with passages"}
     parts = [f"{account[kind]} {word}" for kind, word in words.items() if account[kind]]
     parts = parts or [counted(account["done"], "report")]
@@ -384,8 +504,6 @@ def _effort(entry: dict[str, Any]) -> str:
 
 def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
     """A line for each skipped query; of many with the same cause only the first few and a count."""
-    from pipeline.text.normalise import first_few
-
     lines = []
     for cause in dict.fromkeys(entry["cause"] for entry in skipped):
         mine = [entry for entry in skipped if entry["cause"] == cause]

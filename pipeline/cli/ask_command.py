@@ -1,0 +1,346 @@
+"""The command ``ask``: questions on the pages that are stored already, and what it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.batch.scheduling import Decision
+from pipeline.batch.talks import scopes
+from pipeline.batch.talks.scopes import opening_of
+from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
+from pipeline.cli.run_environment import Request, context_of, environment_of, prepare
+from pipeline.config.service_selection import secrets_of
+from pipeline.config.settings import environment
+from pipeline.config.values import Query
+from pipeline.domain.events.stream_events import TalkResearched
+from pipeline.domain.talk import TalkState, recent_talk
+from pipeline.engine.stopping import ending_at
+from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
+from pipeline.errors import NOT_FOUND, SessionUnknown, UsageError
+from pipeline.ops.console_output import Console, end, put
+from pipeline.ops.unattended import unattended_run
+from pipeline.text.normalise import slug
+from pipeline.text.redaction import Redaction
+from pipeline.text.times import timestamp
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
+from pipeline.wiring.workspace_adapters import source_notes
+
+if TYPE_CHECKING:
+    from pipeline.batch.session_index import SessionIndex
+    from pipeline.batch.talks.scopes import TalkScope
+    from pipeline.cli.run_environment import RunEnvironment
+    from pipeline.domain.state import SessionState
+    from pipeline.domain.talk import Turn
+    from pipeline.domain.values import Fact, Sentence
+    from pipeline.ops.unattended import UnattendedRun
+
+
+_PROMPT = "? "
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line asks: a question, or "" for lines from stdin; and the session it names, or ""."""
+
+    session: str
+    question: str
+    topic: str | None
+    everything: bool
+    goes_on: bool
+    max_cost: float | None
+    deeper: bool
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[SESSION] [QUESTION]")
+@click.option("--topic", metavar="TAG", help="Ask the pages of all sessions with this tag.")
+@click.option("--all", "everything", is_flag=True, help="Ask the pages of all sessions; also the default without SESSION.")
+@click.option("--continue", "goes_on", is_flag=True, help="Continue the latest talk, or the latest one about SESSION or TAG.")
+@click.option("--max-cost", type=Amount(), metavar="USD", help="The most that a model may cost in this talk.")
+@click.option("--deeper", is_flag=True, help="Also research the question now, in a fast session of its own.")
+@click.pass_obj
+def ask(
+    console: Console,
+    words: tuple[str, ...],
+    topic: str | None,
+    everything: bool,
+    goes_on: bool,
+    max_cost: float | None,
+    deeper: bool,
+) -> None:
+    """Answer QUESTION from stored pages and your documents; never from the web. Without QUESTION, answer lines from stdin.
+
+    SESSION is a session's id or its query's id. An answer has at most 120 words, each passage with its quote and its place. Exit
+    code 5: nothing that is stored is near, or it does not say.
+    """
+    env = environment_of(console, Request())
+    known = read_sessions(console, env.store)
+    asked = _parsed(env, words, topic, everything, goes_on, max_cost, deeper)
+    log, scope = _opened(env, known, asked)
+    try:
+        turns = asyncio.run(_talk(env, log, scope, asked))
+        if turns and asked.deeper:
+            _go_deeper(env, known, log, scope)
+    finally:
+        env.store.release(log.state.id)
+    if console.as_json:
+        console.data([], talk_value(log.state, turns, _notes(env, turns)))
+    problems = bring_up_to_date(console, env.workspace) if turns else []
+    code = report_build_problems(console, problems)
+    end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
+
+
+def _parsed(env: RunEnvironment, words: tuple[str, ...], *options: Any) -> _Asked:
+    """Sort out which words name a session, and which ask.
+
+    Raises:
+        UsageError: too many words, or two scopes.
+        SessionUnknown: a first word of two names no session.
+    """
+    topic, everything, goes_on, max_cost, deeper = options
+    session, question = "", words[-1] if words else ""
+    if len(words) > 2:
+        raise UsageError("too many words: a question is one word for the shell", hint='put it in quotes: research ask "How …?"')
+    if len(words) == 2:
+        session = session_named(env.console.folder, env.store, words[0])
+    elif words and not (topic or everything) and " " not in question.strip():
+        with suppress(SessionUnknown):
+            session, question = session_named(env.console.folder, env.store, question), ""
+    if sum([bool(session), topic is not None, everything]) > 1:
+        raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
+    return _Asked(session, question.strip(), topic, everything, goes_on, max_cost, deeper)
+
+
+def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[TalkLog, TalkScope]:
+    """Return the talk to speak in, a new one or one that goes on, and the sessions that it is about."""
+    scope = _scope(known, asked)
+    redaction = Redaction(secrets_of(env.workspace.queue.settings, env.keys))
+    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
+    if asked.goes_on:
+        wanted = scope if asked.session or asked.topic or asked.everything else None
+        state = scopes.latest_talk(_talks(env), wanted)
+        return TalkLog(env.store, context, state), scopes.scope_of(state, known)
+    return TalkLog(
+        env.store, context, TalkState(id=scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
+    ), scope
+
+
+def _go_deeper(env: RunEnvironment, known: SessionIndex, log: TalkLog, scope: TalkScope) -> None:
+    """Research the last question, and print which session did and how it ended."""
+    tags = {tag for one in known.sessions if one.id in scope.sessions for tag in one.tags} if scope.scope == "session" else set()
+    state = research_deeper(env, log, tuple(sorted(tags)))
+    env.console.say(f"researched further: {state.id} is {state.status}", always=True)
+
+
+def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
+    if asked.session:
+        return scopes.session_scope(known, asked.session)
+    return scopes.topic_scope(known, asked.topic) if asked.topic else scopes.vault_scope(known)
+
+
+def _talks(env: RunEnvironment) -> list[TalkState]:
+    return [recent_talk(name, env.store.load(name)) for name in env.store.ids("talk")]
+
+
+async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, asked: _Asked) -> list[Turn]:
+    """Answer the question, or line after line from stdin; print each answer as it comes."""
+    if not log.state.version:
+        cap = env.workspace.queue.settings.query_limits.cost_usd if asked.max_cost is None else asked.max_cost
+        log.state.reasoner, log.state.budget_usd = talk_reasoner(env.workspace, env.keys), cap
+        opening = opening_of(scope, log.state.reasoner, cap)
+    else:
+        opening = None
+        log.state.budget_usd = log.state.budget_usd if asked.max_cost is None else asked.max_cost
+    turns = []
+    async with talk_context(env.workspace, env.store, env.keys, log.state, scope.sessions) as context:
+        if log.state.turns and log.state.turns[-1].answer is None:
+            turns.append(_printed(env, await finish_question(log, context)))
+        for text in [asked.question] if asked.question else _lines(env.console):
+            if opening is not None:
+                log.record(opening)
+                opening = None
+            turns.append(_printed(env, await answer_question(log, context, text)))
+    return turns
+
+
+def _printed(env: RunEnvironment, turn: Turn) -> Turn:
+    if not env.console.as_json:
+        put("\n".join(turn_lines(turn, _notes(env, [turn]))))
+    return turn
+
+
+def _notes(env: RunEnvironment, turns: list[Turn]) -> dict[str, str]:
+    """Return the paths of the notes of the cited sources, by address."""
+    return source_notes(env.console.folder, [fact.url for turn in turns for fact in turn.cited()])
+
+
+def _lines(console: Console) -> Iterator[str]:
+    """Yield the questions on stdin until it ends; on a terminal with a prompt."""
+    shows_prompt = console.terminal and sys.stdin.isatty()
+    while True:
+        if shows_prompt:
+            click.echo(_PROMPT, nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def research_deeper(env: RunEnvironment, log: TalkLog, tags: tuple[str, ...]) -> SessionState:
+    """Research the talk's last question; record in the talk which session does it, before it begins.
+
+    Raises:
+        ResearchError: the workspace is locked, the documents cannot be searched, a service is down.
+    """
+    with unattended_run(env.console, "research ask --deeper") as run, run.lock(None):
+        return run.run_async(_researched(env, run, log, tags))
+
+
+async def _researched(env: RunEnvironment, run: UnattendedRun, log: TalkLog, tags: tuple[str, ...]) -> SessionState:
+    from pipeline.batch.session_actions import new_session
+    from pipeline.cli.progress import progress_on
+    from pipeline.engine.loop import run_session
+    from pipeline.wiring.session_adapters import AdapterFactory
+
+    turn = log.state.turns[-1]
+    query = _query(turn, tags)
+    config = env.config_of(query)
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
+    try:
+        prepare(env.console, env.workspace, factory, {config.search})
+        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
+            context = context_of(env, progress.listen, run)
+            session = await new_session(env.store, Decision(query, "new", "asked in a talk"), config, context)
+            log.record(TalkResearched(number=turn.number, session=session.id))
+            async with ending_at(context.deadline, context.now, context.stop):
+                return await run_session(session, env.store, factory(session.state), context)
+    finally:
+        await factory.aclose()
+
+
+def _query(turn: Turn, tags: tuple[str, ...]) -> Query:
+    return Query(id=f"ask-{slug(turn.stands_alone, 40)}", text=turn.stands_alone, mode="fast", tags=tags, line=sys.maxsize)
+
+
+NEAREST = "The stored pages do not clearly say. This comes nearest:"
+UNJUDGED = "The passages that come nearest. No model has read them."
+_QUOTE_WORDS = 14
+
+
+def refusal_of(turn: Turn) -> str:
+    """Return what is printed where the stored pages hold no answer."""
+    asked = turn.text.replace('"', "'")
+    says = "Nothing that is stored is near the question." if _is_unjudged(turn) else "The stored pages do not say."
+    return f'{says} research add "{asked}" has it researched.'
+
+
+def _is_unjudged(turn: Turn) -> bool:
+    """Tell whether no model had a part in the answer: then nothing is said of what the pages say."""
+    return turn.answer is not None and turn.draft is None and turn.answer.outcome in ("passages", "not-found")
+
+
+def _refusal_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
+    if turn.answer is None or not turn.answer.nearest:
+        return [refusal_of(turn)]
+    hint = refusal_of(turn).removeprefix("The stored pages do not say. ")
+    return [NEAREST, "", *_quoted_lines(turn.answer.nearest, turn, notes), hint]
+
+
+def turn_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
+    """Return the lines for one answer; ``notes`` are the paths of source notes by address."""
+    if turn.answer is None or not turn.answer.found:
+        return _refusal_lines(turn, notes)
+    lines = [UNJUDGED, ""] if turn.answer.outcome == "passages" else []
+    lines += _quoted_lines(turn.answer.sentences, turn, notes)
+    lines += [f"  next: {text}" for text in turn.answer.follow_ups]
+    lines += [f"  in part without the model: {why}" for why in dict.fromkeys(turn.failed.values())]
+    return lines
+
+
+def _quoted_lines(sentences: Sequence[Sentence], turn: Turn, notes: Mapping[str, str]) -> list[str]:
+    """Return sentences with the numbers of the facts that they cite, and the place of each."""
+    numbers = {fact.id: number for number, fact in enumerate(turn.cited(), start=1)}
+    lines = []
+    for sentence in sentences:
+        lines += [f"{_lead(sentence.facts, turn)}{sentence.text} {''.join(f'[{numbers[name]}]' for name in sentence.facts)}", ""]
+    for fact in turn.cited():
+        lines += _place_lines(numbers[fact.id], fact, notes)
+        lines += [f"      {gone_words(turn.gone()[fact.url])}"] if fact.url in turn.gone() else []
+    return lines
+
+
+def gone_words(read_at: str) -> str:
+    """Return what is said of a document that is no longer in its folder; ``read_at`` is when it was last read, or ""."""
+    return f"this document is no longer in the folder{f'; it was last read on {read_at[:10]}' if read_at else ''}"
+
+
+def _lead(names: Sequence[str], turn: Turn) -> str:
+    """Return the table header or the introduction that a quoted passage needs, on a line of its own."""
+    known = {fact.id: fact for fact in turn.facts()}
+    leads = (known[name].lead for name in names if name in known and known[name].lead)
+    return "".join(f"{lead}\n" for lead in leads)
+
+
+def _place_lines(number: int, fact: Fact, notes: Mapping[str, str]) -> Iterator[str]:
+    words = fact.quote.split()
+    quote = " ".join(words[:_QUOTE_WORDS]) + (" …" if len(words) > _QUOTE_WORDS else "")
+    yield f"  [{number}] {' › '.join(fact.path)}  {_address(fact)}"
+    yield f"      fact {fact.id}: “{quote}”"
+    if fact.url in notes:
+        yield f"      note {notes[fact.url]}"
+
+
+def _address(fact: Fact) -> str:
+    return f"{fact.url}#{fact.anchor}" if fact.anchor else fact.url
+
+
+def talk_value(state: TalkState, turns: Sequence[Turn], notes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the answers as one JSON value."""
+    return {
+        "talk": state.id,
+        "scope": {"kind": state.scope, "ids": list(state.ids)},
+        "cost_usd": round(state.cost().usd, 6),
+        "turns": [_turn_value(turn, notes) for turn in turns],
+    }
+
+
+def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
+    answer = turn.answer
+    found = answer is not None and answer.found
+    return {
+        "question": turn.text,
+        "stands_alone": turn.stands_alone,
+        "found": found,
+        "outcome": answer.outcome if answer else "",
+        "answer": [{"text": one.text, "facts": list(one.facts)} for one in answer.sentences] if answer else [],
+        "facts": [
+            {
+                "id": fact.id,
+                "quote": fact.quote,
+                "lead": fact.lead,
+                "path": list(fact.path),
+                "address": _address(fact),
+                "note": notes.get(fact.url, ""),
+                "page": fact.digest,
+                "gone": fact.url in turn.gone(),
+                "read_at": turn.gone().get(fact.url, ""),
+            }
+            for fact in turn.cited()
+        ],
+        "missing": list(answer.missing) if answer else [],
+        "nearest": [{"text": one.text, "facts": list(one.facts)} for one in answer.nearest] if answer else [],
+        "follow_ups": list(answer.follow_ups) if answer else [],
+        "hint": "" if found else refusal_of(turn),
+        "session": turn.session,
+        "without_meaning": [side.reason for side in turn.found.failed] if turn.found else [],
+        "without_model": list(dict.fromkeys(turn.failed.values())),
+    }

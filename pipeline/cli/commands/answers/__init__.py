@@ -1,1 +1,0 @@
-"""Commands that answer from what is stored: questions on pages, and why a report says something."""

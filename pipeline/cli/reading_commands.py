@@ -1,0 +1,287 @@
+"""The commands that read what was found: ``why``, ``graph``, ``digest``, ``export`` and ``references``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.command_parts import SessionName, bring_vault_up_to_date, require_workspace, session_named
+from pipeline.config.settings import load_workspace
+from pipeline.domain.provenance import KINDS, as_json, graph_of, value_of
+from pipeline.domain.provenance import why as why_of
+from pipeline.domain.session import ResearchSession, state_at
+from pipeline.errors import UsageError
+from pipeline.ops.console_output import Console, put
+from pipeline.text.normalise import counted
+from pipeline.wiring import workspace_adapters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pipeline.domain.provenance import Evidence, Origin, Why
+    from pipeline.domain.state import SessionState
+    from pipeline.domain.values import Fact
+    from pipeline.vault.mornings.digest import Digest
+    from pipeline.vault.session_card import Card
+    from pipeline.vault.vault_model import Night
+
+
+_AT = click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As of the event with this version.")
+_MOST_ORIGINS = 3
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.argument("words")
+@_AT
+@click.pass_obj
+def why(console: Console, session: str, words: str, version: int | None) -> None:
+    """Show what a sentence of SESSION's report rests on. WORDS are some words of it, or a fact's id.
+
+    From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
+    behind them; and what speaks against it.
+    """
+    require_workspace(console.folder)
+    state = _state(console, session, version)
+    found = why_of(state, graph_of(state), words)
+    if found is None:
+        what = "has no report yet" if state.report is None else "has no sentence like that"
+        hint = "take some words of a sentence, or the id of a fact: research graph SESSION --kinds sentence,fact lists both"
+        raise UsageError(f"{state.id} {what}", hint=hint)
+    console.data(list(_lines(found)), value_of(found))
+
+
+def _state(console: Console, session: str, version: int | None) -> SessionState:
+    require_workspace(console.folder)
+    store = workspace_adapters.store_of(console.folder)
+    name = session_named(console.folder, store, session)
+    newest = ResearchSession.open(store, name).state
+    if version and version > newest.version:
+        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
+    return state_at(store, name, version) if version else newest
+
+
+def _lines(found: Why) -> Iterator[str]:
+    if found.sentence:
+        yield f"“{found.sentence.text}”"
+        yield f"  in the section “{found.sentence.title}”" + (f"; it was cut: {found.sentence.cut}" if found.sentence.cut else "")
+        if not found.evidence:
+            yield "  it cites no fact"
+    for one in found.evidence:
+        yield from _evidence_lines(one)
+    yield from _against_lines(found)
+
+
+def _evidence_lines(one: Evidence) -> Iterator[str]:
+    disputed = " (disputed)" if one.standing == "disputed" else ""
+    yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
+    address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
+    yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
+    for origin in one.origins[:_MOST_ORIGINS]:
+        yield from _origin_lines(origin)
+    if len(one.origins) > _MOST_ORIGINS:
+        yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page; research graph shows them all"
+
+
+def _origin_lines(origin: Origin) -> Iterator[str]:
+    yield f"      found by the search “{origin.search.label}”, hit {origin.rank}"
+    if origin.thought is None:
+        yield "        the first search, on the question itself"
+        return
+    yield f"        because: {origin.thought.label}  ({origin.thought.note})"
+    if origin.perspective:
+        yield f"        from the perspective “{origin.perspective.label}”" + (
+            f": {origin.perspective.note}" if origin.perspective.note else ""
+        )
+
+
+def _against_lines(found: Why) -> Iterator[str]:
+    against = [pair for one in found.evidence for pair in one.against]
+    yield "speaks against it:" if against else "nothing that was found speaks against it"
+    for fact, explanation in against:
+        yield f"  {explanation}"
+        yield f"    {_short(fact)}"
+
+
+def _short(fact: Fact) -> str:
+    return f"fact {fact.id} in {fact.path[0] if fact.path else fact.url}: “{' '.join(fact.quote.split())}”"
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@_AT
+@click.option("--kinds", metavar="KIND,…", help="Only nodes of these kinds, separated by commas: fact,page,sentence.")
+@click.pass_obj
+def graph(console: Console, session: str, version: int | None, kinds: str | None) -> None:
+    """Print all that led to SESSION's report as JSON: searches, pages, facts, sentences, decisions, and what led to what."""
+    wanted = [name.strip() for name in (kinds or "").split(",") if name.strip()]
+    if unknown := sorted(set(wanted) - set(KINDS)):
+        raise UsageError(f"unknown kinds: {', '.join(unknown)}", hint=f"the kinds are {', '.join(KINDS)}")
+    whole = graph_of(_state(console, session, version))
+    put(as_json(whole.limited_to(wanted) if wanted else whole))
+
+
+@click.command()
+@click.option(
+    "--night", "day", metavar="DATE", help="The night that began on this day (UTC), such as 2026-11-21.  [default: the last]"
+)
+@click.option("--html", is_flag=True, help="As a page for mail.")
+@click.pass_obj
+def digest(console: Console, day: str | None, html: bool) -> None:
+    """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
+    from pipeline.vault.mornings.digest import digest_of, heading_of, html_of, nights_in, text_of
+
+    require_workspace(console.folder)
+    store = workspace_adapters.store_of(console.folder)
+    nights, unread = nights_in(store)
+    night = _chosen(nights, day)
+    if night is None:
+        lines = ["nothing has been researched yet: research run", *(f"cannot be read: {text}" for text in unread)]
+        console.data(lines, {"night": None, "unread": unread})
+        return
+    found = digest_of(store, night, unread)
+    where = place_of(console, load_workspace(console.folder).queue.settings.site_url)
+    lines = html_of(found, where).split("\n") if html else text_of(found, where)
+    console.data(lines, _value(found, heading_of(found), where))
+
+
+def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
+    """The night of a day, or the last one.
+
+    Raises:
+        UsageError: ``day`` is no date, or no night began on it.
+    """
+    if day is None:
+        return nights[-1] if nights else None
+    try:
+        wanted = date.fromisoformat(day).isoformat()
+    except ValueError as error:
+        raise UsageError(f"--night {day!r} is not a date", hint="write it as 2026-11-21") from error
+    for night in nights:
+        if night.date == wanted:
+            return night
+    known = ", ".join(night.date for night in nights[-5:])
+    raise UsageError(f"no night began on {wanted}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
+
+
+def place_of(console: Console, url: str) -> Callable[[Card], str]:
+    """Return what says where a report is: on the site, if its address is set, else in the vault."""
+    from pipeline.site.paths import encoded, page_of
+
+    if url:
+        return lambda card: f"{url.rstrip('/')}/{encoded(page_of(f'{card.report_path}.md'))}"
+    return lambda card: console.path(f"vault/{card.report_path}.md")
+
+
+def _value(found: Digest, heading: str, place_of: Callable[[Card], str]) -> dict[str, Any]:
+    return {
+        "night": found.date,
+        "heading": heading,
+        "seconds": found.seconds,
+        "usd": found.usd,
+        "left_out": found.left_out,
+        "questions": [_question(one, place_of) for one in found.told],
+        "problems": [*found.not_made, *found.unread],
+    }
+
+
+def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
+    learnt = one.card.learnt if one.card else None
+    return {
+        "query": one.query,
+        "status": one.status,
+        "reason": one.reason,
+        "report": place_of(one.card) if learnt else "",
+        "open": one.card.open if one.card else (),
+        "found": asdict(learnt) if learnt else None,
+    }
+
+
+# Written here as well, so that `--help` imports nothing heavy; a test compares them with the formats there are.
+_FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf", ".docx": "docx", ".epub": "epub"}
+_REFERENCES = {".json": "csl-json", ".bib": "bibtex", ".ris": "ris"}
+_FOLDER = "exports"
+_STDOUT = "-"
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.option("--format", "form", type=click.Choice([*_FORMATS.values()]), help="[default: that of PATH's suffix, else html]")
+@click.option("--out", metavar="PATH", help="A file, a folder, or - for stdout.  [default: exports/ in the workspace]")
+@click.pass_obj
+def export(console: Console, session: str, form: str | None, out: str | None) -> None:
+    """Write the report of SESSION to one file that needs nothing beside it: every citation is a footnote with its quote.
+
+    html and markdown need no other program; pdf needs Chromium or Chrome, docx and epub need pandoc.
+    """
+    from pipeline.vault.export.report_file import TEXTS, report_file
+    from pipeline.wiring import export_adapters, workspace_adapters
+
+    require_workspace(console.folder)
+    name = session_named(console.folder, workspace_adapters.store_of(console.folder), session)
+    form = form or _form_of(out, _FORMATS, "html")
+    if out == _STDOUT and form not in TEXTS:
+        raise click.UsageError(f"{form} is no text; give --out a file")
+    bring_vault_up_to_date(console)
+    note = export_adapters.report_document(console.folder, name)
+    data = report_file(note.document, form, note.date)
+    if out == _STDOUT and not console.as_json:
+        put(data.decode().rstrip("\n"))
+        return
+    place = _place(console.folder, out, note.stem, form, _FORMATS)
+    export_adapters.write_export(console.folder, place, data)
+    value = {"session": name, "format": form, "path": str(place), "bytes": len(data), "quotes": len(note.document.notes)}
+    console.data([str(place)], value)
+
+
+@click.command()
+@click.argument("session", required=False, type=SessionName())
+@click.option("--all", "everything", is_flag=True, help="The sources of all reports; the default without SESSION.")
+@click.option(
+    "--format", "form", type=click.Choice([*_REFERENCES.values()]), help="[default: that of PATH's suffix, else csl-json]"
+)
+@click.option("--out", metavar="PATH", help="A file.  [default: stdout]")
+@click.pass_obj
+def references(console: Console, session: str | None, everything: bool, form: str | None, out: str | None) -> None:
+    """Print the sources that the report of SESSION cites, with the quotes, for Zotero, pandoc or LaTeX.
+
+    A source's key, such as handbook2024append-9c1f, never changes; it is an alias of the source's note in the vault.
+    """
+    from pipeline.vault.export.references import references as written
+    from pipeline.wiring import export_adapters, workspace_adapters
+
+    if session and everything:
+        raise click.UsageError("give SESSION or --all, not both")
+    require_workspace(console.folder)
+    name = session_named(console.folder, workspace_adapters.store_of(console.folder), session) if session else ""
+    form = form or _form_of(out, _REFERENCES, "csl-json")
+    bring_vault_up_to_date(console)
+    sources = export_adapters.cited_sources_of(console.folder, name)
+    text = written(sources, form)
+    if not sources:
+        console.say("no report cites a source" if not name else f"{name} has no report that cites a source", fg="yellow")
+    if out and out != _STDOUT:
+        export_adapters.write_export(console.folder, Path(out), text.encode())
+        console.data([f"{out}: {counted(len(sources), 'source')}"], {"path": out, "format": form, "sources": len(sources)})
+    elif console.as_json:
+        console.data([], json.loads(text) if form == "csl-json" else {"format": form, "text": text})
+    else:
+        put(text.rstrip("\n"))
+
+
+def _form_of(out: str | None, forms: Mapping[str, str], otherwise: str) -> str:
+    return forms.get(Path(out).suffix.lower(), otherwise) if out else otherwise
+
+
+def _place(folder: Path, out: str | None, stem: str, form: str, forms: Mapping[str, str]) -> Path:
+    """Where the file goes: PATH, or under the report's name in the folder PATH, or in the workspace's own folder for exports."""
+    if out and out != _STDOUT and not Path(out).is_dir():
+        return Path(out)
+    suffix = next(suffix for suffix, known in forms.items() if known == form)
+    return (Path(out) if out and out != _STDOUT else folder / _FOLDER) / f"{stem}{suffix}"
