@@ -98,7 +98,7 @@ def test_home_night_session_and_topic_say_so_without_a_word_of_failure(night: Pa
     home = (night / "vault" / "Home.md").read_text()
     assert re.search(r"## Not found\n\n- \[\[reports/", home)
     assert "Needs a look" not in home
-    assert "1 passages, 1 not found" in home
+    assert "1 with passages, 1 not found" in home
     about = note(night, "nights", "")
     assert "not_found: 1\nfailed: 0\n" in about
     assert "## Not found" in about

@@ -46,7 +46,6 @@ _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
 _OUTSIDE_BARE = _OUTSIDE.replace("external", "external bare", 1)  # its words are its address: paper needs no other
 # A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
 TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
-OBSIDIAN_ONLY = ("mermaid", "base")  # fences that only Obsidian draws
 Env = MutableMapping[str, Any]
 Rule = Callable[[Sequence[Token], int, Any, Env], str]
 
@@ -338,8 +337,6 @@ def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) ->
 
 def _fence(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
     token = tokens[number]
-    if token.info.strip() in OBSIDIAN_ONLY:
-        return ""
     return f"{opening('pre', **_id(token))}<code>{escape(token.content)}</code></pre>\n"
 
 

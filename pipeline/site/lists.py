@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pipeline.site.note_pages import breadcrumbs
 from pipeline.site.notes import Face, Notes, tag_page
 from pipeline.site.page_values import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage
-from pipeline.site.paths import BROWSE, PLURALS, encoded, list_page, page_of, root_of
+from pipeline.site.paths import BROWSE, NAMES, PLURALS, encoded, list_page, page_of, root_of
 from pipeline.text.labels import ENGLISH, MONTHS
 from pipeline.text.normalise import clean, digest_of
 
@@ -28,7 +28,6 @@ FEED, MAP = "feed.xml", "sitemap.xml"
 NEWEST = 30  # entries in the feed
 PAGE_SIZE = 100  # notes on the first page of a long list; one with up to twice as many has all on one
 # Each question has one entry among the reports, its newest; what is superseded is reached from there.
-_NAMES = {"report": "Questions"}
 _ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
 _NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
 _TOP = "index.html"
@@ -38,8 +37,7 @@ _UNDATED = "undated"
 
 def navigation(of_kind: Mapping[str, Sequence[Face]]) -> tuple[Link, ...]:
     """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
-    kinds = ((kind, PLURALS[kind]) for kind in _ORDER if of_kind.get(kind))
-    listed = [Link(_NAMES.get(kind, plural), list_page(plural.lower()), kind) for kind, plural in kinds]
+    listed = [Link(PLURALS[kind], list_page(NAMES[kind]), kind) for kind in _ORDER if of_kind.get(kind)]
     return (Link("Home", _TOP, "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 

@@ -13,13 +13,12 @@ from pipeline.site.html_rules import Aside, Draft, href_of
 from pipeline.site.note_to_html import Reader
 from pipeline.site.notes import EARLIER, KINDS, OTHER, Face, Notes, Record, body_of, tag_page, values_of
 from pipeline.site.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
-from pipeline.site.paths import PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of
+from pipeline.site.paths import NAMES, PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of
 from pipeline.text.normalise import one_line
 from pipeline.vault.output.formatting import duration, money
 
 _COUNTS = {"sources", "facts", "words", "quotes", "tokens", "pages", "searches", "sessions", "reports", "workers", "events"}
 _LABELS = {"source_url": "Address", "cost_usd": "Cost", "duration_s": "Time", "cited_by": "Cited by", "query": "Question"}
-IN_A_ROW = {"night", "report", EARLIER, "session"}
 _MARKUP = re.compile("<[^>]*>")
 _ASIDE = 240  # characters of a quote beside the text
 _BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
@@ -39,7 +38,6 @@ class Composer:
         rest = self._notes.records[face.path]
         path = page_of(face.path)
         root = root_of(path)
-        older, newer = self._notes.beside(face) if face.kind in IN_A_ROW else (None, None)
         return NotePage(
             kind="report" if face.kind == EARLIER else face.kind,
             path=path,
@@ -58,8 +56,6 @@ class Composer:
             citations=self._citations(rest, root),
             backlinks=groups(self._notes.linkers(face.path), root),
             breadcrumbs=breadcrumbs(face.kind, root),
-            previous=link(older, root) if older else None,
-            next=link(newer, root) if newer else None,
             lang=rest.lang,
         )
 
@@ -70,7 +66,11 @@ class Composer:
     def _properties(self, face: Face, rest: Record, root: str) -> tuple[Property, ...]:
         shown = []
         for name, texts in rest.properties:
-            label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
+            label = (
+                "Passages"
+                if (name, face.status) == ("facts", "passages")
+                else _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
+            )
             shown.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
         return tuple(shown)
 
@@ -177,7 +177,7 @@ def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
     """Return the breadcrumbs of a note of a kind."""
     if kind == "home":
         return ()
-    return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(PLURALS[kind].lower())))
+    return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(NAMES[kind])))
 
 
 def embedded(reader: Reader, places: Places, face: Face, slot: Sequence[str], shown: Face | None, data: bytes) -> Markup:

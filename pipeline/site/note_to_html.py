@@ -16,12 +16,14 @@ from pipeline.text.labels import in_all_languages
 
 _CONTENTS = {"h2": 2, "h3": 3}
 _QUOTATION_MARKS = "“”„\"' "
+_PLACE = "— "  # what begins the line below a passage that says where it is from
 _STANDINGS = tuple(in_all_languages("Disputed by"))
 _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
 _SUMMARY, _NO_ANSWER = "abstract", "question"  # callouts that say what a note comes to; questions have other titles too
 # Letters of the scripts that are written from right to left, Hebrew and Arabic among them (Unicode's blocks for them).
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DIRECTED = {f"{name}_open" for name in ("paragraph", "heading", "bullet_list", "ordered_list", "table")}
+_OBSIDIAN_ONLY = ("mermaid", "base")  # fences
 _NOT_FOUND = in_all_languages("Not found")
 
 
@@ -86,21 +88,23 @@ def plain(inline: Token) -> str:
 
 
 def _shown(tokens: Sequence[Token]) -> list[Token]:
-    """The text without comments, and without sections that consist of comments."""
-    if not any(token.type == "comment" for token in tokens):
-        return list(tokens)
+    """The text without comments and what only Obsidian draws, and without sections that hold nothing else."""
+    for token in tokens:
+        if token.type == "fence" and token.info.strip() in _OBSIDIAN_ONLY:
+            token.type = "comment"
     kept: list[Token] = []
     for number, token in enumerate(tokens):
         if token.type != "comment":
             kept.append(token)
-        elif len(kept) > 2 and kept[-1].type == "heading_close" and _ends_section(tokens, number):
-            del kept[-3:]
+        elif len(kept) > 2 and kept[-1].type == "heading_close":
+            following = next((token for token in islice(tokens, number, None) if token.type != "comment"), None)
+            if (
+                following is None
+                or following.type == "hr"
+                or (following.type == "heading_open" and following.tag <= kept[-1].tag)
+            ):
+                del kept[-3:]
     return kept
-
-
-def _ends_section(tokens: Sequence[Token], number: int) -> bool:
-    following = next((token for token in islice(tokens, number, None) if token.type != "comment"), None)
-    return following is None or following.type in {"hr", "heading_open"}
 
 
 def _describe(tokens: Sequence[Token], draft: Draft) -> None:
@@ -109,15 +113,17 @@ def _describe(tokens: Sequence[Token], draft: Draft) -> None:
     summary: list[str] = []
     quoting: list[int] = []  # the places of the texts that stand in quotes
     summarised, depth = False, 0
-    for token in tokens:
+    for number, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote_") else 0
         if depth and token.content:
             quoting.append(len(draft.text))
+        if token.type == "inline" and number > 1 and "checked" in tokens[number - 2].meta:
+            continue  # what a box says is no part of the text
         if token.type == "inline":
             draft.text.append(words := plain(token))
             draft.first = draft.first or (words if token.level == 1 else "")
-            summary += [words] if summarised and words else []
-        elif token.type in {"fence", "code_block"} and token.info.strip() not in html_rules.OBSIDIAN_ONLY:
+            summary += [words] if summarised and words and not words.startswith(_PLACE) else []
+        elif token.type in {"fence", "code_block"}:
             draft.text.append(token.content)
         elif token.type == "callout_title_close":
             kind = token.meta["kind"]

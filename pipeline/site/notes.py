@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.site.html_rules import Draft, Embed
 from pipeline.site.obsidian_syntax import wikilink
-from pipeline.site.paths import HOME, LISTS, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
+from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.labels import ENGLISH
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.words import language_code
@@ -25,7 +25,8 @@ KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "ear
 OTHER = "note"
 NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
 EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own
-QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the same page
+_QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the same page
+_WORK = ("home", "session", "worker", "source", EARLIER)  # what is found through the report or the night of it
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _LINE = re.compile(r"(?:([A-Za-z_]+):|  -)(?: (.+))?")  # of properties as the vault writes them: a key, or an entry of a list
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
@@ -103,9 +104,11 @@ def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[R
         kind = EARLIER
     elif not isinstance(kind, str) or kind not in KINDS[1:] or kind == EARLIER:
         kind = OTHER
-    draft = reader.read(body, Draft(path, root_of(page_of(path)), places, at_hand=kind in QUOTING))
-    properties = _shown(given, draft)
     status, created = _text(given.get("status")), _text(given.get("created"))
+    # A report of passages has its quotes in the text: they are not shown twice.
+    at_hand = kind in _QUOTING and status != "passages"
+    draft = reader.read(body, Draft(path, root_of(page_of(path)), places, at_hand=at_hand))
+    properties = _shown(given, draft)
     counted = () if kind == "report" and status == NOT_FOUND else _COUNTED  # its figures are of nothing
     face = Face(
         path,
@@ -114,7 +117,11 @@ def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[R
         created if _TIME.fullmatch(created) else "",
         status,
         one_line(_text(given.get("description")) or draft.summary or draft.first),
-        tuple(_fact(name, number) for name in counted if isinstance(number := given.get(name), int)),
+        tuple(
+            _fact("passages" if (name, status) == ("facts", "passages") else name, number)
+            for name in counted
+            if isinstance(number := given.get(name), int)
+        ),
     )
     said = _text(given.get("lang"))
     return Record(
@@ -231,8 +238,10 @@ class Notes:
         return {path: digest_of(repr(face).encode("utf-8", "replace"))[:12] for path, face in self.faces.items()}
 
     def linkers(self, path: str) -> list[Face]:
-        """Return the notes that lead to a note, newest first."""
-        faces = sorted((self.faces[linker] for linker in self._linkers.get(path, ())), key=lambda face: face.path)
+        """Return the notes that lead to a note, newest first: those that it does not lead to itself, and no parts of the work."""
+        own = self.records[path].links
+        found = (self.faces[linker] for linker in self._linkers.get(path, ()) if linker not in own)
+        faces = sorted((face for face in found if face.kind not in _WORK), key=lambda face: face.path)
         return sorted(faces, key=lambda face: face.created, reverse=True)
 
     @cached_property
@@ -243,11 +252,6 @@ class Notes:
                 found[target].append(path)
         return found
 
-    def beside(self, face: Face) -> tuple[Face | None, Face | None]:
-        """Return the note before and the note after one of the same kind, in the order of their days."""
-        row, place = self.of_kind[face.kind], self._places[face.path]
-        return row[place - 1] if place else None, row[place + 1] if place + 1 < len(row) else None
-
     @cached_property
     def of_kind(self) -> dict[str, list[Face]]:
         """The notes of each kind, oldest first."""
@@ -255,10 +259,6 @@ class Notes:
         for face in sorted(self.faces.values(), key=_place):
             found[face.kind].append(face)
         return found
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {face.path: place for row in self.of_kind.values() for place, face in enumerate(row)}
 
     @cached_property
     def tags(self) -> dict[str, tuple[str, list[Face]]]:
@@ -286,8 +286,8 @@ class Notes:
 def tag_page(tag: str) -> str:
     """Return the page that lists the notes with a tag: for the tag of a kind, the list of that kind."""
     first, _, kind = tag.lower().partition("/")
-    if first == "research" and kind in PLURALS and kind != "home":
-        return list_page(PLURALS[kind].lower())
+    if first == "research" and kind in NAMES:
+        return list_page(NAMES[kind])
     return list_page(tag_list(tag))
 
 

@@ -125,7 +125,6 @@ class NotePage(SitePage):
 
     ``source`` is the note's path in the vault. ``heading`` is its first heading, which ``body`` no longer holds. ``created`` is
     ISO 8601 or "". ``status`` is "" where a note has none.
-    ``previous`` is the older neighbour of its kind, ``next`` the newer one.
     """
 
     source: str
@@ -138,8 +137,6 @@ class NotePage(SitePage):
     tags: tuple[Link, ...]
     citations: tuple[Citation, ...]
     backlinks: tuple[Group, ...]
-    previous: Link | None
-    next: Link | None
 
 
 class Entry(NamedTuple):

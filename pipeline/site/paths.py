@@ -16,7 +16,7 @@ from pipeline.text.normalise import digest_of
 HOME = "Home.md"
 PLURALS = {
     "home": "Home",
-    "report": "Reports",
+    "report": "Questions",
     "earlier": "Earlier",
     "topic": "Topics",
     "night": "Nights",
@@ -25,7 +25,10 @@ PLURALS = {
     "worker": "Workers",
     "note": "Notes",
 }
-LISTS = {plural.lower(): kind for kind, plural in PLURALS.items() if kind != "home"}  # each list's name, and what is in it
+LISTS = {
+    kind if kind == "earlier" else f"{kind}s": kind for kind in PLURALS if kind != "home"
+}  # each list's name, and what is in it
+NAMES = {kind: name for name, kind in LISTS.items()}
 BROWSE = "browse"
 _OWN = {"assets", BROWSE, "search", "notes", "index", "404", "feed.xml", "sitemap.xml", "robots.txt"}
 _MAPS = re.compile(r"sitemap-\w+(?:\.\d+)?\.xml")

@@ -17,7 +17,7 @@ from pipeline.site import files, lists, public, search
 from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
 from pipeline.site.html_rules import Draft
 from pipeline.site.lists import NoteList
-from pipeline.site.note_pages import IN_A_ROW, Composer, embedded, filled
+from pipeline.site.note_pages import Composer, embedded, filled
 from pipeline.site.note_to_html import Reader
 from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.site.page_values import Layout, Site
@@ -199,13 +199,11 @@ class Build:
             self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, notes, face))  # type: ignore[misc]
 
     def _shown(self, notes: Notes, face: Face) -> object:
-        """What a note's page is made from: its own record, the faces of notes around it, and the records of those it quotes."""
+        """What a note's page is made from: its own record, the faces of those that lead to it, and the records that it quotes."""
         record = notes.records[face.path]
-        around = [notes.marks[path] for path in record.links if path in notes.marks]
         linkers = [notes.marks[one.path] for one in notes.linkers(face.path)]
-        beside = [one and notes.marks[one.path] for one in notes.beside(face)] if face.kind in IN_A_ROW else []
-        deep = [notes.records[path].digest for path, is_deep in record.links.items() if is_deep and path in notes.records]
-        return record.digest, sorted(record.links), record.names, notes.marks[face.path], around, linkers, beside, deep
+        quoted = [notes.records[path].digest for path, is_deep in record.links.items() if is_deep and path in notes.records]
+        return record.digest, sorted(record.links), record.names, notes.marks[face.path], linkers, quoted
 
     def _page(self, composer: Composer, notes: Notes, face: Face) -> object:
         page, path = composer.page(face), face.path

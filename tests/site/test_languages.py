@@ -49,7 +49,7 @@ def test_a_german_question_has_german_labels_and_dates_and_its_language_on_its_p
     assert "## Zitate" in _text(folder, "vault/sources/*/source-log*.md")
     page = _text(folder, "site/reports/*/wie-*.html")
     assert '<html lang="de">' in page
-    assert ">Die Zitate</h2>" in page
+    assert ">Quellenverzeichnis</h2>" in page
 
 
 def test_a_language_without_labels_has_english_ones_and_its_own_direction(folder: Path) -> None:

@@ -124,6 +124,18 @@ def test_comments_are_dropped_and_so_is_a_section_that_holds_nothing_else() -> N
     assert "begin notes" not in kept
 
 
+def test_what_only_obsidian_draws_goes_with_its_heading() -> None:
+    made = html_of("## Plan\n\n```mermaid\nflowchart\n```\n\n### Part\n\nx\n\n## Sources\n\n```base\nviews\n```\n\n## Cost\n\ny")
+    assert [part.partition("</h")[0].rpartition(">")[2] for part in made.split("<h")[1:]] == ["Plan", "Part", "Cost"]
+    assert "flowchart" not in made
+
+
+def test_what_a_passage_says_describes_a_report_and_not_its_boxes_or_its_place() -> None:
+    draft = read("> [!abstract] Nearest\n> > The words.\n> >\n> > — [[a|A place]]\n> >\n> > - [ ] useful\n> > - [ ] wrong\n")
+    assert draft.summary == "The words."
+    assert "useful" not in "".join(draft.text)
+
+
 def test_a_comment_sign_in_code_is_code() -> None:
     assert "100%%1" in html_of("`100%%1` and\n\n```\n%% kept %%\n```\n")
     assert "%% kept %%" in html_of("```\n%% kept %%\n```\n")

@@ -32,7 +32,8 @@ def no_evidence(state: SessionState) -> Fail:
     failed = [failure for failure in state.failures.values() if failure.final]
     last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
     searches, pages = len(state.searches), len(state.pages)
-    effort = f"{searches} search{'' if searches == 1 else 'es'}, {pages} page{'' if pages == 1 else 's'} read"
+    searched = f"{counted(searches, 'search', 'searches')}, " if searches else ""
+    effort = f"{searched}{counted(pages, 'page')} read"
     observed = (
         state.passages is not None
         or state.observed

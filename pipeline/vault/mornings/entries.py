@@ -54,9 +54,10 @@ def group_of(status: str, card: Card | None) -> Group:
 
 
 def outcome_words(outcomes: Iterable[str]) -> str:
-    """Return how many questions ended how: ``3 answered, 1 answered in part, 2 passages, 1 not found``; "" for none."""
+    """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" for none."""
     counts = Counter(outcomes)
-    return ", ".join(f"{counts[name]:,} {words}" for name, words in {**OUTCOME_WORDS, **_OTHERS}.items() if counts[name])
+    words = {**OUTCOME_WORDS, "passages": "with passages", **_OTHERS}
+    return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name])
 
 
 _OTHERS = {"failed": "failed", "open": "unfinished"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.vault.notes.night_note import NightView, night_view
 from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, topic_link
+from pipeline.vault.notes.thirty_nights import legend
 from pipeline.vault.notes.topic_note import latest, of_questions, topic_title, topics_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
@@ -29,18 +30,20 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class HomeView:
-    """What ``home.md.j2`` is given. ``night`` is the last night, None before the first; ``picture``: there are nights to show.
+    """What ``home.md.j2`` is given. ``night`` is the last night, None before the first; ``picture`` says what its colours mean.
 
-    ``older`` are links to the latest reports on other questions, newest first; ``more_…`` count what is not listed.
+    ``older`` are links to the latest reports on other questions, newest first, ``not_found`` those of them without an answer;
+    ``more_…`` count what is not listed.
     """
 
     title: str
     night: NightView | None
     night_link: Link | None
-    picture: bool
+    picture: str
     attention: tuple[Attention, ...]
     more_attention: int
     older: tuple[Link, ...]
+    not_found: tuple[Link, ...]
     more_older: int
     topics: tuple[Link, ...]
     more_topics: int
@@ -63,10 +66,11 @@ def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] 
         title="Research",
         night=night_view(model, last) if last else None,
         night_link=night_link(last.date) if last else None,
-        picture=last is not None,
+        picture=legend(model),
         attention=tuple(map(_attention, unanswered[:MOST_ATTENTION])),
         more_attention=max(0, len(unanswered) - MOST_ATTENTION),
         older=tuple(map(best_link, older[:MOST_OLDER])),
+        not_found=tuple(best_link(card) for card in older[:MOST_OLDER] if card.outcome == "not-found"),
         more_older=max(0, len(older) - MOST_OLDER),
         topics=tuple(topic_link(topic_title(topic, topics[topic])) for topic in named[:MOST_TOPICS]),
         more_topics=max(0, len(named) - MOST_TOPICS),

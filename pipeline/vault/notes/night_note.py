@@ -141,7 +141,7 @@ def _skipped(model: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped
 def _reason(text: str) -> str:
     """The reason; an earlier outcome is marked as earlier, because it is not this night's."""
     outcome, colon, why = text.partition(": ")
-    return f"{outcome} earlier ({why})" if colon and outcome in {"not found", "failed", "cancelled"} else text
+    return f"{outcome} earlier: {why}" if colon and outcome in {"not found", "failed", "cancelled"} else text
 
 
 def _batch(model: VaultModel, batch: Batch) -> BatchRow:

@@ -151,9 +151,11 @@ def worker_outcome(state: SessionState, worker: Worker) -> str:
         return "stopped with the session" if state.ended else "under way"
     if worker.status == "failed":
         return f"given up: {worker.reason}"
+    if not by_model(state):
+        return "read what was found"
     if worker.reason == _ENOUGH:
-        return "found what it looked for" if by_model(state) else "read what was found"
-    rounds = worker.reason.removesuffix(" iterations")
+        return "found what it looked for"
+    rounds = worker.reason.removesuffix("s").removesuffix(" iteration")
     return f"stopped after {labels.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from pipeline.domain.outcome import OUTCOME_WORDS
 from pipeline.text import labels
 from pipeline.vault.mornings.entries import ended_as, outcome_words
 from pipeline.vault.output import formatting
@@ -15,6 +16,7 @@ PATH = "nights/thirty-nights.svg"
 _NIGHTS, _WIDE, _HIGH, _STEP = 30, 600, 72, 20  # pixels
 # From the foot of a bar to its top; the colours are told apart on light and on dark ground, and by brightness alone.
 _COLOURS = {"answered": "#2f8f5b", "in-part": "#7cc29a", "passages": "#5b8bd0", "not-found": "#c9a227", "failed": "#b5493a"}
+_NAMES = {"answered": "green", "in-part": "light green", "passages": "blue", "not-found": "yellow", "failed": "red"}
 
 
 def picture(model: VaultModel) -> Plain:
@@ -27,6 +29,13 @@ def picture(model: VaultModel) -> Plain:
     )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" height="{_HIGH}" role="img">'
     return Plain(PATH, f"{head}\n<title>The last {len(nights)} nights</title>\n{bars}\n</svg>\n")
+
+
+def legend(model: VaultModel) -> str:
+    """Return what the colours in the image mean, those that it has; "" if it has none."""
+    seen = {outcome for night in model.nights[-_NIGHTS:] for outcome in _outcomes(model, night)}
+    words = {**OUTCOME_WORDS, "failed": "failed"}
+    return ", ".join(f"{words[name]} {colour}" for name, colour in _NAMES.items() if name in seen)
 
 
 def _outcomes(model: VaultModel, night: Night) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pipeline.domain.findings import by_model
 from pipeline.domain.state import Failure, SessionState, Worker
 from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
 from pipeline.vault.notes.note_parts import (
@@ -200,7 +201,7 @@ def _page(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int,
     observed = loaded.pages[worker.id][number - 1].observed.get(url)
     name = page_place(model, loaded, url) if url in state.pages else url
     failure = _failure_of_page(state, worker, number, url)
-    why = "" if observed else failure.message if failure else "not evaluated"
+    why = "" if observed else failure.message if failure else "not evaluated" if by_model(state) else "read"
     facts, rejected = (len(observed.facts), len(observed.rejected)) if observed else (0, 0)
     return PageSeen(name, address_words(url), facts, rejected, why)
 

@@ -3,7 +3,6 @@
 "use strict";
 
 const WAIT_MS = 250;
-const LONGEST = 320;
 
 function filterList(filter) {
   const entries = [...document.querySelectorAll(".entries > li")];
@@ -50,27 +49,6 @@ function goToSearch(event) {
   box.select();
 }
 
-const pages = new Map();
-
-function pageAt(address) {
-  const url = address.split("#")[0];
-  if (!pages.has(url)) {
-    const load = fetch(url).then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(String(answer.status)))));
-    pages.set(url, load.then((text) => new DOMParser().parseFromString(text, "text/html")));
-  }
-  return pages.get(url);
-}
-
-function short(text) {
-  const line = (text || "").replace(/\s+/g, " ").trim();
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
-}
-
-// Links inside a drawing know their address only as it is written.
-function addressOf(link) {
-  return new URL(link.getAttribute("href"), document.baseURI);
-}
-
 function element(name, className, text) {
   return Object.assign(document.createElement(name), { className, textContent: text });
 }
@@ -86,19 +64,6 @@ function quoteCard(link) {
   const shown = [...quote.cloneNode(true).childNodes];
   shown.forEach((part) => part.querySelectorAll && part.querySelectorAll(".back").forEach((back) => back.remove()));
   return [...parts, ...shown];
-}
-
-async function pageCard(link) {
-  if (location.protocol === "file:") return null;
-  const to = addressOf(link);
-  const here = to.pathname === location.pathname;
-  const page = here ? document : await pageAt(to.href);
-  const place = to.hash && page.getElementById(decodeURIComponent(to.hash.slice(1)));
-  const title = page.querySelector("h1");
-  const about = page.querySelector('meta[name="description"]');
-  const text = short(place && !/^H\d$/.test(place.tagName) ? place.textContent : about && about.content);
-  if (!text) return null;
-  return [...(here ? [] : [element("strong", "", short(title && title.textContent))]), element("p", "", text)];
 }
 
 class Preview {
@@ -120,11 +85,11 @@ class Preview {
     this.timer = setTimeout(() => this.hide(), WAIT_MS);
   }
 
-  async show(link) {
+  show(link) {
     this.hide();
+    const parts = quoteCard(link);
+    if (!parts) return;
     this.link = link;
-    const parts = quoteCard(link) || (await pageCard(link).catch(() => null));
-    if (this.link !== link || !parts) return;
     this.fill(parts, "tooltip");
     link.setAttribute("aria-describedby", "preview");
     this.place(link.getBoundingClientRect());
@@ -177,10 +142,10 @@ class Preview {
 }
 
 function offerPreviews(preview) {
-  const linkAt = (event) => event.target.closest && event.target.closest("main a.internal, main .cite a, .around a.internal, svg a");
+  const linkAt = (event) => event.target.closest && event.target.closest("main .cite a");
   const begin = (event) => {
     const link = linkAt(event);
-    if (link && link.hasAttribute("href") && !preview.box.contains(link)) preview.plan(link);
+    if (link) preview.plan(link);
     else if (preview.box.contains(event.target)) clearTimeout(preview.timer);
   };
   document.addEventListener("mouseover", begin);
