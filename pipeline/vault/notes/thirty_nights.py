@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pipeline.domain.outcome import OUTCOME_WORDS
+from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.text import labels
 from pipeline.vault.mornings.entries import ended_as, outcome_words
 from pipeline.vault.output import formatting
