@@ -80,7 +80,7 @@ def _reply(
     head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "model": charge.model}
     head |= {"provider": "Stand-in", "system_fingerprint": None} if openrouter else {"system_fingerprint": None}
     headers = {"X-Generation-Id": generation} if openrouter else {}
-    usage = _usage(charge, price, openrouter=openrouter)
+    usage = _usage(charge, openrouter=openrouter)
     if body.get("stream"):
         return _streamed(head, said, usage, headers, charge)
     value = {**head, "choices": [_choice(said, openrouter=openrouter)], "usage": usage}
@@ -98,20 +98,14 @@ def _choice(said: Said, *, openrouter: bool) -> dict[str, Any]:
     return choice
 
 
-def _usage(charge: Charge, price: Price, *, openrouter: bool) -> dict[str, Any]:
+def _usage(charge: Charge, *, openrouter: bool) -> dict[str, Any]:
     counts: dict[str, Any] = {
         **{"prompt_tokens": charge.input_tokens, "completion_tokens": charge.output_tokens},
         "total_tokens": charge.input_tokens + charge.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0},
     }
-    if not openrouter:
-        return counts
-    parts = {"prompt": charge.input_tokens * price.input / 1e9, "completions": charge.output_tokens * price.output / 1e9}
-    details = {"upstream_inference_cost": None, **{f"upstream_inference_{name}_cost": cost for name, cost in parts.items()}}
-    counts["prompt_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0, "audio_tokens": 0, "video_tokens": 0}
-    counts["completion_tokens_details"] = {"reasoning_tokens": 0, "image_tokens": 0}
-    return {**counts, "cost": charge.usd, "is_byok": False, "cost_details": details}
+    return {**counts, "cost": charge.usd, "is_byok": False} if openrouter else counts
 
 
 def _streamed(head: dict[str, Any], said: Said, usage: dict[str, Any], headers: dict[str, str], charge: Charge) -> Reply:

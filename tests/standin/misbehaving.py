@@ -11,7 +11,6 @@ from typing import Any
 
 from tests.standin import honest
 from tests.standin.charges import tokens_in
-from tests.standin.fit import Filler, Fitter
 from tests.standin.poison import FALSEHOOD
 from tests.standin.prompt import Prompt
 
@@ -59,26 +58,14 @@ def say(kind: str, prompt: Prompt, setting: Setting) -> Said:
 
 
 def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _fitted(prompt: Prompt, ideal: Any, filler: Filler, *, bounded: bool = True) -> Any:
-    return Fitter(prompt.schema, filler, bounded).fit(ideal) if prompt.schema else ideal
-
-
-def _plain(name: str, kind: str) -> Any:
-    return {"string": "", "number": 0.5, "integer": 0, "boolean": False}.get(kind)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def honest_model(prompt: Prompt, setting: Setting) -> Said:
     """Does what it is asked; without a schema or a rule it answers in a sentence."""
     if not prompt.schema and prompt.name not in honest.RULES:
         return Said("The prompt asks for nothing that this model knows how to give.")
-    return _said(prompt, honest.answer(prompt), _plain)
-
-
-def _said(prompt: Prompt, ideal: Any, filler: Filler) -> Said:
-    return Said(ideal if isinstance(ideal, str) else _dumped(_fitted(prompt, ideal, filler)))
+    return Said(_dumped(honest.answer(prompt)))
 
 
 # ---- malicious -------------------------------------------------------------------------------------------------
@@ -111,12 +98,7 @@ def _wished(evil: Evil) -> str:
     wish = _WISHES.get(evil.prompt.name)
     if evil.prompt.name == "report":
         return _report(evil)
-    ideal = {**honest.answer(evil.prompt), **(wish(evil) if wish else {})}
-
-    def filler(name: str, kind: str) -> Any:
-        return {"string": f"{FALSEHOOD} {evil.url}", "number": 1e9, "integer": MANY, "boolean": True}.get(kind)
-
-    return _dumped(_fitted(evil.prompt, ideal, filler, bounded=False))
+    return _dumped({**honest.answer(evil.prompt), **(wish(evil) if wish else {})})
 
 
 def _searches(evil: Evil) -> list[str]:
@@ -196,13 +178,17 @@ _WISHES: dict[str, Callable[[Evil], Any]] = {
 def garbage(prompt: Prompt, setting: Setting) -> Said:
     """Fits the schema and means nothing."""
 
-    def noise(name: str, kind: str) -> Any:
-        words = " ".join(setting.chance.choices(_WORDS, k=6))
-        return {"string": words, "number": setting.chance.random(), "integer": setting.chance.randint(0, 9)}.get(kind, True)
+    def noise(part: Any) -> Any:
+        part = prompt.schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if "enum" in part:
+            return part["enum"][0]
+        if part.get("type") == "object":
+            return {name: noise(inner) for name, inner in part["properties"].items()}
+        if part.get("type") == "array":
+            return [noise(part["items"]) for _ in range(setting.chance.randint(1, 3))]
+        return " ".join(setting.chance.choices(_WORDS, k=6)) if part.get("type") == "string" else True
 
-    parts = (prompt.schema.get("properties") or {}).items()
-    empty = {name: [None] * setting.chance.randint(1, 3) for name, part in parts if part.get("type") == "array"}
-    return Said(_dumped(_fitted(prompt, empty, noise)))
+    return Said(_dumped(noise(prompt.schema) if prompt.schema else " ".join(_WORDS)))
 
 
 def refusing(prompt: Prompt, setting: Setting) -> Said:

@@ -161,14 +161,6 @@ def test_the_key_stands_in_one_header_and_nowhere_else(caplog: pytest.LogCapture
     assert KEY.encode() not in answer.exchange + caught.value.exchange
 
 
-def test_a_refusal_that_echoes_the_key_does_not_show_it() -> None:
-    echo = httpx.Response(401, json={"error": {"message": f"Incorrect API key provided: {KEY}."}})
-    with pytest.raises(errors.ProviderRefused) as caught:
-        ask(reasoner_for(Script([echo])), QUESTIONS["reading"])
-    assert KEY not in str(caught.value)
-    assert KEY.encode() not in caught.value.exchange
-
-
 def test_the_exchange_is_canonical_json_of_requests_and_raw_replies_without_headers() -> None:
     script = Script([httpx.Response(500, content=b"\xff" * 5_000), said(GOOD["reading"])])
     answer = ask(reasoner_for(script), QUESTIONS["reading"])
@@ -204,10 +196,3 @@ def test_tokens_from_a_cache_are_read_in_each_servers_form_and_priced(account: d
     cost = spent_on(Script([said(GOOD["reading"], usage=account)]), Budget(), prices=prices)
     assert (cost.input_tokens, cost.cached_tokens, cost.output_tokens) == (sent, cached, 10)
     assert cost.usd == pytest.approx(((sent - cached) * 1.0 + cached * 0.1 + 10 * 4.0) / 1_000_000)
-
-
-def test_without_a_price_of_their_own_cached_tokens_cost_what_others_cost() -> None:
-    account = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 80}}
-    cost = spent_on(Script([said(GOOD["reading"], usage=account)]), Budget())
-    assert cost.cached_tokens == 80
-    assert cost.usd == pytest.approx((100 * 1.0 + 10 * 4.0) / 1_000_000)

@@ -186,11 +186,3 @@ def test_the_errors_of_a_proxy_mean_what_they_say(name: str) -> None:
         ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) <= 2
     assert (caught.value.outage is not None) == (error is errors.ServiceUnavailable)
-
-
-@pytest.mark.parametrize("after", ["54000", "-5", "abc", "1e309"])
-def test_no_retry_after_makes_it_spin_or_sleep_past_the_cap(after: str) -> None:
-    script, reasoner = thinking(reply(429, LIMITED, retry_after=after))
-    with pytest.raises(errors.ServiceUnavailable):
-        ask(reasoner, QUESTIONS["reading"])
-    assert len(script.requests) <= 3

@@ -41,12 +41,6 @@ def test_any_text_is_an_answer_or_is_unfit(text: str) -> None:
     assert isinstance(said, Reading) or 0 < len(str(said)) < 2_000
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "```json\n" * 50_000, '"' * 100_001, "{" + " " * 1_000_000])
-def test_hostile_text_is_unfit_and_not_a_crash(text: str) -> None:
-    with pytest.raises(UnusableReply):
-        parse_reply(text, Reading)
-
-
 def test_characters_that_cannot_be_stored_are_cleaned_away() -> None:
     assert parse_reply('{"findings": [], "queries": ["a\\ud800b\\u0000c\\u202ed"]}', Reading).queries == ("abcd",)
 

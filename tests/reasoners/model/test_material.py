@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from pipeline.domain import reasoner_questions as q
 from pipeline.reasoners.model.prompts import Delimiters, harmless, view_of
-from pipeline.text.normalise import clean
 from tests.reasoners.model import kit
 from tests.reasoners.model.kit import GOOD, Script, ask, reasoner_for, said
 
@@ -56,27 +55,12 @@ def test_a_page_that_learns_its_code_and_contains_it_has_another_one(page: str) 
     assert changed.count(f"<<end material S1 {code_of(changed)}>>") == 1
 
 
-def test_the_same_material_is_the_same_text_in_all_prompts_of_a_session() -> None:
-    assert Delimiters(b"one").block("S1", "x") == Delimiters(b"one").block("S1", "x")
-    assert len({MARKS.block(*block) for block in (("S1", "x"), ("S2", "x"), ("S1", "y"))}) == 3
-
-
-@given(st.text())
-def test_text_without_a_look_alike_only_loses_what_is_cleaned_away(text: str) -> None:
-    if "material" not in text.lower():
-        assert harmless(text) == clean(text)
-
-
 def test_code_with_angles_is_left_alone() -> None:
     assert harmless("x = 1 << 3; print >> sys.stderr") == "x = 1 << 3; print >> sys.stderr"
 
 
 def test_a_hundred_thousand_angles_are_passed_over_quickly() -> None:
     assert len(harmless("< " * 100_000 + "<" * 100_000)) == 300_000
-
-
-def test_each_session_has_delimiters_of_its_own() -> None:
-    assert Delimiters(b"one").block("S1", "x") != Delimiters(b"two").block("S1", "x")
 
 
 def test_a_page_that_holds_a_delimiter_an_order_and_a_template_stays_inside_as_text() -> None:

@@ -16,9 +16,8 @@ from pipeline.net.client import SERVICES, HttpClient
 from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.reasoners.model.capabilities import KnownCapabilities, window_of
 from pipeline.reasoners.model.replies import Content, Meaning
-from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
+from pipeline.reasoners.model.roles import Price, Prices
 from pipeline.text.redaction import Secret
-from tests.reasoners.model import kit
 from tests.reasoners.model.kit import MODEL, Script, http_for, reply, said, streamed
 
 SYSTEM = {"role": "system", "content": "You quote."}
@@ -166,17 +165,6 @@ def test_the_beginnings_of_prompts_are_marked_for_the_cache_of_claude_alone() ->
     refusing = Script([reply(400, {"error": {"message": "messages[0].content: Input should be a valid string"}}), said({})])
     Asked(refusing)(model="claude-local", messages=messages)
     assert refusing.bodies[1]["messages"][1]["content"] == "factstask"
-
-
-def test_writer_checker_and_mender_share_the_part_that_is_marked() -> None:
-    script = Script([said(kit.GOOD["report"]), said(kit.GOOD["check"]), said(kit.GOOD["mending"])])
-    reasoner = kit.reasoner_for(script, roles=Roles.of(Role("anthropic/claude-sonnet-4.5")))
-    for name in ("report", "check", "mending"):
-        kit.ask(reasoner, kit.QUESTIONS[name])
-    users = [body["messages"][1] for body in script.bodies]
-    assert [marks(user) for user in users] == [[True, False]] * 3
-    assert len({user["content"][0]["text"] for user in users}) == 1
-    assert kit.FACT_A.quote in users[0]["content"][0]["text"]
 
 
 def test_a_server_that_takes_no_bounds_gets_the_schema_without_them() -> None:

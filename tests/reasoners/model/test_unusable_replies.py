@@ -41,11 +41,6 @@ def test_the_usage_of_a_stream_is_counted_and_a_stream_without_an_end_is_no_answ
         ask(reasoner, QUESTIONS["reading"])
 
 
-def test_an_answer_may_speak_of_thoughts() -> None:
-    _, reasoner = thinking(said({"findings": [], "queries": ["A tag </think> ends thoughts."]}))
-    assert "</think>" in ask(reasoner, QUESTIONS["reading"]).value.queries[0]
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [("<think>endless", "only thoughts"), ("<answer>x</answer>", "faulty at 0"), ("<html><body>x", "is a web page")],
@@ -87,18 +82,6 @@ def test_a_model_whose_answers_stay_useless_is_not_asked_any_more_in_that_role(b
     assert ask(reasoner, QUESTIONS["plan"]).value.perspectives
 
 
-def test_an_answer_of_use_ends_the_count_of_useless_ones() -> None:
-    script, reasoner = thinking(said("no json"))
-    for _ in range(4):
-        for _ in range(5):
-            with pytest.raises(errors.AnswerInvalid):
-                ask(reasoner, QUESTIONS["reading"])
-        script.requests.clear()
-        script.replies = [said(GOOD["reading"])]
-        assert ask(reasoner, QUESTIONS["reading"]).value.queries
-        script.replies = [said("no json")]
-
-
 def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room_and_the_same_prompt() -> None:
     cut = finished("length", json.dumps(GOOD["reading"])[:-20])
     script, reasoner = thinking(cut, said(GOOD["reading"]))
@@ -123,24 +106,6 @@ def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> Non
         assert why in script.bodies[1]["messages"][-1]["content"]
         assert all(body["messages"][:2] == script.bodies[0]["messages"] for body in script.bodies)
         assert [len(body["messages"]) for body in script.bodies] == [2, 4]
-
-
-UNFIT: dict[str, Any] = {
-    "prose": "I think that",
-    "duplicate keys": '{"findings": [], "queries": [], "queries": []}',
-    "a missing key": {"queries": []},
-}
-
-
-@pytest.mark.parametrize("fault", sorted(UNFIT))
-def test_what_does_not_fit_fails_after_one_re_ask(fault: str) -> None:
-    script, reasoner = thinking(said(UNFIT[fault]))
-    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
-        ask(reasoner, QUESTIONS["reading"])
-    assert len(script.requests) == 2
-    assert caught.value.cost is not None
-    assert caught.value.cost.usd == pytest.approx(0.002)
-    assert len(json.loads(caught.value.exchange)["calls"]) == 2
 
 
 @pytest.mark.parametrize("calls", [[{"id": "c", "function": {"name": "web_search", "arguments": '{"q'}}], [1], "x"])
@@ -193,13 +158,6 @@ def test_a_server_that_cannot_parse_what_its_model_replies_is_not_down(server: s
     assert caught.value.outage is None
     assert len(script.requests) == 2
     assert UNPARSED[server][1][:20] in caught.value.exchange.decode()
-
-
-def test_a_model_that_answers_without_a_format_is_asked_so_from_then_on() -> None:
-    script, reasoner = thinking(unparsed("llama.cpp"), said(GOOD["reading"]))
-    for _ in range(2):
-        ask(reasoner, QUESTIONS["reading"])
-    assert ["response_format" in body for body in script.bodies] == [True, False, False]
 
 
 def test_a_proven_format_outlasts_a_reply_that_the_server_could_not_parse() -> None:
