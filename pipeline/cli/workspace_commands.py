@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
-    from pipeline.ops.doctor.local_servers import local_findings
+    from pipeline.ops.doctor_online import local_findings
 
     folder = directory or console.folder
     refuse_unprintable(folder)
@@ -191,8 +191,8 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
     import asyncio
 
     from pipeline.ops import doctor
-    from pipeline.ops.doctor.local_servers import local_findings
-    from pipeline.ops.doctor.service_checks import answers_with_a_model
+    from pipeline.ops.doctor import answers_with_a_model
+    from pipeline.ops.doctor_online import local_findings
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     if schedule:
@@ -225,7 +225,7 @@ def _todo(finding: Finding) -> str:
 
 
 async def _probe_services(workspace: Workspace, keys: Keys) -> list[Finding]:
-    from pipeline.ops.doctor.online_checks import probe
+    from pipeline.ops.doctor_online import probe
 
     http = http_of(workspace.queue.settings, keys)
     try:

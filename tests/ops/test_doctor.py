@@ -5,7 +5,11 @@ import json
 import os
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +20,10 @@ from pipeline.cli.main import cli
 from pipeline.config import workspace_files
 from pipeline.config.keys import Keys
 from pipeline.config.settings import load_workspace
+from pipeline.domain.distribution.jobs import SeenWorker, WorkerProcess
 from pipeline.net.client import HttpClient, Policy
-from pipeline.ops.doctor import Finding, examine, exit_code
-from pipeline.ops.doctor.finding import note, ok, problem
-from pipeline.ops.doctor.online_checks import probe
+from pipeline.ops.doctor import Finding, examine, exit_code, machine_findings, note, ok, problem
+from pipeline.ops.doctor_online import local_findings, probe
 from pipeline.wiring.workspace_adapters import store_of
 from tests.adapters.store.samples import record
 from tests.search.replies import Script, reply
@@ -308,3 +312,73 @@ def test_a_server_of_embeddings_is_asked_for_two_vectors(folder: Path) -> None:
     assert [request.url.path for request in script.requests] == ["/v1/embeddings"]
     (refused,) = probed(folder, {"MINE": "my-canary"}, reply({"error": {"message": "no such key my-canary"}}, 401))[0]
     assert (refused.exit_code, "canary" in repr(refused)) == (4, False)
+
+
+ALIVE = SeenWorker(WorkerProcess("w1", "north", 4, 30.0), 2.0, 3)
+
+
+def test_clocks_that_differ_by_more_than_a_few_seconds_are_named_with_the_direction() -> None:
+    (fine,), (ahead,), (behind,) = (list(machine_findings(seconds, [])) for seconds in (-4.0, 90.0, -90.0))
+    assert (fine.level, ahead.level, behind.level) == ("ok", "note", "note")
+    assert "90 s ahead of" in ahead.text
+    assert "90 s behind" in behind.text
+
+
+def test_each_worker_is_listed_and_a_lost_one_with_what_happens_to_its_sessions() -> None:
+    _, alive, lost = machine_findings(0, [ALIVE, replace(ALIVE, silent_s=400.0)])
+    assert (alive.level, lost.level) == ("ok", "note")
+    assert "3 sessions of up to 4" in alive.text
+    assert "400 s ago, with 3 sessions" in lost.text
+    gone = replace(ALIVE, silent_s=400.0, jobs=0)
+    assert [one.level for one in machine_findings(0, [gone])] == ["ok", "note"]
+    assert [one.level for one in machine_findings(0, [ALIVE, gone])] == ["ok", "ok"]  # another runs on its machine
+
+
+def test_the_queue_in_a_database_is_checked(folder: Path, monkeypatch: pytest.MonkeyPatch, postgres_store_url: str) -> None:
+    monkeypatch.setenv("RESEARCH_STORE", postgres_store_url)
+    found = [one.text for one in examine(load_workspace(folder), Keys(folder), NOW) if one.about == "machines"]
+    assert found == ["the clocks of this machine and of the database agree"]
+
+
+MODELS = {"object": "list", "data": [{"id": "nomic-embed-text"}, {"id": "qwen3:14b"}, {"id": "gemma3"}]}
+
+
+class Handler(BaseHTTPRequestHandler):
+    body = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/v1/models" else 404)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_arguments: Any) -> None: ...
+
+
+@pytest.fixture
+def port(request: pytest.FixtureRequest) -> Iterator[int]:
+    handler = type("Answering", (Handler,), {"body": getattr(request, "param", json.dumps(MODELS).encode())})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+def test_init_and_doctor_print_the_lines_that_use_a_server_on_this_machine_and_do_not_use_it(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_findings, "__defaults__", ({"Ollama": port},))
+    folder = tmp_path / "w"
+    line = f'  reasoner: {{model: "qwen3:14b", base_url: "http://localhost:{port}/v1"}}'
+    for arguments in (["init", str(folder)], ["-C", str(folder), "doctor"]):
+        printed = CliRunner().invoke(cli, arguments).output
+        assert "Ollama answers on this machine, with qwen3:14b, gemma3" in printed
+        assert line in printed
+    assert load_workspace(folder).queue.settings.reasoner == "auto"
+    (folder / "queries.yaml").write_text(f"settings:\n{line}\nqueries: [a]\n")
+    assert getattr(load_workspace(folder).queue.settings.reasoner, "model", "") == "qwen3:14b"
+
+
+@pytest.mark.parametrize("port", [b"<html>", b"[]", b'{"data": [1, {"id": 2}, {"id": "embed"}]}', b"\xff"], indirect=True)
+def test_what_is_no_model_server_is_not_mentioned(port: int) -> None:
+    assert local_findings({"Ollama": port, "nobody": 9}) == []
