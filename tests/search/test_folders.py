@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pipeline.errors import CorpusUnusable, ReadFailed
-from pipeline.search.folders import Corpus, FoundFile, SkippedFile
+from pipeline.search.folders import Corpus, FoundFile, SkippedFile, address_of, locate, path_of, scan
 
 
 @pytest.fixture
@@ -69,3 +73,87 @@ def test_no_usable_folder_is_an_error(folders: list[Path]) -> None:
 def test_an_address_cannot_leave_its_folder(folders: list[Path], url: str) -> None:
     with pytest.raises(ReadFailed):
         Corpus(folders[:2]).locate(url)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
+@example("a b/c#d?e%20.md")
+@example(os.fsdecode(b"caf\xe9.md"))
+def test_an_address_is_plain_ascii_and_leads_back_to_the_path(path: str) -> None:
+    assert address_of(path).isascii()
+    assert not set(address_of(path)) & set(" #?()<>[]\n")
+    assert path_of(address_of(path)) == path
+
+
+def test_hidden_files_and_what_builders_leave_are_passed_over(tmp_path: Path) -> None:
+    for name in ("a.md", ".hidden.md", ".git/b.md", "_sources/c.md", "sub/d e.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert found(Corpus(tmp_path)) == ["corpus:a.md", "corpus:sub/d%20e.md"]
+    assert skipped(Corpus(tmp_path)) == {}
+
+
+def test_other_kinds_of_files_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere.md")
+    with (tmp_path / "huge.txt").open("wb") as huge:
+        huge.truncate(50_000_000)
+    reasons = skipped(Corpus(tmp_path))
+    assert sorted(reasons) == ["a.png", "gone.md", "huge.txt", "pipe.md"]
+    assert ".png" in reasons["a.png"]
+    assert "50 MB" in reasons["huge.txt"]
+
+
+def test_links_that_leave_the_folder_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "docs" / "real.md").write_text("x")
+    (tmp_path / "docs" / "inside.md").symlink_to(tmp_path / "docs" / "real.md")
+    (tmp_path / "docs" / "outside.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "docs" / "up").symlink_to(tmp_path)
+    assert found(Corpus(tmp_path / "docs")) == ["corpus:inside.md", "corpus:real.md"]
+    assert skipped(Corpus(tmp_path / "docs")) == {"outside.md": "a link that leaves the folder"}
+    for url in ("corpus:outside.md", "corpus:up/secret.md"):
+        with pytest.raises(ReadFailed, match="leaves the folder"):
+            locate(tmp_path / "docs", url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "corpus:../secret.md", "corpus:a/../../secret.md", "corpus:%2e%2e/secret.md", "corpus:..%2fsecret.md",
+        "corpus:/etc/passwd", "corpus:%2Fetc/passwd", "corpus:", "corpus:.hidden/a.md", "corpus:a//b.md", "corpus:a%00.md",
+        "corpus:./a.md", "a.md", "file:///etc/passwd", "https://example.org/a.md", "corpus:#x",
+    ],
+)  # fmt: skip
+def test_an_address_cannot_leave_the_folder(tmp_path: Path, url: str) -> None:
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "docs" / "a").mkdir(parents=True)
+    with pytest.raises(ReadFailed, match="not the address"):
+        locate(tmp_path / "docs", url)
+
+
+@given(st.text(max_size=30))
+def test_any_address_is_located_inside_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    with contextlib.suppress(ReadFailed):
+        assert locate(folder, "corpus:" + text).resolve().is_relative_to(folder.resolve())
+
+
+def test_a_missing_folder_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CorpusUnusable, match=r"nowhere.*no such file") as caught:
+        list(scan(tmp_path / "nowhere"))
+    assert "queries.yaml" in caught.value.hint
+
+
+def test_links_that_lead_back_to_themselves_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "self.md").symlink_to(tmp_path / "self.md")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "a.md").write_text("x")
+    assert found(Corpus(tmp_path)) == ["corpus:a.md"]
+    assert skipped(Corpus(tmp_path))["self.md"] == "a link that leads back to itself"
+    with pytest.raises(CorpusUnusable, match="a link that leads back to itself"):
+        list(scan(tmp_path / "loop"))
+    for folder in (tmp_path, tmp_path / "loop"):
+        with pytest.raises(ReadFailed):
+            locate(folder, "corpus:self.md")

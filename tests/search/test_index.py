@@ -55,14 +55,6 @@ def test_a_passage_comes_back_as_it_went_in(index: Index) -> None:
         assert by_text[one.text].passage == one
 
 
-def test_only_the_pages_of_the_scope_are_found_and_counted(index: Index) -> None:
-    scope = put(index, ("a", "A pump."), ("b", "A pump, too."))
-    put(index, ("c", "A pump elsewhere."), ("d", "Eine Pumpe ist nicht hier und wird auch nicht gesucht."))
-    index.limit_to(scope)
-    assert sorted(found(index, "pump")) == ["corpus:a.md", "corpus:b.md"]
-    assert (index.counts(["pump", "elsewher"]), index.totals()[:2], index.languages()) == ({"pump": 2}, (2, 2), ("english",))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_candidates_does_not_depend_on_the_order_of_indexing(tmp_path: Path, seed: int) -> None:
     pages = [(f"{number}", "A checkpoint that is like any other.") for number in range(20)]
@@ -81,12 +73,6 @@ def test_the_order_of_candidates_does_not_depend_on_the_order_of_indexing(tmp_pa
 def test_counts_tell_in_how_many_passages_a_stem_stands_headings_included(index: Index) -> None:
     put(index, ("pump", "## Valve\n\nA pump, a pump.\n\n## Seal\n\nA pump."), ("seal", "Nothing of note."))
     assert index.counts(["pump", "valv", "seal", "nowhere"]) == {"pump": 2, "valv": 1, "seal": 2}
-
-
-def test_an_empty_index_has_no_lengths_languages_counts_or_candidates(index: Index) -> None:
-    index.limit_to(Scope({}))
-    assert index.totals() == (0, 0, 0.0, 0.0)
-    assert (index.languages(), index.counts(["pump"]), found(index, "pump")) == ((), {}, [])
 
 
 def test_a_page_that_no_file_holds_and_no_session_read_goes_when_the_index_is_tidied(index: Index) -> None:
@@ -117,16 +103,6 @@ def test_a_batch_that_fails_leaves_everything_as_it_was(index: Index) -> None:
 def test_any_stem_may_be_looked_for(index: Index, stem: str) -> None:
     put(index, ("a", "before"))
     assert found(index, stem) == []
-
-
-def test_vectors_are_kept_by_the_text_and_go_with_their_model(index: Index) -> None:
-    scope = put(index, ("a", "A pump."))
-    (key,) = index.keys(scope).values()
-    assert index.use_space("tiny", b"probe") is None
-    index.put_vectors({key: b"vector"})
-    assert (index.vector(key), index.use_space("tiny", b"probe")) == (b"vector", b"probe")
-    assert index.use_space("other", b"probe") is None
-    assert index.vector(key) is None
 
 
 def test_a_name_is_looked_for_in_texts_and_headings_of_the_scope_alone_in_whatever_case(index: Index) -> None:

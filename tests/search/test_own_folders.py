@@ -35,17 +35,6 @@ def test_a_question_finds_only_what_its_folder_holds_and_its_session_keeps_that(
     assert {event.url for event in events if isinstance(event, e.PageRead)} == {"corpus:@manuals/pump.md"}
 
 
-def test_the_first_folder_comes_first_where_both_say_about_the_same(tmp_path: Path) -> None:
-    folder = workspace_in(tmp_path / "w", f"  - {{query: {QUERY}, id: q}}\n")
-    folders_in(folder)
-    for first, second in (("notes", "manuals"), ("manuals", "notes")):
-        entry = f"queries:\n  - {{query: {QUERY}, id: of-{first}}}\n"
-        (folder / "queries.yaml").write_text(f"settings: {{corpus: [{first}, {second}]}}\n{entry}")
-        assert said(folder, "run").code == 0
-        titles = [event.hits[0].title for event in events_in(folder) if isinstance(event, e.TopicSurveyed)]
-        assert first in titles
-
-
 def test_a_folder_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     folder = workspace_in(tmp_path / "w", f"  - {{query: {QUERY}, id: q, in: nowhere/}}\n")
     result = said(folder, "run")

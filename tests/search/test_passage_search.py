@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
-import random
 import sqlite3
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from pipeline.documents.extractor import Extractor
 from pipeline.documents.page import Document
 from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
-from pipeline.ports import Fetch, Page, Search, SearchResult
+from pipeline.ports import Page, SearchResult
 from pipeline.search import passage_search
 from pipeline.search.folders import contents
 from pipeline.search.passage_search import PassageSearch
@@ -52,13 +51,6 @@ def urls(folder: PassageSearch, query: str, limit: int = 10) -> list[str]:
     return [hit.url for hit in hits(folder, query, limit)]
 
 
-def test_it_serves_both_ports(docs: Path) -> None:
-    search: Search = corpus(docs)
-    fetch: Fetch = corpus(docs)
-    assert search
-    assert fetch
-
-
 def test_a_hit_leads_to_the_passage_in_its_page(docs: Path) -> None:
     (docs / "a b.md").write_text(
         f"---\ndate: 2024-05-01\n---\n# Logs\n\n{WORDS}\n\n## Power cuts\n\nfdatasync survives them. {WORDS}"
@@ -70,19 +62,6 @@ def test_a_hit_leads_to_the_passage_in_its_page(docs: Path) -> None:
     page = read(folder, hit.url)
     assert page.url == "corpus:a%20b.md"
     assert {block.anchor for block in blocks(page.text) if "fdatasync" in block.text} == {"power-cuts"}
-
-
-def test_every_kind_of_document_is_found_and_read(docs: Path) -> None:
-    (docs / "a.md").write_text("# A\n\nmarker alpha")
-    (docs / "b.html").write_text("<title>B</title><p>marker beta</p>")
-    (docs / "c.txt").write_text("marker gamma")
-    (docs / "d.rst").write_text("D\n=\n\nmarker ``delta``")
-    (docs / "e.pdf").write_bytes(pdf([[(11, 700, "marker epsilon")]]))
-    folder = corpus(docs)
-    assert sorted(urls(folder, "marker")) == [f"corpus:{name}" for name in ("a.md", "b.html", "c.txt", "d.rst", "e.pdf")]
-    assert [read(folder, url).media_type for url in sorted(urls(folder, "marker"))] == [
-        "text/markdown", "text/html", "text/plain", "text/plain", "application/pdf",
-    ]  # fmt: skip
 
 
 def test_scores_fall_from_the_first_hit_on_and_lie_between_0_and_1(docs: Path) -> None:
@@ -115,22 +94,6 @@ def test_copies_of_a_document_are_one_source(docs: Path) -> None:
     for name in ("z.md", "a.md", "m.md"):
         (docs / name).write_text("# Same\n\ncheckpoint")
     assert urls(corpus(docs), "checkpoint") == ["corpus:a.md"]
-
-
-def test_the_order_does_not_depend_on_the_order_of_indexing(docs: Path) -> None:
-    names = [f"{number}.txt" for number in range(12)]
-    orders = []
-    for seed in range(3):
-        random.Random(seed).shuffle(names)
-        folder = PassageSearch(docs.parent / f"{seed}.sqlite", docs)
-        for name in names:
-            (docs / name).write_text(f"checkpoint x{name.partition('.')[0]}")
-            folder.refresh()
-        orders.append(urls(folder, "checkpoint", 12))
-        for name in names:
-            (docs / name).unlink()
-    assert orders[0] == orders[1] == orders[2]
-    assert len(orders[0]) == 12
 
 
 @pytest.mark.parametrize("query", ["", "?!", "nowherefound"])
@@ -172,17 +135,6 @@ def test_only_files_that_changed_are_read_again(docs: Path, monkeypatch: pytest.
     assert (opened, parsed) == (["a.md", "b.md", "d.md"], ["b.md", "d.md"])
     assert corpus(docs).refresh().changed == 0
     assert opened == ["a.md", "b.md", "d.md"]
-
-
-def test_files_that_changed_or_went_are_found_as_they_are_now(docs: Path) -> None:
-    (docs / "a.md").write_text("before")
-    (docs / "b.md").write_text("gone")
-    folder = corpus(docs)
-    assert urls(folder, "before gone")
-    (docs / "a.md").write_text("after that")
-    (docs / "b.md").unlink()
-    folder.refresh()
-    assert (urls(folder, "before gone"), urls(folder, "after")) == ([], ["corpus:a.md"])
 
 
 def test_a_page_is_read_as_it_is_now_and_a_missing_one_is_an_error(docs: Path) -> None:
@@ -298,16 +250,6 @@ def test_several_builders_and_readers_do_not_disturb_each_other(docs: Path) -> N
     assert len(results[0]) == 30
 
 
-def test_many_searches_at_once_index_once(docs: Path) -> None:
-    (docs / "a.md").write_text("checkpoint")
-    folder = corpus(docs)
-
-    async def many() -> list[int]:
-        return [len(result.hits) for result in await asyncio.gather(*(folder.search("checkpoint", 5) for _ in range(20)))]
-
-    assert asyncio.run(many()) == [1] * 20
-
-
 def test_several_folders_are_searched_as_one(docs: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -336,13 +278,6 @@ def test_a_passage_is_found_by_its_meaning_though_it_shares_no_word_with_the_que
     assert result.hits[0].url == "corpus:basin.md"
     assert result.cost.usd > 0
     assert result.failed == ()
-
-
-def test_what_both_rankings_find_comes_before_what_one_finds(docs: Path) -> None:
-    write_harbour(docs)
-    (docs / "depth.md").write_text("# Depth\n\nThe deep water begins where the fathoms are counted by a deep voice.\n")
-    with serving() as stage:
-        assert urls(by_meaning(docs, stage), "How deep?")[:2] == ["corpus:depth.md", "corpus:basin.md"]
 
 
 def test_a_search_whose_embeddings_fail_gives_what_words_alone_find_and_says_so(docs: Path) -> None:

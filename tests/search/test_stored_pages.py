@@ -9,7 +9,6 @@ import pytest
 from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.session import record_of
 from pipeline.domain.values import PageDone, Spent
-from pipeline.errors import SearchFailed
 from pipeline.ports import FoundPassages, StoredPages
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
@@ -71,18 +70,6 @@ def test_the_pages_that_a_pruned_session_keeps_are_searched(store: MemoryStore, 
     assert result.searched == 1
 
 
-def test_the_index_can_be_deleted_at_any_time(store: MemoryStore, tmp_path: Path) -> None:
-    first = found(store, tmp_path, "How far is the lamp seen?")
-    (tmp_path / "stored.sqlite").unlink()
-    assert found(store, tmp_path, "How far is the lamp seen?") == first
-
-
-def test_a_damaged_index_is_built_again(store: MemoryStore, tmp_path: Path) -> None:
-    first = found(store, tmp_path, "How far is the lamp seen?")
-    (tmp_path / "stored.sqlite").write_bytes(b"no database at all" * 400)
-    assert found(store, tmp_path, "How far is the lamp seen?") == first
-
-
 def test_what_a_session_reads_later_is_found(store: MemoryStore, tmp_path: Path) -> None:
     assert found(store, tmp_path, "How high is the tower?").searched == 2
     read_pages(store, SESSION, {"corpus:tower.md": "# The tower\n\nThe tower of Brindle is 40 metres high.\n"})
@@ -93,21 +80,6 @@ def test_a_stored_page_that_is_missing_is_left_out(store: MemoryStore, tmp_path:
     store.objects = {digest: data for digest, data in store.objects.items() if data.decode() == LIGHTHOUSE}
     result = found(store, tmp_path, "How deep is the harbour of Brindle, and how far is the lamp seen?")
     assert {page.url for page in result.pages} == {"corpus:lighthouse.md"}
-
-
-def test_an_index_that_cannot_be_written_is_an_error_with_a_hint(store: MemoryStore, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    with pytest.raises(SearchFailed) as error:
-        asyncio.run(PassageSearch(tmp_path / "file" / "stored.sqlite", store=store).find("anything", [SESSION], 3))
-    assert "delete" in error.value.hint
-
-
-def test_the_order_in_which_pages_were_indexed_changes_nothing(store: MemoryStore, tmp_path: Path) -> None:
-    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe mill has a harbour of its own, which is 3 metres deep.\n"})
-    found(store, tmp_path / "a", "tower", OTHER)
-    assert found(store, tmp_path / "a", "How deep is the harbour?", SESSION, OTHER) == found(
-        store, tmp_path / "b", "How deep is the harbour?", SESSION, OTHER
-    )
 
 
 def test_stored_pages_are_found_by_meaning_within_the_scope_alone(store: MemoryStore, tmp_path: Path) -> None:
@@ -122,14 +94,3 @@ def test_stored_pages_are_found_by_meaning_within_the_scope_alone(store: MemoryS
     assert {page.url for page in one.pages} == {"corpus:mill.md"}
     assert both.cost.usd > one.cost.usd == 0  # its passages and the question are known by then
     assert found(store, tmp_path, "How deep?", OTHER).pages == ()
-
-
-def test_without_the_server_of_embeddings_stored_pages_are_searched_by_words(store: MemoryStore, tmp_path: Path) -> None:
-    with serving() as stage:
-        client = stage.client()
-    meaning = Meaning(client)
-    result = asyncio.run(
-        PassageSearch(tmp_path / "stored.sqlite", store=store, meaning=meaning).find("How deep is the harbour?", (SESSION,), 10)
-    )
-    assert result.hits == found(store, tmp_path, "How deep is the harbour?").hits
-    assert [side.origin for side in result.failed] == ["embeddings"]

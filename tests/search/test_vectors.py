@@ -1,16 +1,23 @@
+"""Vectors of passages: asked for once, kept, compared."""
+
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.errors import StepError
 from pipeline.search.index import Index, Scope, Source
-from pipeline.search.vectors import ByMeaning, Meaning
+from pipeline.search.vectors import ByMeaning, Meaning, cosine, nearest, packed, signature
 from pipeline.text.normalise import digest_of
 from tests.embedding_server import Stage, reply_to
 
@@ -61,12 +68,6 @@ def test_no_text_is_sent_twice_by_any_process(stage: Stage, tmp_path: Path) -> N
     assert stage.texts[len(sent) :] == [sent[0]]  # the known text by which another model would be noticed
     ranked(stage, tmp_path, "How deep?", [*TEXTS, "A new passage"])
     assert stage.texts[-1] == "A new passage"
-
-
-def test_equal_texts_are_sent_once(stage: Stage, tmp_path: Path) -> None:
-    again = f"{TEXTS[0]}\n\n## Elsewhere\n\nThe mill stands.\n\n"
-    ranked(stage, tmp_path, "How deep?", [*TEXTS, again])
-    assert stage.texts.count(TEXTS[0]) == 1
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(stage: Stage, tmp_path: Path) -> None:
@@ -121,13 +122,6 @@ def test_another_model_under_the_same_name_gets_all_texts_again(
         caplog.clear()
 
 
-def test_a_model_of_another_name_gets_all_texts_again(stage: Stage, tmp_path: Path) -> None:
-    ranked(stage, tmp_path, "How deep?")
-    stage.asked.clear()
-    ranked(stage, tmp_path, "How deep?", dimensions=32)
-    assert set(TEXTS) <= set(stage.texts)
-
-
 def test_vectors_whose_length_changes_from_reply_to_reply_are_an_error(stage: Stage, tmp_path: Path) -> None:
     stage.answer = lambda texts: reply_to(texts, 48 if TEXTS[0] in texts else 32)
     found, _ = ranked(stage, tmp_path, "How deep?")
@@ -162,9 +156,44 @@ def test_a_search_waits_for_vectors_no_longer_than_told_and_the_next_process_goe
     assert len(ranked(stage, tmp_path, "How deep?", texts)[1]) == 100
 
 
-def test_an_index_that_cannot_be_used_is_a_reason_too(stage: Stage, tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+numbers = st.floats(-1e6, 1e6, width=32).filter(lambda value: value == 0 or abs(value) > 1e-3)
+vectors = st.lists(numbers, min_size=8, max_size=8).filter(any).map(lambda values: array("f", values))
 
-    kept.index.close()
-    found = asyncio.run(model(stage).rank("How deep?", kept.scope, kept))
-    assert "the index of passages: Cannot operate on a closed database" in found.failed[0].reason
+
+def exact(one: array[float], other: array[float]) -> float:
+    length = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / length
+
+
+@given(vectors, vectors)
+def test_one_byte_a_number_keeps_the_angle_between_two_vectors(one: array[float], other: array[float]) -> None:
+    assert cosine(packed(one), packed(other)) == pytest.approx(exact(one, other), abs=0.03)
+
+
+def test_the_nearest_are_those_that_comparing_all_finds() -> None:
+    draw = Random(7)
+    subjects = [[draw.gauss(0, 1) for _ in range(128)] for _ in range(20)]
+    kept = {
+        number: packed(array("f", [value + draw.gauss(0, 0.7) for value in subjects[number % 20]])) for number in range(800)
+    }
+    signatures = [(signature(vector), number) for number, vector in kept.items()]
+    shares = []
+    for _ in range(4):
+        near = draw.choice(list(kept.values()))
+        query = packed(array("f", [value + draw.gauss(0, 20) for value in array("b", near)]))
+        best = sorted(kept, key=lambda number: (-cosine(query, kept[number]), number))[:20]
+        found = list(nearest(query, signatures, kept, 20))
+        assert found[0] == best[0]
+        shares.append(len(set(found) & set(best)) / 20)
+    assert sum(shares) / len(shares) > 0.75
+
+
+def test_of_equally_near_passages_the_first_by_number_comes_first() -> None:
+    one = packed(array("f", [1.0, 2.0]))
+    assert list(nearest(one, [(signature(one), 9), (signature(one), 3)], {3: one, 9: one}, 2)) == [3, 9]
+    assert nearest(one, [], {}, 5) == {}
+
+
+def test_passages_that_are_asked_for_are_compared_too_however_far_they_are() -> None:
+    one, other = packed(array("f", [1.0, 0.0])), packed(array("f", [0.0, 1.0]))
+    assert nearest(one, [(signature(one), 1), (signature(other), 2)], {1: one, 2: other}, 1, [2, 7]) == {1: 1.0, 2: 0.0}

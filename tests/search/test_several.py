@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
@@ -47,11 +48,6 @@ def test_both_are_asked_their_hits_fused_and_both_named() -> None:
     assert (found.provider, found.failed, own.calls, web.calls) == ("local+brave", (), 1, 1)
     assert found.hits == (OWN[0], WEB[0], OWN[1], WEB[1], OWN[2])
     assert found.cost == Cost(usd=0.005)
-
-
-def test_a_side_that_finds_nothing_has_not_failed() -> None:
-    found = asked(Side("local", ()), Side("brave", WEB, 0.005))
-    assert (found.provider, found.hits, found.failed) == ("local+brave", WEB, ())
 
 
 @pytest.mark.parametrize("error", [SearchFailed("the index is broken"), CorpusUnusable("the folder is gone")])
@@ -103,18 +99,76 @@ def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
     assert web.calls == 0
 
 
-def test_a_fault_of_the_program_in_the_folder_costs_nothing_on_the_web() -> None:
-    class Broken:
-        async def search(self, query: str, limit: int) -> SearchResult:
-            raise RuntimeError("a fault")
-
-    web = Side("brave", WEB, 0.005)
-    with pytest.raises(RuntimeError):
-        asked(Broken(), web)
-    assert web.calls == 0
+FOUND = Hit(url="https://e.org/", title="E")
 
 
-def test_a_reason_is_one_line_of_bounded_length() -> None:
-    (left,) = asked(Side("local", OWN), Side("brave", SearchFailed("a\nb" * 10_000))).failed
-    assert "\n" not in left.reason
-    assert len(left.reason) <= 501
+class Scripted:
+    def __init__(self, name: str, *outcomes: ResearchError | tuple[Hit, ...]) -> None:
+        self.name = name
+        self.outcomes = list(outcomes)
+        self.calls = 0
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        self.calls += 1
+        found = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
+        if isinstance(found, ResearchError):
+            raise found
+        return SearchResult(self.name, found)
+
+
+def scripted(*searches: Scripted) -> FallbackChain:
+    return FallbackChain([Member(search) for search in searches])
+
+
+def provider_of(searches: FallbackChain) -> str:
+    return asyncio.run(searches.search("a", 5)).provider
+
+
+def test_the_first_serves_and_finding_nothing_is_an_answer() -> None:
+    first, second = Scripted("brave", ()), Scripted("local", (FOUND,))
+    result = asyncio.run(scripted(first, second).search("a", 5))
+    assert (result.provider, result.hits, second.calls) == ("brave", (), 0)
+
+
+def test_while_one_is_down_the_next_serves_and_the_first_is_asked_again() -> None:
+    both = scripted(Scripted("brave", SearchFailed("down"), (FOUND,)), Scripted("local", (FOUND,)))
+    assert [provider_of(both), provider_of(both)] == ["local", "brave"]
+
+
+def test_one_that_refuses_is_left_for_the_night_by_all_chains_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    brave = Scripted("brave", ProviderRefused("brave refuses us: key", hint="check BRAVE_API_KEY"))
+    member, local = Member(brave), Member(Scripted("local", (FOUND,)))
+    with caplog.at_level(logging.WARNING):
+        providers = [provider_of(FallbackChain([member, local])) for _ in range(3)]
+    assert providers == ["local"] * 3
+    assert brave.calls == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        "brave refuses us: key; it is not asked again tonight (check BRAVE_API_KEY)"
+    ]
+
+
+def test_when_all_refuse_the_provider_refuses() -> None:
+    alone = scripted(Scripted("brave", ProviderRefused("brave: key", hint="one")))
+    for _ in range(2):
+        with pytest.raises(ProviderRefused, match="brave: key"):
+            provider_of(alone)
+    both = scripted(
+        Scripted("brave", ProviderRefused("brave: key", hint="one")), Scripted("tavily", ProviderRefused("tavily: quota"))
+    )
+    with pytest.raises(ProviderRefused, match="brave: key; tavily: quota") as caught:
+        provider_of(both)
+    assert caught.value.hint == "one"
+
+
+def test_when_one_refuses_and_the_other_is_down_it_may_pass_later() -> None:
+    both = scripted(Scripted("brave", ProviderRefused("key")), Scripted("tavily", SearchFailed("down"), (FOUND,)))
+    with pytest.raises(SearchFailed, match="down; key") as caught:
+        provider_of(both)
+    assert caught.value.retryable
+    assert provider_of(both) == "tavily"
+
+
+def test_a_folder_without_documents_is_a_member_that_cannot_serve() -> None:
+    assert provider_of(scripted(Scripted("local", CorpusUnusable("empty")), Scripted("wikipedia", (FOUND,)))) == "wikipedia"
+    with pytest.raises(CorpusUnusable):
+        provider_of(scripted(Scripted("local", CorpusUnusable("empty"))))
