@@ -173,9 +173,7 @@ def test_one_byte_a_number_keeps_the_angle_between_two_vectors(one: array[float]
 def test_the_nearest_are_those_that_comparing_all_finds() -> None:
     draw = Random(7)
     subjects = [[draw.gauss(0, 1) for _ in range(128)] for _ in range(20)]
-    kept = {
-        number: packed(array("f", [value + draw.gauss(0, 0.7) for value in subjects[number % 20]])) for number in range(800)
-    }
+    kept = {number: packed(array("f", [value + draw.gauss(0, 0.7) for value in subjects[number % 20]])) for number in range(800)}
     signatures = [(signature(vector), number) for number, vector in kept.items()]
     shares = []
     for _ in range(4):
