@@ -13,20 +13,21 @@ import click
 
 from pipeline.cli.command_parts import SessionName, bring_vault_up_to_date, require_workspace, session_named
 from pipeline.config.settings import load_workspace
-from pipeline.domain.provenance import KINDS, as_json, graph_of, value_of
+from pipeline.domain.provenance import NODE_KINDS, graph_of, value_of
 from pipeline.domain.provenance import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, put
 from pipeline.text.normalise import counted
+from pipeline.vault.identity.decisions import read_decisions
 from pipeline.wiring import workspace_adapters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pipeline.domain.provenance import Evidence, Origin, Why
+    from pipeline.domain.events.stream_events import NoteRated
+    from pipeline.domain.provenance import Evidence, Why
     from pipeline.domain.state import SessionState
-    from pipeline.domain.values import Fact
     from pipeline.vault.mornings.digest import Digest
     from pipeline.vault.session_card import Card
     from pipeline.vault.vault_model import Night
@@ -45,16 +46,21 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
     """Show what a sentence of SESSION's report rests on. WORDS are some words of it, or a fact's id.
 
     From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
-    behind them; and what speaks against it.
+    behind them; what speaks against it; and what you called useful or wrong.
     """
-    require_workspace(console.folder)
     state = _state(console, session, version)
-    found = why_of(state, graph_of(state), words)
+    found = why_of(state, words)
     if found is None:
         what = "has no report yet" if state.report is None else "has no sentence like that"
         hint = "take some words of a sentence, or the id of a fact: research graph SESSION --kinds sentence,fact lists both"
         raise UsageError(f"{state.id} {what}", hint=hint)
-    console.data(list(_lines(found)), value_of(found))
+    ratings = read_decisions(workspace_adapters.store_of(console.folder)).ratings
+    rated = {one.fact.id: event for one in found.evidence if (event := ratings.latest_on(state.query_id, one.fact))}
+    value = value_of(found)
+    for evidence in value["evidence"]:
+        event = rated.get(evidence["fact"]["id"])
+        evidence["rating"] = event.rating if event else ""
+    console.data(list(_lines(found, rated)), value)
 
 
 def _state(console: Console, session: str, version: int | None) -> SessionState:
@@ -67,50 +73,35 @@ def _state(console: Console, session: str, version: int | None) -> SessionState:
     return state_at(store, name, version) if version else newest
 
 
-def _lines(found: Why) -> Iterator[str]:
+def _lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
     if found.sentence:
         yield f"“{found.sentence.text}”"
         yield f"  in the section “{found.sentence.title}”" + (f"; it was cut: {found.sentence.cut}" if found.sentence.cut else "")
         if not found.evidence:
             yield "  it cites no fact"
     for one in found.evidence:
-        yield from _evidence_lines(one)
-    yield from _against_lines(found)
-
-
-def _evidence_lines(one: Evidence) -> Iterator[str]:
-    disputed = " (disputed)" if one.standing == "disputed" else ""
-    yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
-    address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
-    yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
-    for origin in one.origins[:_MOST_ORIGINS]:
-        yield from _origin_lines(origin)
-    if len(one.origins) > _MOST_ORIGINS:
-        yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page; research graph shows them all"
-
-
-def _origin_lines(origin: Origin) -> Iterator[str]:
-    yield f"      found by the search “{origin.search.label}”, hit {origin.rank}"
-    if origin.thought is None:
-        yield "        the first search, on the question itself"
-        return
-    yield f"        because: {origin.thought.label}  ({origin.thought.note})"
-    if origin.perspective:
-        yield f"        from the perspective “{origin.perspective.label}”" + (
-            f": {origin.perspective.note}" if origin.perspective.note else ""
-        )
-
-
-def _against_lines(found: Why) -> Iterator[str]:
+        yield from _evidence_lines(one, rated.get(one.fact.id))
     against = [pair for one in found.evidence for pair in one.against]
     yield "speaks against it:" if against else "nothing that was found speaks against it"
     for fact, explanation in against:
         yield f"  {explanation}"
-        yield f"    {_short(fact)}"
+        yield f"    fact {fact.id} in {fact.path[0] if fact.path else fact.url}: “{' '.join(fact.quote.split())}”"
 
 
-def _short(fact: Fact) -> str:
-    return f"fact {fact.id} in {fact.path[0] if fact.path else fact.url}: “{' '.join(fact.quote.split())}”"
+def _evidence_lines(one: Evidence, rated: NoteRated | None) -> Iterator[str]:
+    disputed = " (disputed)" if one.standing == "disputed" else ""
+    yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
+    address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
+    yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
+    if rated:
+        yield f"    you called {'it' if rated.fact else 'its source'} {rated.rating} on {rated.at[:10]}"
+    for way in one.origins[:_MOST_ORIGINS]:
+        yield f"      found by the search “{way.search}”, hit {way.rank}"
+        yield f"        because: {way.thought}  ({way.step})" if way.step else "        the first search, on the question itself"
+        if way.perspective:
+            yield f"        from the perspective “{way.perspective}”" + (f": {way.focus}" if way.focus else "")
+    if len(one.origins) > _MOST_ORIGINS:
+        yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page; research graph shows them all"
 
 
 @click.command()
@@ -121,10 +112,9 @@ def _short(fact: Fact) -> str:
 def graph(console: Console, session: str, version: int | None, kinds: str | None) -> None:
     """Print all that led to SESSION's report as JSON: searches, pages, facts, sentences, decisions, and what led to what."""
     wanted = [name.strip() for name in (kinds or "").split(",") if name.strip()]
-    if unknown := sorted(set(wanted) - set(KINDS)):
-        raise UsageError(f"unknown kinds: {', '.join(unknown)}", hint=f"the kinds are {', '.join(KINDS)}")
-    whole = graph_of(_state(console, session, version))
-    put(as_json(whole.limited_to(wanted) if wanted else whole))
+    if unknown := sorted(set(wanted) - set(NODE_KINDS)):
+        raise UsageError(f"unknown kinds: {', '.join(unknown)}", hint=f"the kinds are {', '.join(NODE_KINDS)}")
+    put(json.dumps(graph_of(_state(console, session, version), wanted or NODE_KINDS), ensure_ascii=False, indent=1))
 
 
 @click.command()

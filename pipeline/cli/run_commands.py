@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pipeline.batch.totals import BatchResult
     from pipeline.cli.command_parts import BuildProblem
     from pipeline.config.settings import Workspace
-    from pipeline.domain.events.session_events import EventBase
     from pipeline.domain.events.stream_events import VaultFailed
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
@@ -385,7 +384,7 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
     if not problems:
         return []
     log = BatchLog(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), batch, version)
-    failed = _record_problems(log, problems, log.context.agent)
+    failed = _record_problems(log, problems)
     new_problems = [one for one in try_builds(env.workspace)[0] if one not in problems]
     failed += _record_problems(log, new_problems) if new_problems else []
     env.store.release(batch)
@@ -393,13 +392,13 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
     return failed
 
 
-def _record_problems(log: BatchLog, problems: Sequence[BuildProblem], *first: EventBase) -> list[VaultFailed]:
+def _record_problems(log: BatchLog, problems: Sequence[BuildProblem]) -> list[VaultFailed]:
     """Add build problems to a batch's stream after its end. A disk that cannot be written was reported already."""
     from pipeline.domain.events.stream_events import VaultFailed
 
     failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
     with suppress(LogError):
-        log.record(*first, *failed)
+        log.record(*failed)
     return failed
 
 

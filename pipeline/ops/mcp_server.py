@@ -28,7 +28,7 @@ from pipeline.config.values import Queue
 from pipeline.domain import Summary
 from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
 from pipeline.domain.findings import nearest_facts
-from pipeline.domain.provenance import graph_of, value_of, why
+from pipeline.domain.provenance import value_of, why
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import OUTCOME_WORDS, SessionState
 from pipeline.domain.talk import TalkState, apply, next_step
@@ -310,7 +310,7 @@ def server_of(library: Library) -> MCPServer[Any]:
     async def why_(id: Name, sentence: Words) -> dict[str, Any]:
         """Get what a sentence of a session's report rests on, and what is against it. Sentence: words of it, or a fact's id."""
         state = library.state(id)
-        found = why(state, graph_of(state), sentence)
+        found = why(state, sentence)
         if found is None:
             raise UsageError(f"{state.id} has no sentence like that", hint="take some words of a sentence of its report")
         return value_of(found)

@@ -456,6 +456,11 @@ class Ratings:
         found = self.latest.get((query_id, fact))
         return found.rating if found else ""
 
+    def latest_on(self, query_id: str, fact: Fact) -> NoteRated | None:
+        """Return the rating of a passage for a question, or else of its source; None if there is none, or it was taken back."""
+        names = ((query_id, fact.id), (query_id, fact.url), ("", fact.url))
+        return next((found for name in names if (found := self.latest.get(name)) and found.rating), None)
+
     def about(self, query_id: str) -> Rated:
         """Return what counts for a question."""
         mine = [event for event in self.latest.values() if event.query_id == query_id or not event.query_id]
