@@ -60,32 +60,32 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
 
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
     every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
-    the survey's hits. If own documents and the web were both searched, each gets its share; of the first five web pages at most
+    the survey's pages. If own documents and the web were both searched, each gets its share; of the first five web pages at most
     two are of one site. Recalled pages are one more ranking, and pages of a host that keeps failing come last; where recalled
     pages stand for a search, they come first; and fewer others are read beside them. A document that recent sessions on a subject
     like this one read and did not cite is left out if there is any other. A page that the worker observed in the iteration stays
     chosen, also if a search that had failed is answered later.
-    No page is chosen by two workers of a wave, nor twice by one: the first in plan order has it. One that was shown whole in an
-    earlier round is not chosen again. So the result depends on the plan, the searches of the wave, the survey and memory alone.
+    No page is chosen by two workers of a wave in one iteration: the first in plan order has it. One that was shown whole is not
+    chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
+    searches of the wave, the survey, memory, and the readings of earlier iterations alone, for which every worker waits.
     """
     wave = [state.workers[name] for name in wave_of(state, worker.id) if name in state.workers] or [worker]
     taken: set[str] = set()
-    again: tuple[str, ...] = ()
+    left_out: dict[str, tuple[str, ...]] = {}
     if worker.round:
         before = [other for other in state.workers.values() if other.round < worker.round]
         observed = {url: seen for other in before for step in other.iterations for url, seen in step.observed.items()}
         taken = {url for url, seen in observed.items() if seen.whole}
     for number in range(1, iteration + 1):
-        for other in wave:
-            if number <= len(other.iterations):
-                chosen = _chosen(state, other, number, taken, again if other.id == worker.id else ())
-                if other.id == worker.id and number == iteration:
-                    return chosen
-                taken.update(chosen)
-                if other.id == worker.id:  # what its reading had no room for, it may choose again
-                    seen = worker.iterations[number - 1].observed
-                    again = tuple(url for url in chosen if url in state.pages and url not in seen)
-                    taken.difference_update(again)
+        now: set[str] = set()
+        for other in (one for one in wave if number <= len(one.iterations)):
+            chosen = _chosen(state, other, number, taken | now, left_out.get(other.id, ()))
+            if other.id == worker.id and number == iteration:
+                return chosen
+            now.update(chosen)
+            observed = other.iterations[number - 1].observed
+            left_out[other.id] = tuple(url for url in chosen if url in state.pages and url not in observed)
+            taken.update(url for url in chosen if url not in left_out[other.id] and (url not in observed or observed[url].whole))
     return ()
 
 
@@ -141,7 +141,8 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     scores: dict[str, float] = {}
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
     every_hit = by_model(state)  # a passage found is a reason to read its page; without a model passages are ranked themselves
-    rankings = [[page_of(hit.url) for hit in hits] for hits in (*searched, surveyed)]
+    rankings = [[page_of(hit.url) for hit in hits] for hits in searched]
+    rankings.append(list(dict.fromkeys(page_of(hit.url) for hit in surveyed)))  # of which every hit would drown the searches
     if state.recent:  # the newest page first, as one more ranking
         dated = {page_of(hit.url): hit.published for hits in searched for hit in hits if hit.published}
         rankings.append(sorted(dated, key=dated.__getitem__, reverse=True))

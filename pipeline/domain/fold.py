@@ -160,7 +160,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
 
 
 def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
-    found = PageObserved(event.facts, event.rejected, event.whole)
+    found = PageObserved(event.facts, event.rejected, event.whole, event.shown)
     of_worker = state.workers[event.worker_id].iterations[event.iteration - 1].observed
     for observed in (state.observed, of_worker):
         before = observed.get(event.url)
@@ -181,7 +181,7 @@ def _both_readings(first: PageObserved, second: PageObserved) -> PageObserved:
     rejected = (*(entry for entry in first.rejected if entry.claim not in corrected), *second.rejected)
     known = {fact.id for fact in first.facts}
     facts = (*first.facts, *(fact for fact in second.facts if fact.id not in known))
-    return PageObserved(facts, rejected, first.whole or second.whole)
+    return PageObserved(facts, rejected, first.whole or second.whole, (*first.shown, *second.shown))
 
 
 def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> None:

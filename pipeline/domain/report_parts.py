@@ -7,7 +7,7 @@ parts as it takes, and part 0, written last from what the others say, is the beg
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SUMMARY, ReportPart, SessionState
@@ -145,17 +145,32 @@ def _without(section: ReportSection, reasons: Mapping[int, str]) -> tuple[Report
     place = 0
     paragraphs: list[Paragraph] = []
     for paragraph in section.paragraphs:
-        kept: list[Sentence] = []
+        kept: list[Sentence | None] = []
         for sentence in paragraph.sentences:
             place += 1
+            kept.append(None if place in reasons else sentence)
             if place in reasons:
                 cut.append(cut_sentence(section, sentence, reasons[place]))
-            else:
-                kept.append(sentence)
-        if kept:
-            paragraphs.append(paragraph.model_copy(update={"sentences": tuple(kept)}))
+        if sentences := joined_again(paragraph.sentences, kept):
+            paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
     title = "" if 0 in reasons else section.title
     return section.model_copy(update={"paragraphs": tuple(paragraphs), "title": title}), cut
+
+
+def joined_again(before: Iterable[Sentence], after: Iterable[Sentence | None]) -> tuple[Sentence, ...]:
+    """Return what is left of sentences, None where one was cut: what goes on with an item whose beginning is gone begins it."""
+    kept: list[Sentence] = []
+    begins: Literal["", "item", "list"] = "item"  # how the item begins of which nothing is left so far
+    has_parent = False
+    for old, new in zip(before, after, strict=True):
+        has_parent &= old.within != ""
+        begins = begins if old.within == "item" else old.within
+        if new is not None:
+            within = begins if begins == "item" or has_parent else ""
+            has_parent |= begins == ""
+            kept.append(new.model_copy(update={"within": within}) if new.within != within else new)
+            begins = "item"
+    return tuple(kept)
 
 
 def cut_sentence(section: ReportSection, sentence: Sentence, reason: str) -> CutSentence:

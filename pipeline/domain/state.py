@@ -95,11 +95,12 @@ GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to
 
 @dataclass(slots=True)
 class PageObserved:
-    """The findings in a page: accepted facts and rejected ones. ``whole``: nothing of the page was left out."""
+    """The findings in a page: accepted facts and rejected ones. ``whole``: nothing of it was left out; else what was shown."""
 
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...]
     whole: bool = True
+    shown: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)

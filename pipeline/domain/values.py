@@ -245,7 +245,8 @@ class Sentence(Value):
 
     ``quoted``: its quotes say it. ``derived``: it follows from them and none says it. ``bridge``: it cites nothing, as it
     only links others or says what the sources leave open; ``beyond``: it is the model's own knowledge. A table's row has
-    ``cells`` and the ids of what each cites; its ``text`` names each cell's column. ``unknown`` are keys that it cites and
+    ``cells`` and the ids of what each cites; its ``text`` names each cell's column. ``within``: it does not begin an item of its
+    list, but goes on with the ``item`` before, or begins one in a ``list`` inside that. ``unknown`` are keys that it cites and
     that were not given out: such a sentence is unsupported.
     """
 
@@ -254,6 +255,7 @@ class Sentence(Value):
     basis: Basis = "quoted"
     cells: tuple[str, ...] = ()
     cell_facts: tuple[tuple[str, ...], ...] = ()
+    within: Literal["", "item", "list"] = ""
     unknown: tuple[str, ...] = ()
 
 
@@ -261,7 +263,7 @@ class Paragraph(Value):
     """A paragraph of a section.
 
     For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``. Prose has
-    a form: in ``steps`` and ``bullets`` each sentence is an item, in a ``table`` a row below ``header``, in ``code`` its text.
+    a form: in ``steps`` and ``bullets`` sentences are items, in a ``table`` a row below ``header``, in ``code`` its text.
     Steps count from ``start``: they go on behind code that stands between them.
     """
 

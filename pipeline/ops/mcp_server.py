@@ -256,7 +256,11 @@ def _report(state: SessionState) -> Report:
             parts.append(f"## {clean(section.title)}")
             for block in section.paragraphs:
                 lines = [sentence(one.text, one.facts) for one in block.sentences]
-                parts.append(" ".join(lines) if block.form == "paragraph" else "\n".join(f"- {one}" for one in lines))
+                if block.form == "paragraph":
+                    parts.append(" ".join(lines))
+                else:
+                    marks = ({"": "\n- ", "list": "\n  - ", "item": " "}[one.within] for one in block.sentences)
+                    parts.append("".join(map(str.__add__, marks, lines)).strip("\n"))
     else:
         parts.append(f"There is no report: {state.end_reason or state.status}.")
         parts += [sentence(fact.quote, (fact.id,)) for fact in nearest_facts(state)]

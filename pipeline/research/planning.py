@@ -22,6 +22,7 @@ from pipeline.text.ranking.query_terms import parse_question
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
 MAX_EARLIER_FACTS = 40
+NOT_SEARCHED = "Came up while reading, and was not searched for"
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
@@ -192,13 +193,20 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
 def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
     """Collect the questions that the last readings left open, each once, in the order of the plan.
 
-    Of the last round, those that were searched for: only these can be said not to be found.
+    Of the last round, those come first that were searched for: only these can be said not to be found.
     """
     last = (worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations and worker.round == step.round)
     asked = dict.fromkeys(question for iteration in last if iteration.evaluated for question in iteration.gaps)
-    if step.round >= state.config.gap_rounds or state.exhausted:  # what the last reading asks for was never searched for
-        asked = {question: None for question in asked if any(question in view.questions for view in state.perspectives.values())}
-    gaps = tuple(Gap(question=one_line(question, 400), importance=0.5, reason="") for question in list(asked)[:MAX_GAPS])
+    searched_for = {question for view in state.perspectives.values() for question in view.questions}
+    is_last = step.round >= state.config.gap_rounds or state.exhausted
+    gaps = tuple(
+        Gap(
+            question=one_line(question, 400),
+            importance=0.5,
+            reason=NOT_SEARCHED if is_last and question not in searched_for else "",
+        )
+        for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]
+    )
     return Outcome((e.GapsFound(round=step.round, gaps=gaps),))
 
 

@@ -1,13 +1,11 @@
 """The reading of a worker's pages in one answer: facts, what is still open, what to search for next.
 
-Short pages are shown whole, of long ones the sections that were hit and their neighbours; the page with most hits comes first.
-What room is left then makes long pages whole.
+The page with most hits comes first, whole if it fits; of others that are long, the sections that were hit and their neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.domain.agenda.worker_agenda import pages_to_read
@@ -31,15 +29,14 @@ from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 14_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LATER_TOKENS, _GAP_TOKENS = 6_000, 10_000  # in a later one; in that of the gaps; a good half of the window if that is less
-_USUAL_TOKENS = 12_000  # up to which long pages other than the first are made whole
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _LEAST = 300  # tokens of room in which a further page is shown
 _SHORT = 2_000  # tokens of a page that is shown whole
-_SHARE = 3  # of the room, what a longer page may use at first
-_KNOWN = 40  # facts found before that are named
+_AROUND = 3  # pieces on each side of one that was hit
+_KNOWN, _KNOWN_CHARACTERS = 3, 140  # quotes found before that are shown, of each question
 
 
 class Piece(NamedTuple):
@@ -63,7 +60,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         pages={key: _shown(source, state.pages[source.url]) for key, source in pages.items()},
         iteration=step.iteration,
         asked=tuple(dict.fromkeys(_asked(state, worker, step.iteration))),
-        known=tuple(_known(state, worker, step.iteration)),
+        known=tuple(_known(state, worker, step.iteration, questions)),
         left_out=left_out,
         today=today_of(state),
         goes_on=_goes_on(state, worker, step.iteration),
@@ -71,7 +68,10 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
     found = _found_by_page(said, questions, pages)
-    events = [_observed(step, source, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
+    events = [
+        _observed(step, source, _seen(state, source.url), *facts_and_rejected(found[key], source))
+        for key, source in pages.items()
+    ]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
         with charged_to(answer):
@@ -96,14 +96,22 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
         choose(parse_question(question, known.language or DEFAULT_LANGUAGE), pages, known, judged=True) for question in asked
     )
     facts = {fact.id: fact for choice in choices for fact in choice.passages}
-    events = [_observed(step, source, [fact for fact in facts.values() if fact.url == source.url]) for source in sources]
+    events = [
+        _observed(step, source, _seen(state, source.url), [fact for fact in facts.values() if fact.url == source.url])
+        for source in sources
+    ]
     events[-1] = events[-1].model_copy(update={"last": True})
     return Outcome(tuple(events))
 
 
 def _observed(
-    step: ReadPages | PlainReading, source: SourceText, facts: Iterable[Fact], rejected: Iterable[RejectedFact] = ()
+    step: ReadPages | PlainReading,
+    source: SourceText,
+    before: Iterable[tuple[int, int]],
+    facts: Iterable[Fact],
+    rejected: Iterable[RejectedFact] = (),
 ) -> e.FactsObserved:
+    whole = sum(end - start for start, end in (*before, *source.shown)) >= len(source.text)
     return e.FactsObserved(
         worker_id=step.worker_id,
         iteration=step.iteration,
@@ -111,8 +119,14 @@ def _observed(
         digest=source.digest,
         facts=tuple(facts),
         rejected=tuple(rejected),
-        whole=source.shown == (Span(0, len(source.text)),),
+        whole=whole,
+        shown=() if whole else tuple((start, end) for start, end in source.shown),
     )
+
+
+def _seen(state: SessionState, url: str) -> tuple[tuple[int, int], ...]:
+    """Return the parts of a page that earlier readings were shown."""
+    return state.observed[url].shown if url in state.observed else ()
 
 
 def _questions_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
@@ -139,18 +153,21 @@ def _asked(state: SessionState, worker: Worker, iteration: int) -> Iterator[str]
         yield from (query for step in other.iterations[:last] for query in step.queries)
 
 
-def _known(state: SessionState, worker: Worker, iteration: int) -> Iterator[str]:
-    """Yield what was found before, shortly; of the workers beside this one what earlier iterations found."""
-    facts = (
+def _known(state: SessionState, worker: Worker, iteration: int, questions: Mapping[str, str]) -> Iterator[str]:
+    """Yield what was found before, a few quotes a question; of the workers beside this one what earlier iterations found."""
+    facts = [
         fact
         for other in _before(state, worker)
         for number, one in enumerate(other.iterations, start=1)
         if other.round < worker.round or number < iteration
         for seen in one.observed.values()
         for fact in seen.facts
-    )
-    found = dict.fromkeys(one_line(fact.claim, 160) for fact in facts)
-    yield from list(found)[:_KNOWN]
+    ]
+    for key, question in questions.items():
+        found = list(dict.fromkeys(one_line(fact.quote, _KNOWN_CHARACTERS) for fact in facts if fact.question == question))
+        yield from (f"[{key}] {quote}" for quote in found[:_KNOWN])
+        if len(found) > _KNOWN:
+            yield f"[{key}] and {len(found) - _KNOWN} more"
 
 
 def _shown(source: SourceText, page: PageDone) -> ShownPage:
@@ -179,29 +196,36 @@ def _open_question(text: str, questions: dict[str, str]) -> str:
 
 
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
-    """Return the pages of an iteration with the parts that are shown, as many as fit, and the number of the others."""
+    """Return the pages of an iteration with the parts that are shown, and the number of those for which there is no room.
+
+    The first page, which has most hits, is shown whole if three quarters of the room hold it. The others share what is left;
+    then the pages are extended, the best first. Of a page that was shown in parts before, only other parts are shown.
+    """
     first = worker.id == next(iter(workers_in_order(state))).id
-    most = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 11 // 20)
+    left = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 11 // 20)
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []
-    left = most
-    for url in urls:
+    no_room = 0
+
+    def parts(url: str, text: str, room: int, *, always: bool) -> tuple[Span, ...]:
+        return shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room, _seen(state, url), always=always)
+
+    for place, url in enumerate(urls):
         page = state.pages[url]
         text = context.page_text(page.digest)
-        share = most // _SHARE if sources else most * 3 // 4
-        room = left if tokens(text) <= _SHORT else min(left, share)
+        room = left // (len(urls) - place) if sources else left * 3 // 4 if 4 * tokens(text) <= 3 * left else left // 2
         if room < _LEAST and sources:
-            continue
-        shown = shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room)
-        left -= _tokens_of(text, shown)
-        sources.append(SourceText(url, page.title, page.digest, text, shown))
+            no_room += 1
+        elif shown := parts(url, text, room, always=not sources):
+            left -= _tokens_of(text, shown)
+            sources.append(SourceText(url, page.title, page.digest, text, shown))
     for place, source in enumerate(sources):
-        rest = tokens(source.text) - _tokens_of(source.text, source.shown)
-        if rest <= (left if not place else left - max(0, most - _USUAL_TOKENS)):
-            left -= rest
-            sources[place] = source._replace(shown=(Span(0, len(source.text)),))
-    return sources, len(urls) - len(sources)
+        own = _tokens_of(source.text, source.shown)
+        shown = parts(source.url, source.text, own + left, always=not place)
+        left -= _tokens_of(source.text, shown) - own
+        sources[place] = source._replace(shown=shown)
+    return sources, no_room
 
 
 def _most_tokens(round_: int, iteration: int, *, first: bool) -> int:
@@ -233,21 +257,33 @@ def _hits_of(state: SessionState, worker: Worker, iteration: int) -> list[Hit]:
     return [*ranked, *(state.survey.hits if state.survey else ())]
 
 
-def shown_parts(text: str, hits: Sequence[Hit], room: int) -> tuple[Span, ...]:
-    """Return the parts of a page that fit ``room`` tokens: all of it, or what was hit and its neighbours, or its beginning."""
-    if tokens(text) <= room:
+def shown_parts(
+    text: str, hits: Sequence[Hit], room: int, before: Iterable[tuple[int, int]] = (), *, always: bool = True
+) -> tuple[Span, ...]:
+    """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else what was hit, and
+    then what stands around it, the nearest first.
+
+    What was shown ``before`` is left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
+    """
+    seen = tuple(before)
+    if not seen and tokens(text) <= (room if always else min(room, _SHORT)):
         return (Span(0, len(text)),)
     pieces = pieces_of(text)
+    new = [not any(start <= piece.span.start and piece.span.end <= end for start, end in seen) for piece in pieces]
     hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
-    around = (place + step for place in hit for step in (1, -1) if 0 <= place + step < len(pieces))
+    steps = (step * side for step in range(1, _AROUND + 1) for side in (1, -1))
+    around = [place + step for step in steps for place in hit]
+    wanted = [place for place in dict.fromkeys((*hit, *around)) if 0 <= place < len(pieces) and new[place]]
+    if not wanted and always:
+        wanted = [place for place in range(len(pieces)) if new[place]]
     kept: set[int] = set()
-    for place in dict.fromkeys(chain(hit, around) if hit else range(len(pieces))):
+    for place in wanted:
         cost = tokens(text[pieces[place].span.start : pieces[place].span.end]) + 4
         if cost <= room:
             kept.add(place)
             room -= cost
-    if not kept:
-        start, end = pieces[hit[0] if hit else 0].span
+    if wanted and not kept:
+        start, end = pieces[wanted[0]].span
         part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
         return (Span(start, start + max(1, len(part))),)
     spans: list[Span] = []

@@ -7,7 +7,7 @@ is said by none. A key that was not given out is kept as ``unknown``: its senten
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Literal
@@ -137,8 +137,7 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
         elif found := _ITEM.match(line):
             form: BlockForm = "steps" if found[1] else "bullets"
             at, items = _items(lines, at, numbered=bool(found[1]))
-            sentences = tuple(one for item in items if (one := read_sentence(item, facts)))
-            if sentences:
+            if sentences := tuple(one for item in items for one in item_of(item, facts)):
                 yield Paragraph(sentences=sentences, form=form, start=int(found[1] or 1))
         else:
             end = at
@@ -155,17 +154,26 @@ def _begins_block(line: str) -> bool:
     return line.strip().startswith(("```", "|")) or _ITEM.match(line.strip()) is not None
 
 
-def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[str]]:
-    """Return where a list ends, and its items; lines that are indented, and lists inside it, belong to the item before."""
-    items: list[str] = []
+def item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
+    """Yield the sentences of an item of a list: of its own text, the first one, and of the items inside it."""
+    begun = False
+    for place, text in enumerate(texts):
+        for number, one in enumerate(read_sentences(" ".join(text.split()), facts)):
+            yield one.model_copy(update={"within": "item" if number else "list" if place and begun else ""})
+            begun = True
+
+
+def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list[str]]]:
+    """Return where a list ends, and its items, each with the items of a list inside it; indented lines go on with one."""
+    items: list[list[str]] = []
     while at < len(lines):
         line = lines[at].strip()
         found = _ITEM.match(line)
         if found and (bool(found[1]) == numbered or lines[at].startswith((" ", "\t"))):
             if items and lines[at].startswith(("  ", "\t")):
-                items[-1] += " " + line[found.end() :]
+                items[-1].append(line[found.end() :])
             else:
-                items.append(line[found.end() :])
+                items.append([line[found.end() :]])
         elif not line:
             following = next((one for one in lines[at:] if one.strip()), "")
             if not (_ITEM.match(following.strip()) and bool(_ITEM.match(following.strip())[1]) == numbered):  # type: ignore[index]
@@ -173,7 +181,7 @@ def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[str]
         elif found or _begins_block(line) or not items:
             break
         else:
-            items[-1] += " " + line
+            items[-1][-1] += " " + line
         at += 1
     return at, items
 

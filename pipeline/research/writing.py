@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts, open_gaps, origin_of
@@ -24,6 +24,7 @@ from pipeline.domain.report_parts import (
     facts_for,
     facts_of_parts,
     items_of,
+    joined_again,
     kept_text,
     keys_of,
 )
@@ -287,32 +288,38 @@ def _mended(
         if old in part.faults:
             title = one_line(edits.get(key, "").lstrip("# "), 160)
             new += [at] if title else []
-        additions = list(added.get(key, ()))
+        texts = added.get(key, ())
         old, at = old + 1, at + 1
         paragraphs: list[Paragraph] = []
-        if opening := [one for text in additions if (one := read_sentence(text, facts))]:
+        if opening := [one for text in texts if (one := read_sentence(text, facts))]:
             paragraphs.append(Paragraph(sentences=tuple(opening)))
             new += range(at, at + len(opening))
             at += len(opening)
         for paragraph in section.paragraphs:
-            sentences: list[Sentence] = []
-            for sentence in paragraph.sentences:
+            before: list[Sentence] = []
+            after: list[Sentence | None] = []
+            following = [one.within for one in paragraph.sentences[1:]] + [""]
+            level: Literal["", "item", "list"] = ""
+            for sentence, next_within in zip(paragraph.sentences, following, strict=True):
                 key = f"T{old + 1}"
+                level = level if sentence.within == "item" else sentence.within
+                edited: Sentence | None = sentence
                 if old in part.faults:
                     edited = _read_as(edits.get(key, ""), paragraph, facts)
                     if edited is None:
                         lost.append(cut_sentence(section, sentence, part.faults[old]))
-                    fresh = [edited] if edited else []
-                else:
-                    sentences.append(sentence)
-                    fresh, at = [], at + 1
-                fresh += [one for text in added.get(key, ()) if (one := _read_as(text, paragraph, facts))]
-                sentences += fresh
-                new += range(at, at + len(fresh))
-                at += len(fresh)
+                    else:
+                        new.append(at)
+                additions = [one for text in added.get(key, ()) if (one := _read_as(text, paragraph, facts))]
+                additions = [one.model_copy(update={"within": "item" if next_within == "item" else level}) for one in additions]
+                before += [sentence, *additions]
+                after += [edited, *additions]
+                at += edited is not None
+                new += range(at, at + len(additions))
+                at += len(additions)
                 old += 1
-            if sentences:
-                paragraphs.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
+            if sentences := joined_again(before, after):
+                paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
         sections.append(section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)}))
     return tuple(sections), tuple(new), tuple(lost)
 

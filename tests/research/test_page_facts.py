@@ -131,6 +131,10 @@ def test_of_a_page_that_does_not_fit_what_was_hit_is_shown_with_its_neighbours()
     assert all(f"## Part {n} " in shown for n in (19, 20, 21))
     assert tokens(shown) <= 1_500
     assert list(spans) == sorted(spans)
+    more = shown_parts(LONG, hits, 1_500, spans)
+    assert more
+    assert not any(start < end_before and start_before < end for start, end in more for start_before, end_before in spans)
+    assert shown_parts(LONG, hits, 1_500, [(0, len(LONG))]) == ()
     assert shown_parts(LONG, hits, 1_000_000) == (Span(0, len(LONG)),)
     assert "".join(LONG[piece.span.start : piece.span.end] for piece in pieces_of(LONG)) == LONG
 

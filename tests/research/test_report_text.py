@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline.domain.report_parts import joined_again
 from pipeline.domain.values import Fact, Sentence
 from pipeline.research.report_text import BEYOND, read_report, read_sentence, without_item_mark
 
@@ -94,3 +95,20 @@ def test_a_new_item_loses_its_mark_and_no_number_of_its_own() -> None:
     one = read_sentence("Stop it. [E1] Then start it [E2].", FACTS)
     assert one is not None
     assert one.facts == ("id-E1", "id-E2")
+
+
+def test_the_sentences_of_an_item_stay_apart_and_lists_inside_it_stay_lists() -> None:
+    item = "1. Stop the server [E1]. Nothing says how long it takes."
+    text = f"# T\n\n{item}\n   - with pg_ctl [E2]\n   - or by hand [E1]\n2. Wait [E1].\n"
+    (steps,) = read_report(text, FACTS).sections[0].paragraphs
+    assert [(one.text, one.within, one.facts) for one in steps.sentences] == [
+        ("Stop the server.", "", ("id-E1",)),
+        ("Nothing says how long it takes.", "item", ()),
+        ("with pg_ctl", "list", ("id-E2",)),
+        ("or by hand", "list", ("id-E1",)),
+        ("Wait.", "", ("id-E1",)),
+    ]
+    kept = [None, *steps.sentences[1:]]
+    assert [one.within for one in joined_again(steps.sentences, kept)] == ["", "list", "list", ""]
+    kept = [None, None, *steps.sentences[2:]]
+    assert [one.within for one in joined_again(steps.sentences, kept)] == ["", "", ""]

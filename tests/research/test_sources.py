@@ -9,7 +9,7 @@ from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Gap, Hit, PageDone, Perspective, PlanNode, ResearchConfig
-from pipeline.research.planning import find_gaps
+from pipeline.research.planning import NOT_SEARCHED, find_gaps
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,15 @@ def _state(**more: str) -> tuple[SessionState, Worker]:
     return state, worker
 
 
-def test_a_page_that_a_reading_had_no_room_for_is_offered_again() -> None:
+def test_a_page_that_a_reading_had_no_room_for_or_saw_in_parts_is_offered_again() -> None:
     state, worker = _state()
     assert chosen_pages(state, worker, 1) == ("corpus:a.md", "corpus:b.md", "corpus:c.md")
     assert "corpus:c.md" in chosen_pages(state, worker, 2)
     assert not {"corpus:a.md", "corpus:b.md"} & set(chosen_pages(state, worker, 2))
+    state.searches["two"] = SearchDone("local", (Hit(url="corpus:a.md", title="a"), *state.searches["two"].hits))
+    assert "corpus:a.md" not in chosen_pages(state, worker, 2)
+    worker.iterations[0].observed["corpus:a.md"] = PageObserved((), (), whole=False, shown=((0, 5),))
+    assert chosen_pages(state, worker, 2)[0] == "corpus:a.md"
 
 
 def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> None:
@@ -71,15 +75,15 @@ def found_gaps(state: SessionState) -> tuple[Gap, ...]:
     return event.gaps
 
 
-def test_what_the_last_reading_asks_for_the_first_time_is_not_called_open() -> None:
+def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     state, worker = _state()
     worker.iterations[-1].evaluated, worker.iterations[-1].gaps = True, ("What is asked?", "And something new?")
     state.analyses.append(Analysis(0))
     found = found_gaps(state)
-    assert [gap.question for gap in found] == ["What is asked?"]
+    assert [(gap.question, gap.reason) for gap in found] == [("What is asked?", ""), ("And something new?", NOT_SEARCHED)]
     state.config = state.config.model_copy(update={"gap_rounds": 1})
     found = found_gaps(state)
-    assert len(found) == 2
+    assert {gap.reason for gap in found} == {""}
     state.analyses[0].gaps = found
     state.parts[1] = ReportPart((), answered=("What is asked?",))
     assert [gap.question for gap in open_gaps(state)] == ["And something new?"]

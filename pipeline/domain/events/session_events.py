@@ -242,6 +242,8 @@ class PageRead(Answered):
 class FactsObserved(Answered):
     """The facts of a page, and the findings that were rejected; ``whole``: the page was shown whole, not in parts.
 
+    ``shown`` are the parts that were shown of one that was not: the first character, and the one after the last.
+
     One reading has an event for each of its pages. ``last``: it is the last of them, and the iteration is evaluated: ``gaps`` are
     the questions that are still open, ``queries`` what to search for next.
     In older logs ``shared`` says that they count for every worker that chose the page, and ``part`` 2 are corrected quotes and
@@ -256,6 +258,7 @@ class FactsObserved(Answered):
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...] = ()
     whole: bool = True
+    shown: tuple[tuple[int, int], ...] = ()
     last: bool = False
     gaps: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()

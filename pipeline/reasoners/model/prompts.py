@@ -160,7 +160,14 @@ def _fact_lines(facts: Mapping[str, Fact], published: Mapping[str, str]) -> Iter
         known.append("" if holds_quote(fact.quote, fact.claim) else f"about: {one_line(fact.claim, 300)}")
         where = ": ".join(filter(None, (source, "; ".join(filter(None, known)))))
         lead = f"{' '.join(fact.lead.split())} … " if fact.lead else ""
-        yield f'[{key}] "{lead}{" ".join(fact.quote.split())}" ({where})'
+        yield f'[{key}] "{lead}{_quoted_lines(fact.quote)}" ({where})'
+
+
+def _quoted_lines(quote: str) -> str:
+    """Return a quote with its lines, of which code consists; all but the first are indented, so that none looks like evidence."""
+    lines = [line.rstrip() for line in quote.strip().split("\n") if line.strip()]
+    fences = [line for line in lines if line.lstrip().startswith("```")]
+    return "\n  ".join(line for line in lines if len(fences) % 2 == 0 or line not in fences)
 
 
 def _place_of(url: str, heading: str = "") -> str:

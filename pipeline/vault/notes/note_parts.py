@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -51,7 +51,8 @@ class Cited:
     """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, or code.
 
     ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
-    ``disputed`` where another source denies it, else "".
+    ``disputed`` where another source denies it, else "". What begins an item of a list has its ``number``; ``nested``: of a list
+    inside one.
     """
 
     text: str
@@ -61,6 +62,8 @@ class Cited:
     cell_marks: tuple[tuple[Link, ...], ...] = ()
     lines: tuple[Inert, ...] = ()
     standing: str = ""
+    number: int = 0
+    nested: bool = False
 
     @property
     def is_passage(self) -> bool:
@@ -76,14 +79,11 @@ class Block(tuple[Said, ...]):
 
     form: BlockForm
     header: tuple[Inert, ...]
-    start: int
 
-    def __new__(
-        cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = (), start: int = 1
-    ) -> Block:
-        """Return a block; a template that knows no forms can read it as a list of sentences. Steps count from ``start``."""
+    def __new__(cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = ()) -> Block:
+        """Return a block; a template that knows no forms can read it as a list of sentences."""
         made = super().__new__(cls, said)
-        made.form, made.header, made.start = form, header, start
+        made.form, made.header = form, header
         return made
 
 
@@ -277,7 +277,10 @@ class Citer:
         said = tuple(self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences)
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form != "table" or not width:
-            return Block(said, "bullets" if paragraph.form == "table" else paragraph.form, start=paragraph.start)
+            form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
+            if form in ("steps", "bullets"):
+                said = _numbered(said, [one.within for one in paragraph.sentences], paragraph.start)
+            return Block(said, form)
         named = tuple(prose(name, cell=True) for name in paragraph.header[:width])
         rows = tuple(replace(one, cells=_filled(one.cells or (prose(one.text, cell=True),), width)) for one in said)
         return Block(rows, "table", _filled(named, width))
@@ -387,6 +390,16 @@ def _unsourced(sentence: Sentence) -> str:
     said = sentence.text.strip()
     is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
     return "" if is_label else _UNSOURCED.get(sentence.basis, "")
+
+
+def _numbered(said: Sequence[Cited], within: Sequence[str], start: int) -> tuple[Cited, ...]:
+    """Return the sentences of a list, each with what stands before it: an item's mark, that of one inside it, or nothing."""
+    number = start - 1
+    marked = []
+    for one, place in zip(said, within, strict=True):
+        number += place == ""
+        marked.append(replace(one, number=number if place == "" else 0, nested=place == "list"))
+    return tuple(marked)
 
 
 def _filled(cells: tuple[Inert, ...], width: int) -> tuple[Inert, ...]:

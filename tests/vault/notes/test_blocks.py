@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,8 +31,11 @@ def rendered(block: Block) -> str:
 def test_each_form_is_markdown_with_its_citations() -> None:
     one, two = Cited(Inert("First."), (CITE,)), Cited(Inert("Then."), (CITE,), derived=True)
     assert rendered(Block((one, two))) == f"First.{MARK} Then. ∴ {MARK}"
-    assert rendered(Block((one, two), "steps")) == f"1. First.{MARK}\n2. Then. ∴ {MARK}"
-    assert rendered(Block((one, two), "bullets")) == f"- First.{MARK}\n- Then. ∴ {MARK}"
+    first, second = replace(one, number=3), replace(two, number=4)
+    assert rendered(Block((first, second), "steps")) == f"3. First.{MARK}\n4. Then. ∴ {MARK}"
+    assert rendered(Block((first, two, second), "bullets")) == f"- First.{MARK} Then. ∴ {MARK}\n- Then. ∴ {MARK}"
+    nested = rendered(Block((first, replace(two, nested=True), second), "steps"))
+    assert nested == f"3. First.{MARK}\n   - Then. ∴ {MARK}\n4. Then. ∴ {MARK}"
 
 
 def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
@@ -40,5 +43,7 @@ def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
     cell_mark = MARK.replace("|", "\\|")
     table = rendered(Block((row,), "table", (Inert("A"), Inert("B"))))
     assert table == f"| A | B |\n| --- | --- |\n| a | `b`{cell_mark} |"
+    marked = replace(row, cell_marks=((CITE,), ()))
+    assert rendered(Block((marked,), "table", (Inert("A"), Inert("B")))).endswith(f"| a{cell_mark} | `b` |")
     code = rendered(Block((Cited(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
     assert code == f"```\na = 1\nb = 2\n```\n\n{MARK}"
