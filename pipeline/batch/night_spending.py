@@ -42,6 +42,11 @@ def spent_tonight(store: EventStore, sessions: Iterable[Summary], now: datetime,
     return spent.model_copy(update={"usd": max(0.0, round(spent.usd - granted, 9))})
 
 
+def spent_since(store: EventStore, sessions: Iterable[str], begin: str) -> Cost:
+    """Return what these sessions have cost since the moment ``begin``, an event's timestamp."""
+    return total(_of_session(store, session, begin) for session in sessions)
+
+
 def _of_session(store: EventStore, session: str, begin: str) -> Cost:
     try:
         records = store.load(session)

@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
 
 from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.outages import Need, Outages, needs_of, reason_of
@@ -22,11 +21,11 @@ from pipeline.batch.session_actions import (
     new_session,
     reopen_session,
 )
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.totals import BatchResult, batch_ended
 from pipeline.config.values import Limits, Query, Queue
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
+from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
 from pipeline.domain.values import EXTRACTIVE, Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
@@ -62,39 +61,15 @@ class SessionCost:
         return self.state.spent.calls - self.calls_before
 
 
-class RemoteRunner(Protocol):
-    """Has sessions researched by other processes."""
-
-    def most_at_once(self) -> int:
-        """Return how many sessions may be under way now."""
-        ...
-
-    async def run(self, session: ResearchSession, machine: str) -> str:
-        """Return when the session has ended or was stopped, with its state as it is in the store; why it was stopped, or "".
-
-        ``machine`` is the only one that may research it, "" for any.
-
-        Raises:
-            ResearchError: why it did not end, as ``run_session`` raises it.
-        """
-        ...
-
-    def stop_waiting(self, reason: str) -> None:
-        """Let the sessions end soon that nobody has begun with."""
-        ...
-
-
 @dataclass
 class Batch:
     """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
 
-    With ``remote`` the sessions are started here and researched elsewhere; as nobody knows which of those under way will fail,
-    more than ``max_failures`` may then be.
-
     ``spent`` is what earlier runs of the night cost, ``granted_usd`` what this one may spend beside the night's cap.
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
     the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time. ``embed`` asks for
-    the vectors that the search by meaning needs, before the first query starts.
+    the vectors that the search by meaning needs, before the first query starts. Without ``takes_handoffs`` whoever researches a
+    session accepts what was handed over.
     """
 
     store: EventStore
@@ -106,10 +81,10 @@ class Batch:
     spent_out: Callable[[], str] = lambda: ""
     archived: tuple[str, ...] = ()
     recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
-    remote: RemoteRunner | None = None
     embed: Callable[[], AsyncGenerator[n.PassagesEmbedded]] | None = None
     spent: Cost = field(default_factory=Cost)
     granted_usd: float = 0.0
+    takes_handoffs: bool = True
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _session_costs: list[SessionCost] = field(default_factory=list)
@@ -130,24 +105,38 @@ class Batch:
         Raises:
             LogError: the log cannot be written.
         """
-        due, beyond = split_at_limit(decisions, limit)
-        left = [_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE]
+        due = split_at_limit(decisions, limit)[0]
         if not due:
-            return BatchResult(skipped=tuple(left))
+            return BatchResult(skipped=tuple(_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE))
+        log = self.begin(decisions, limit)
         started_at = timestamp(self.context.now())
-        log = BatchLog(self.store, self.context, new_batch_id(started_at))
         try:
-            ids = tuple(decision.query.id for decision in due)
-            start = n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived)
-            zone = self.queue.settings.timezone
-            log.record(start.model_copy(update={"granted_usd": self.granted_usd, "timezone": zone}))
-            self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
             await self._embed(log)
             await self._research_all(due, log)
-            self._close(log, started_at)
+            log.record(batch_ended(self._result(), self._spent(), started_at, timestamp(self.context.now())))
         finally:
             self.store.release(log.id)
         return self._result(log.id)
+
+    def begin(self, decisions: Sequence[Decision], limit: int | None = None) -> BatchLog:
+        """Record the start of the batch, and what it does not take up; return its log.
+
+        Raises:
+            LogError: the log cannot be written.
+        """
+        due, beyond = split_at_limit(decisions, limit)
+        log = BatchLog(self.store, self.context, new_batch_id(timestamp(self.context.now())))
+        start = n.BatchStarted(
+            due=tuple(decision.query.id for decision in due),
+            queue_digest=self.queue.digest,
+            archived=self.archived,
+            granted_usd=self.granted_usd,
+            timezone=self.queue.settings.timezone,
+        )
+        log.record(start)
+        left = [_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE]
+        self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
+        return log
 
     async def _embed(self, log: BatchLog) -> None:
         if self.embed is None:
@@ -225,8 +214,6 @@ class Batch:
             self._end(event, log)
             self._outages.pauses = 0
         self._working -= 1
-        if self.remote is not None and (halt := self._stop_reason()):
-            self.remote.stop_waiting(halt[1])
         self._freed.set()
 
     def _end(self, event: n.QueryEnded, log: BatchLog) -> None:
@@ -243,7 +230,7 @@ class Batch:
     def _most_at_once(self) -> int:
         """How many sessions may run at once: no more than may still fail."""
         failures_left = self.queue.settings.limits.max_failures - self._failed
-        return min(self.sessions_at_once, failures_left) if self.remote is None else self.remote.most_at_once()
+        return min(self.sessions_at_once, failures_left)
 
     def _skip(self, log: BatchLog, events: Sequence[n.QuerySkipped]) -> None:
         self._skipped += events
@@ -254,10 +241,11 @@ class Batch:
         """Research one query. An error in its log or state ends only this query; a disk that cannot be written ends the batch."""
         state = SessionState(id=decision.session if decision.action == "resume" else "")
         try:
-            session = await self._session_of(decision)
+            session = await self.session_of(decision)
             state = session.state
             self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
-            why = await self._run(session, decision)
+            await run_session(session, self.store, self.desk_of(state), self._context_of(state))
+            complete_handoff(session, self.store, self._context_of(state))
         except ProviderRefused as refusal:
             self._refused = refusal
             why = one_line(str(refusal))
@@ -275,22 +263,18 @@ class Batch:
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             _log.exception("%s ended unexpectedly", decision.query.id)
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
-        return self._ended_event_of(decision, state, why)
-
-    async def _run(self, session: ResearchSession, decision: Decision) -> str:
-        """Research a session, here or elsewhere; return why it was stopped, if that is known."""
-        if self.remote is not None:
-            self.store.release(session.id)
-            return await self.remote.run(session, decision.machine)
-        await run_session(session, self.store, self.desk_of(session.state), self._context_of(session.state))
-        complete_handoff(session, self.store, self._context_of(session.state))
-        return ""
+        return self._ended_event_of(decision, state)
 
     def _context_of(self, state: SessionState) -> RunContext:
         """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""
         return replace(self.context, run_id=self.context.new_id()) if state.id in self._paused else self.context
 
-    async def _session_of(self, decision: Decision) -> ResearchSession:
+    async def session_of(self, decision: Decision) -> ResearchSession:
+        """Return the session on a due query: one that goes on, or a new one.
+
+        Raises:
+            ResearchError: it cannot be opened or stored.
+        """
         if decision.action == "resume":
             return self._adopted(decision, ResearchSession.open(self.store, decision.session))
         if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
@@ -301,18 +285,15 @@ class Batch:
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:
-            if self.remote is None:
+            if self.takes_handoffs:
                 accept_handoff(session, self.store, self._context_of(session.state))
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session
 
-    def _ended_event_of(self, decision: Decision, state: SessionState, why: str = "") -> n.QueryEnded:
-        if state.waiting:
-            return _ended_event(decision, state, "waiting", f"its plan waits for approval: research approve {decision.query.id}")
-        if state.ended:
-            return _ended_event(decision, state, state.status, state.end_reason)
-        cause, reason = self._stop_reason() or ("cap", why or PASSED)
-        return _ended_event(decision, state, "interrupted", reason, cause)
+    def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
+        if state.waiting or state.ended:
+            return ended_event(decision.query.id, decision.query.text, state)
+        return _ended_event(decision, state, "interrupted", *reversed(self._stop_reason() or ("cap", PASSED)))
 
     def _stop_reason(self) -> tuple[str, str] | None:
         """Return why no further query may start, as a cause and in words, or None."""
@@ -342,22 +323,6 @@ class Batch:
         code = self.context.stop.exit_code
         return BatchResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= INTERRUPTED else 0)
 
-    def _close(self, log: BatchLog, started_at: str) -> None:
-        result = self._result()
-        end = n.BatchEnded(
-            done=result.done,
-            failed=result.failed,
-            not_found=result.not_found,
-            skipped=len(result.skipped),
-            exit_code=result.exit_code,
-            cost=self._spent(),
-            duration_s=round(seconds_between(started_at, timestamp(self.context.now())), 3),
-            open=result.open,
-            answered=result.answered,
-            passages=result.passages,
-        )
-        log.record(end)
-
 
 def _reached(cap: float | None, spent: float) -> bool:
     """Return whether a cap is reached; a cap of 0 allows what is free."""
@@ -372,13 +337,22 @@ def _skipped_event(decision: Decision, cause: str, reason: str = "") -> n.QueryS
 
 
 def _ended_event(decision: Decision, state: SessionState, status: str, reason: str, cause: str = "") -> n.QueryEnded:
+    return ended_event(decision.query.id, decision.query.text, state, status, reason, cause)
+
+
+def ended_event(
+    query_id: str, query: str, state: SessionState, status: str = "", reason: str = "", cause: str = ""
+) -> n.QueryEnded:
+    """Return the result of a query; without a ``status`` that of a session which has ended, or waits for its plan's approval."""
+    if not status and state.waiting:
+        status, reason = "waiting", f"its plan waits for approval: research approve {query_id}"
     return n.QueryEnded(
-        query_id=decision.query.id,
-        query=decision.query.text,
+        query_id=query_id,
+        query=query,
         session=state.id,
-        status=status,
+        status=status or state.status,
         outcome=outcome_of(state),
-        reason=reason,
+        reason=reason or ("" if status else state.end_reason),
         cost=cost_of(state),
         duration_s=working_seconds(state),
         cause=cause,

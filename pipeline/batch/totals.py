@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.batch.scheduling import LOG_TROUBLE, parts
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.state import seconds_between
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import INTERRUPTED
 from pipeline.errors import NOT_FOUND
@@ -70,6 +71,22 @@ class BatchResult:
             (NOT_FOUND, self.not_found > 0),
         )
         return next((code for code, needed in needs if needed), 0)
+
+
+def batch_ended(result: BatchResult, cost: Cost, started_at: str, now: str) -> n.BatchEnded:
+    """Return the end of a batch that had this result and cost; the times are events' timestamps."""
+    return n.BatchEnded(
+        done=result.done,
+        failed=result.failed,
+        not_found=result.not_found,
+        skipped=len(result.skipped),
+        exit_code=result.exit_code,
+        cost=cost,
+        duration_s=round(seconds_between(started_at, now), 3),
+        open=result.open,
+        answered=result.answered,
+        passages=result.passages,
+    )
 
 
 def result_of(events: Sequence[EventBase]) -> BatchResult:

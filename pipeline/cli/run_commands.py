@@ -26,7 +26,6 @@ from pipeline.cli.command_parts import (
     report_left_out,
     try_builds,
 )
-from pipeline.cli.machines.distribute_workflow import require_queue, run_distributed_batch
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare, report_embedding
@@ -240,10 +239,9 @@ def work(run: UnattendedRun, request: Request) -> int:
 def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
     report_left_out(run.console, env.workspace)
-    if request.distribute is not None:
-        require_queue(env)
+    unfinished = request.distribute is not None and _night_is_unfinished(env)
     decided = env.decisions_for(request)
-    if not (_any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
+    if not (unfinished or _any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
         if lines := open_note_questions(env):
             with run.lock(request.lock_wait):
                 answer_note_questions(env, lines)
@@ -251,23 +249,28 @@ def _work(run: UnattendedRun, request: Request) -> int:
     with run.lock(request.lock_wait):
         decided = env.decisions_for(request, again=True)
         join_branches(env.console, env.store, decided.branched)
-        if not _any_due(decided):
+        if not (unfinished or _any_due(decided)):
             answer_note_questions(env, open_note_questions(env))
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         end, env = _end_of(env, request), env.in_its_night(request)
-        run_batch = _run_batch if request.distribute is None else run_distributed_batch
-        result = run.run_async(run_batch(run, env, decided, request))
-        if not result.batch:
-            return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
-        answer_note_questions(env, open_note_questions(env))
-        from pipeline.domain.values import total
+        if request.distribute is not None:
+            from pipeline.cli.machines import distribute
 
-        before = [env.spent] if env.spent else []
-        spent = total((*before, *(one.cost for one in result.ended)))  # whoever stops a run does not wait for a model
-        consolidate_after_run(env, spent, end, asks_model=not result.stopped)
-        account = _close_batch(env, result)
+            account = run.run_async(
+                distribute(run, env, decided, request, lambda batch: finish_batch(env.in_its_night(Request()), batch, end))
+            )
+            if not account:  # somebody asked to stop, and the night goes on
+                return run.stop.exit_code
+        else:
+            result = run.run_async(_run_batch(run, env, decided, request))
+            if not result.batch:
+                return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+            from pipeline.domain.values import total
+
+            spent = total((*([env.spent] if env.spent else []), *(one.cost for one in result.ended)))
+            account = finish_batch(replace(env, spent=spent), result.batch, end, asks_model=not result.stopped)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
     _post_digest(env)
@@ -289,6 +292,16 @@ def _post_digest(env: RunEnvironment) -> None:
     text = "\n".join(text_of(found, place_of(env.console, settings.site_url)))
     for problem in post_digest(settings.notify, heading_of(found), text, services_route(settings, env.keys)):
         env.console.say(problem, always=True, fg="yellow")
+
+
+def _night_is_unfinished(env: RunEnvironment) -> bool:
+    from pipeline.wiring import queue_adapters
+
+    nights = queue_adapters.nights_of(env.workspace.folder)
+    try:
+        return nights.unfinished() is not None
+    finally:
+        nights.disconnect()
 
 
 def _end_of(env: RunEnvironment, request: Request) -> datetime | None:
@@ -357,15 +370,20 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
         await factory.aclose()
 
 
-def _close_batch(env: RunEnvironment, result: BatchResult) -> dict[str, Any]:
-    """Build vault and site, save ``last-run.json``, and return what it holds: the outcome of the batch and of the builds."""
+def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *, asks_model: bool = True) -> dict[str, Any]:
+    """Answer what was asked in notes, consolidate, build vault and site; return what ``last-run.json`` holds: the outcome.
+
+    Whoever stops a run does not wait for a model. ``end`` is the run's; ``env.spent`` what the night has cost.
+    """
     from pipeline.batch.totals import account
     from pipeline.domain.events.json_codec import decode_all
 
-    events = list(decode_all(record.data for record in env.store.load(result.batch)))
+    answer_note_questions(env, open_note_questions(env))
+    consolidate_after_run(env, env.spent, end, asks_model=asks_model)
+    events = list(decode_all(record.data for record in env.store.load(batch)))
     if not events:
-        raise LogDamaged(f"the log of {result.batch} is gone", hint="bring events/ back from a backup")
-    value = account([*events, *_build_outputs(env, result.batch, events[-1].version)])
+        raise LogDamaged(f"the log of {batch} is gone", hint="bring events/ back from a backup")
+    value = account([*events, *_build_outputs(env, batch, events[-1].version)])
     report = workspace_adapters.report_of(env.console.folder)
     value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
     if not _save_last_run(env.console, value):

@@ -1,83 +1,83 @@
-"""The ports of a batch that several machines work on: the queue of jobs, and the money that all of them share."""
+"""The ports of a night that several machines work on: its row with the money, and the engine that gives its jobs to workers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
-from pipeline.domain.distribution.jobs import Claim, Job, JobResult, JobState, Night, SeenWorker, Share, WorkerProcess
 from pipeline.domain.values import Cost
 
+CLOSE, BUILD, RESEARCH = "close", "build", "research"
 
-class Dispatcher(Protocol):
-    """A queue of jobs between one process that makes them and workers on any machine. All times are by the queue's own clock.
 
-    A job is taken by one worker at a time. A worker that was not heard of for its lease loses its jobs to whoever claims next.
-    Each method may raise ``QueueUnavailable``: the queue cannot be reached; the call may or may not have taken effect. Each may
-    be called from any thread.
+def entry_of(documents: str = "", machine: str = "") -> str:
+    """Return the entry point of a session's job: which documents (a fingerprint) and which machine it needs, "" for any."""
+    return RESEARCH + (f"@{machine}" if machine else "") + (f"#{documents[:16]}" if documents else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """A night that is researched by workers. ``day`` is the day on which it ends, and its name; ``batch`` is its latest batch.
+
+    It ends in ``ends_in_s`` seconds (None: without a limit); the gathering is over ``writing_s`` before. A cap of None is no cap.
+    ``halt`` is why nothing more may start, as a cause and in words. A ``closed`` batch has its outcome in the log; it is to be
+    built.
     """
 
-    def enqueue(self, night: Night, jobs: Sequence[Job]) -> None:
-        """Add jobs to a night, behind those that wait already. A session that is queued already gets a new, waiting job.
+    day: str
+    batch: str
+    ends_in_s: float | None = None
+    writing_s: float = 0.0
+    cap_usd: float | None = None
+    cap_tokens: int | None = None
+    cap_calls: int | None = None
+    max_failures: int = 5
+    halt: tuple[str, str] = ("", "")
+    closed: bool = False
 
-        The first call for a night sets its end and its caps.
-        """
-        ...
-
-    def claim(self, worker: WorkerProcess, most: int, without: Collection[str] = ()) -> Sequence[Claim]:
-        """Take at most ``most`` jobs, oldest first: such that wait, or whose worker is lost. It is also a sign of life.
-
-        Jobs for another machine, about other documents than the worker's, and of the sessions ``without`` are left.
-        """
-        ...
-
-    def beat(self, worker: WorkerProcess, sessions: Collection[str]) -> Mapping[str, str]:
-        """Give a sign of life for these sessions; return those that are still the worker's, each with why it must stop, or "".
-
-        A session that is missing is no longer the worker's: another may work on it. A job that is the worker's without its
-        knowledge, since the answer to its claim was lost, is not named, and so goes to others when its lease ends.
-        """
-        ...
-
-    def release(self, worker: WorkerProcess, session: str, result: JobResult | None = None, refused: str = "") -> bool:
-        """End a job with its result; without one put it back, first in line, for others alone if it was ``refused``.
-
-        Return False if the job was no longer this worker's; then nothing is changed.
-        """
-        ...
-
-    def jobs(self, batch: str) -> Sequence[JobState]:
-        """Return the jobs of a night, oldest first. Those whose worker is lost have the status ``lost``."""
-        ...
-
-    def stop(self, batch: str, reason: str, *, waiting_only: bool = False) -> None:
-        """End jobs that wait, as stopped; ask the workers of all others to stop, unless ``waiting_only``."""
-        ...
-
-    def close(self, batch: str = "") -> None:
-        """Remove a night with its jobs and its budget, whoever works on them; without a name all nights."""
-        ...
-
-    def workers(self, seen_within_s: float = 86_400.0) -> Sequence[SeenWorker]:
-        """Return the workers that gave a sign of life within that time, by machine and id."""
-        ...
-
-    def leave(self, worker: WorkerProcess) -> None:
-        """Remove a worker that ends, and put back the jobs that it still has."""
-        ...
+    @property
+    def caps(self) -> tuple[float | None, int | None, int | None]:
+        """The caps on money, tokens and calls."""
+        return self.cap_usd, self.cap_tokens, self.cap_calls
 
 
-class SharedBudget(Protocol):
-    """What all workers of a night may spend together. A call's worst case is reserved before it is sent, and settled after.
+class Share(NamedTuple):
+    """A session's share of a night's budget, in one ``turn``: from one take-over of the session to the next."""
 
-    Each method may raise ``QueueUnavailable``, and may be called from any thread.
+    batch: str
+    session: str
+    turn: int
+
+
+class Taken(NamedTuple):
+    """A session that this process may research now. ``fruitless`` counts the takers in a row that recorded nothing."""
+
+    night: Night
+    share: Share
+    fruitless: int
+
+
+class Nights(Protocol):
+    """The rows of nights, sessions and pace in a database that all machines share. Times are by its clock.
+
+    Each method may raise ``LogError``: the database cannot be reached. Each may be called from any thread.
     """
 
-    def take_over(self, batch: str, session: str, so_far: Cost) -> Share:
-        """Free what is reserved for a session, set what it spent in this night from its cost ``so_far``, and return its share.
+    def open(self, night: Night, jobs: Mapping[str, str], results: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Begin a night's batch: a job for each session, by its entry point; ``results`` are of queries that are over already."""
+        ...
 
-        At the first call for a session, ``so_far`` is what it had cost before this night. Shares returned before are void.
-        """
+    def unfinished(self) -> Night | None:
+        """Return the night whose batch is not built yet, if there is one."""
+        ...
+
+    def advance(self) -> None:
+        """Put in the queue what a night waits for and the queue lacks: sessions, else the closing, else the building."""
+        ...
+
+    def take(self, session: str, so_far: Cost, version: int) -> Taken | None:
+        """Begin a new turn of a session, at that version and cost; None if its job is over. Earlier shares of it are void."""
         ...
 
     def reserve(self, share: Share, worst: Cost, calls: int) -> None:
@@ -91,4 +91,78 @@ class SharedBudget(Protocol):
 
     def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
         """Replace a reservation by what the call cost; None: it was never sent. Of a void share nothing is changed."""
+        ...
+
+    def leave(self, share: Share, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
+        """End a turn: free what is reserved, set what was spent, and end the job if there is a result.
+
+        Return False if the share is void; then nothing is changed.
+        """
+        ...
+
+    def refuse(self, share: Share, machine: str, why: str) -> Mapping[str, str]:
+        """Note that a machine is not set up for a session; return all such machines, and why."""
+        ...
+
+    def refusals(self, batch: str) -> Mapping[str, Mapping[str, str]]:
+        """Return by session that has not ended which machines are not set up for it, and why."""
+        ...
+
+    def halt(self, batch: str, cause: str, reason: str) -> None:
+        """Let nothing more start in a batch. The first reason counts."""
+        ...
+
+    def give_up(self, batch: str, result: Callable[[str], Mapping[str, Any]]) -> None:
+        """End all jobs of a batch that have not ended; ``result`` returns that of a session."""
+        ...
+
+    def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
+        """Return the results of a batch, in the order of its jobs."""
+        ...
+
+    def close(self, batch: str, *, built: bool = False) -> None:
+        """Note that the outcome of a batch is in the log; or that it is built, which ends it."""
+        ...
+
+    def queue(self) -> Mapping[str, tuple[int, int]]:
+        """Return by entry point how many jobs could be taken now and how many are under way."""
+        ...
+
+    def workers(self) -> Sequence[str]:
+        """Return the names of the workers that are connected, sorted."""
+        ...
+
+    def turn_at(self, name: str, pause_s: float) -> float:
+        """Take the next turn at a host or provider; return in how many seconds it is. Turns are ``pause_s`` apart."""
+        ...
+
+
+class Worker(Protocol):
+    """Whoever does jobs."""
+
+    def takes(self) -> Collection[str]:
+        """Return the entry points whose jobs it does now."""
+        ...
+
+    async def do(self, entry: str, subject: str, attempts: int) -> float | None:
+        """Do a job about a session or a batch; None: it is over, else it comes again after so many seconds.
+
+        ``attempts`` counts how often it came again.
+        """
+        ...
+
+    def lost(self, subject: str) -> None:
+        """Take note that somebody else has the job now."""
+        ...
+
+
+class JobEngine(Protocol):
+    """Gives jobs to workers: each to one at a time, and to another one when nothing was heard of the first for its lease."""
+
+    def run(self, worker: Worker, *, once: bool = False) -> Awaitable[None]:
+        """Give jobs to the worker until ``stop``; with ``once`` until there is none that it takes. Those under way end first."""
+        ...
+
+    def stop(self) -> None:
+        """Give no more jobs. May be called at any time, from any thread."""
         ...

@@ -1,9 +1,8 @@
-"""Builds what a distributed run needs: the queue of jobs, the shared budget, and the fingerprint of the documents."""
+"""Builds what a shared night needs: its rows, the engine that gives jobs, and the fingerprint of the documents."""
 
 from __future__ import annotations
 
-import secrets
-import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -14,8 +13,8 @@ from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
 from pipeline.wiring.store_adapters import postgres_store, require_psycopg
 
 if TYPE_CHECKING:
-    from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
-    from pipeline.adapters.dispatch.shared_budget import PostgresBudget
+    from pipeline.adapters.dispatch.job_engine import PgQueuerEngine
+    from pipeline.adapters.dispatch.night_rows import PostgresNights
     from pipeline.adapters.store.postgres.postgres_store import PostgresStore
     from pipeline.search.folders import Corpus, FoundFile
 
@@ -24,38 +23,39 @@ _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is 
 _HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/several-machines.md"
 
 
-def queue_of(folder: Path) -> tuple[PostgresDispatcher, PostgresBudget]:
-    """Return the queue and the budget in the database that holds the workspace's log.
+def require_queue(folder: Path) -> str:
+    """Return the address of the database that machines can share.
 
     Raises:
-        UsageError: the log is in files, or psycopg is not installed.
-    """
-    address = store_address(folder)
-    if not address:
-        raise UsageError(_IN_FILES, hint=_HINT)
-    require_psycopg()
-    from pipeline.adapters.dispatch.connections import Connections
-    from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
-    from pipeline.adapters.dispatch.shared_budget import PostgresBudget
-
-    connections = Connections(address, store_password(folder))
-    return PostgresDispatcher(connections), PostgresBudget(connections)
-
-
-def patient_store_of(folder: Path) -> PostgresStore:
-    """Return the workspace's store for a run that does not end because the database is being restarted.
-
-    Raises:
-        UsageError: the log is in files, or psycopg is not installed.
+        UsageError: the log is in files, or the extra ``postgres`` is not installed.
     """
     if not (address := store_address(folder)):
         raise UsageError(_IN_FILES, hint=_HINT)
-    return postgres_store(folder, address, PATIENCE_S)
+    require_psycopg()
+    return address
 
 
-def new_worker_id() -> str:
-    """Return an id for a worker of this process."""
-    return f"{socket.gethostname()}-{secrets.token_hex(4)}"
+def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
+    """Return the nights in the database that holds the workspace's log. Raises: as ``require_queue``."""
+    address = require_queue(folder)
+    from pipeline.adapters.dispatch.night_rows import PostgresNights
+    from pipeline.adapters.store.postgres import schema_versions
+    from pipeline.adapters.store.postgres.connection import Database
+
+    return PostgresNights(Database(address, schema_versions.check, password=store_password(folder), patience_s=patience_s))
+
+
+def engine_of(folder: Path, program: str, at_once: int, lease_s: float, say: Callable[[str], None]) -> PgQueuerEngine:
+    """Return what gives jobs to this process; ``program`` names it to others. Raises: as ``require_queue``."""
+    address = require_queue(folder)
+    from pipeline.adapters.dispatch.job_engine import PgQueuerEngine
+
+    return PgQueuerEngine(address, store_password(folder), program=program[:63], at_once=at_once, lease_s=lease_s, say=say)
+
+
+def patient_store_of(folder: Path) -> PostgresStore:
+    """Return the workspace's store for a run that does not end because the database is being restarted. Raises: as above."""
+    return postgres_store(folder, require_queue(folder), PATIENCE_S)
 
 
 @dataclass

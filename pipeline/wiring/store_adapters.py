@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,15 +62,18 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
 
 
 def require_psycopg() -> None:
-    """Refuse to go on without the client library of PostgreSQL.
+    """Refuse to go on without the extra ``postgres``.
 
     Raises:
         UsageError: it is not installed.
     """
     try:
         import psycopg  # noqa: F401
+
+        if find_spec("pgqueuer") is None:
+            raise ImportError("there is no module pgqueuer")
     except ImportError as error:
-        raise UsageError(f"a store in PostgreSQL needs psycopg: {error}", hint=_NO_PSYCOPG) from None
+        raise UsageError(f"a store in PostgreSQL needs psycopg and pgqueuer: {error}", hint=_NO_PSYCOPG) from None
 
 
 def _join_branches(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:

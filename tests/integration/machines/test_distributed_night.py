@@ -88,8 +88,8 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
     assert "on south" in said
     assert all((folders["run"] / entry["report"]).exists() for entry in account["ended"])
     assert list((folders["north"] / "vault").glob("reports/**/*.md")) == [], "the vault is built by the run alone"
-    assert "a worker on south: 0 sessions of up to 1" in doctor
-    assert "the worker on north was last seen" in doctor
+    assert "a worker on south" in doctor
+    assert "a worker on north" not in doctor
 
 
 def _kill_once_it_works(process: subprocess.Popen[str], running: subprocess.Popen[str]) -> None:

@@ -1,4 +1,4 @@
-"""A distributed night in the simulation: workers as processes that can be killed, and the run in this process."""
+"""A distributed night in the simulation: workers as processes that can be killed, begun by this process, which then looks on."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from pipeline.adapters.dispatch.connections import Connections
-from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
+from pipeline.adapters.dispatch.night_rows import PostgresNights
 from pipeline.adapters.store.postgres import schema_versions
 from pipeline.adapters.store.postgres.connection import Database
 from pipeline.adapters.store.postgres.postgres_store import PostgresStore
-from pipeline.batch.distribution.job_runner import JobRunner
+from pipeline.batch.night_workers import open_night
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import Batch
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.totals import BatchResult, result_of
 from pipeline.config.settings import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
-from pipeline.domain.distribution.jobs import Night
+from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.state import SessionState
+from pipeline.ports.distribution import Night, entry_of
 from pipeline.research import StepContext
 from tests.fakes import context_for
 from tests.nights import NOW, known
@@ -96,7 +96,6 @@ class Simulation:
     latency_s: float = 0.0
     lease_s: float = 2.0
     cap_usd: float | None = None
-    said: list[str] = field(default_factory=list)
 
     @classmethod
     def over(cls, server: PostgresServer, folder: Path, sessions: int, **options: Any) -> Simulation:
@@ -125,32 +124,28 @@ class Simulation:
         settings = Settings(limits=Limits(max_failures=100_000), reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1"))
         queue = Queue(settings, tuple(map(_query, range(self.sessions))), digest="d" * 64)
         store, context = PostgresStore(self.url, self.folder / "run", patience_s=300.0), context_for("run-0")
-        runner = JobRunner(
-            store,
-            PostgresDispatcher(Connections(self.url)),
-            context,
-            store.subscribe(["session"]),
-            lambda: Night("night-1", cap_usd=self.cap_usd),
-            lambda _config: "",
-            say=self.said.append,
-            look_s=0.2,
-            patience_s=60.0,
-        )
+        nights = PostgresNights(Database(self.url, lambda _connection: None, patience_s=300.0))
 
         def desk(_state: SessionState) -> StepContext:
             raise AssertionError("the run itself researches nothing")
 
-        batch = Batch(store, queue, desk, lambda one: config_for(one, queue.settings), context, remote=runner)
+        def night(batch: str) -> Night:
+            return Night("2026-11-22", batch, cap_usd=self.cap_usd, max_failures=100_000)
+
+        batch = Batch(store, queue, desk, lambda one: config_for(one, queue.settings), context, takes_handoffs=False)
+        decisions = decide(queue, known({}), NOW)
+        name = await open_night(batch, decisions, None, nights, night, lambda _config, machine: entry_of(machine=machine))
         troubling = asyncio.create_task(trouble()) if trouble else None
         try:
-            async with runner.following():
-                return await batch.work(decide(queue, known({}), NOW))
+            while (unfinished := await asyncio.to_thread(nights.unfinished)) and not unfinished.closed:
+                await asyncio.sleep(0.1)
+            return result_of(list(decode_all(record.data for record in store.load(name))))
         finally:
             if troubling:
                 troubling.cancel()
                 with suppress(asyncio.CancelledError):
                     await troubling
-            runner.feed.close()
+            nights.disconnect()
             store.close()
 
     def account(self) -> Account:

@@ -9,20 +9,20 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.adapters.dispatch.connections import Connections
-from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
-from pipeline.adapters.dispatch.shared_budget import PostgresBudget
+from pipeline.adapters.dispatch.job_engine import PgQueuerEngine
+from pipeline.adapters.dispatch.night_rows import WORKER, PostgresNights
+from pipeline.adapters.store.postgres.connection import Database
 from pipeline.adapters.store.postgres.postgres_store import PostgresStore
-from pipeline.batch.distribution.session_worker import SessionWorker
+from pipeline.batch.night_workers import NightWorker
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
-from pipeline.domain.distribution.jobs import WorkerProcess
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import Stop
 from pipeline.ports import Answer
+from pipeline.ports.distribution import entry_of
 from pipeline.research import StepContext
 from tests.fakes import A, FakeFetch, FakeReasoner, FakeSearch, Journal
 from tests.simulation.doors import PRICE, WORST
@@ -63,11 +63,17 @@ class PaidReasoner:
         return answer
 
 
-def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> SessionWorker:
+def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> tuple[NightWorker, PgQueuerEngine]:
     """Build the worker as ``research work`` does, with scripted doors."""
     store = PostgresStore(setup.url, setup.folder / setup.machine)
-    connections = Connections(setup.url)
-    process = WorkerProcess(f"{setup.machine}-{os.getpid()}", setup.machine, setup.sessions, setup.lease_s)
+    nights = PostgresNights(Database(setup.url, lambda _connection: None))
+    engine = PgQueuerEngine(
+        setup.url,
+        program=f"{WORKER}{setup.machine}",
+        at_once=setup.sessions,
+        lease_s=setup.lease_s,
+        say=lambda line: _say(line, True),
+    )
 
     def prepare(state: SessionState, part: SharedPart | None) -> StepContext:
         journal = Journal(note=lambda name: ledger.note("ask", state.id, name), latency=lambda _name: setup.latency_s)
@@ -80,8 +86,8 @@ def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> SessionWorker:
 
     agent = RunStarted(host=setup.machine, process=os.getpid(), program="test", agent=setup.machine)
     context = RunContext(f"run-{os.getpid()}", agent, stop=stop, listener=acknowledged)
-    dispatcher, budget = PostgresDispatcher(connections), PostgresBudget(connections)
-    return SessionWorker(store, dispatcher, lambda: process, prepare, context, _say, budget=budget, idle_s=0.1)
+    entries = (entry_of(), entry_of(machine=setup.machine))
+    return NightWorker(store, nights, context, setup.machine, prepare, entries=lambda: entries, say=_say), engine
 
 
 def _say(line: str, problem: bool) -> None:
@@ -95,7 +101,7 @@ def run_worker(setup: Setup) -> None:
     os.dup2(log, 2)
     stop = Stop(grace_s=2.0)
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.ask("stopped by SIGTERM", 143))
-    worker = worker_of(setup, Ledger(setup.folder / "ledger"), stop)
+    worker, engine = worker_of(setup, Ledger(setup.folder / "ledger"), stop)
 
     async def work() -> None:
         async def wake() -> None:
@@ -104,7 +110,7 @@ def run_worker(setup: Setup) -> None:
 
         waking = asyncio.create_task(wake())
         try:
-            await worker.work()
+            await worker.work(engine)
         finally:
             waking.cancel()
 

@@ -20,10 +20,12 @@ GRANT SELECT ON streams, events, branch_events, objects, written_off, store_migr
 GRANT USAGE ON SEQUENCE store_connections TO research_app, research_maintenance;
 GRANT INSERT ON streams, events, objects TO research_app, research_maintenance;
 GRANT UPDATE (version, head, bytes, fence, owner, writer) ON streams TO research_app, research_maintenance;
--- The queue of a distributed batch.
-GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
+-- The nights that many machines share, and the queue of their jobs.
+GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_jobs, pace, pgqueuer, pgqueuer_log, pgqueuer_statistics, pgqueuer_schedules
+    TO research_app, research_maintenance;
+GRANT USAGE ON SEQUENCE pgqueuer_id_seq, pgqueuer_log_id_seq, pgqueuer_statistics_id_seq, pgqueuer_schedules_id_seq
+    TO research_app, research_maintenance;
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
 
 GRANT INSERT ON branch_events, written_off TO research_maintenance;
 GRANT UPDATE (segment, line, hash, prev) ON events TO research_maintenance;

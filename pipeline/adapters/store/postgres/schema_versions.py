@@ -90,12 +90,21 @@ def migrate(connection: Connection) -> list[str]:
         for step in steps:
             connection.execute(step.sql.encode())
             connection.execute("INSERT INTO store_migrations (version, name) VALUES (%s, %s)", (step.version, step.name))
+        if not _has_queue(connection):
+            from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
+
+            connection.execute(QueryBuilderEnvironment().build_install_query(create_schema=False).encode())
         done = [step.name for step in steps]
         row = connection.execute(_FOREIGN).fetchone()
         if row and row[0]:
             connection.execute(_RENUMBER)
             done.append("events of a restored backup were numbered again")
         return done
+
+
+def _has_queue(connection: Connection) -> bool:
+    row = connection.execute("SELECT to_regclass('pgqueuer') IS NOT NULL").fetchone()
+    return bool(row and row[0])
 
 
 def _too_new(name: str, found: int, known: int) -> SchemaTooNew:

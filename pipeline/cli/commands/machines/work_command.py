@@ -27,6 +27,7 @@ from pipeline.ops.console_output import Console, begin, end
     metavar="TIME",
     help="After so long without a sign of life, other workers take over this one's sessions.",
 )
+@click.option("--builds", is_flag=True, help="Also build vault and site here, when a night is over.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails.")
 @click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else.")
@@ -43,19 +44,20 @@ def work(
     once: bool,
     sessions: int | None,
     lease: timedelta,
+    builds: bool,
     quiet: bool,
     verbose: bool,
     as_json: bool,
     ping_url_file: Path | None,
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
-    from pipeline.cli.machines.work_workflow import WorkRequest, work_on_jobs
+    from pipeline.cli.machines import WorkRequest, work_on_jobs
     from pipeline.ops.unattended import unattended_run
 
     console = replace(
         console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
     )
     begin(quiet=console.quiet, verbose=console.verbose)
-    request = WorkRequest(moment(until), once, sessions, lease)
+    request = WorkRequest(moment(until), once, sessions, lease, builds)
     with unattended_run(console, "research work", ping_url_file) as run:
         end(work_on_jobs(run, request))

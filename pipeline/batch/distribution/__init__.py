@@ -1,1 +1,0 @@
-"""A batch on several machines: one process makes jobs and waits for them, workers research them."""

@@ -1,0 +1,325 @@
+"""A night on several machines: ``research run --distribute`` begins it and shows it, ``research work`` does its jobs.
+
+Whoever shows a night may end at any time: what is left is in the database, and goes on. It also closes and builds the night, if
+no worker does before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pipeline.ops.console_output import PRINTED
+from pipeline.ports.distribution import RESEARCH, Night, entry_of
+
+if TYPE_CHECKING:
+    from pipeline.adapters.dispatch.night_rows import PostgresNights
+    from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
+    from pipeline.domain.budget import SharedPart
+    from pipeline.domain.events.records import Record
+    from pipeline.domain.session import ResearchSession
+    from pipeline.domain.state import SessionState
+    from pipeline.domain.values import ResearchConfig
+    from pipeline.engine.run_context import RunContext
+    from pipeline.ops.unattended import UnattendedRun
+    from pipeline.research import StepContext
+    from pipeline.wiring.queue_adapters import DocumentsFingerprint
+    from pipeline.wiring.session_adapters import AdapterFactory
+
+_log = logging.getLogger("pipeline.night")
+RESCAN_S = 10.0  # between two looks at the documents
+LOOK_S = 1.0  # between two looks at the night
+QUIET_S = 5.0  # a worker may just be starting
+LATE_S = 60.0  # after its end whoever researches has ended
+Finish = Callable[[str], dict[str, Any]]
+
+
+async def distribute(
+    run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request, finish: Finish
+) -> dict[str, Any]:
+    """Begin the night's batch, or go on with one that is not over; show it until it is built, and return its account.
+
+    ``finish`` builds a closed batch and returns its account, which is empty if somebody asked to stop before that.
+
+    Raises:
+        CorpusUnusable: a session has only documents to search, and there are none here.
+        LogError: the database cannot be used.
+    """
+    from pipeline.batch.memory import Recaller
+    from pipeline.batch.night_workers import open_night
+    from pipeline.batch.session_pool import PASSED, Batch
+    from pipeline.cli.progress import progress_on
+    from pipeline.cli.run_environment import context_of
+    from pipeline.config.settings import environment
+    from pipeline.text.times import night_of
+    from pipeline.wiring import queue_adapters
+
+    settings, limit = env.workspace.queue.settings, request.selection.limit
+    env = replace(env, store=queue_adapters.patient_store_of(env.workspace.folder))
+    nights = queue_adapters.nights_of(env.workspace.folder, queue_adapters.PATIENCE_S)
+    due = [decision for decision in decided.decisions if decision.due][:limit]
+    with ExitStack() as shown:
+        progress = shown.enter_context(progress_on(env.console, len(due), environment().get("TERM", ""), machines=True))
+        context = context_of(env, progress.listen, run, request.bounds.until)
+        day = night_of(context.now(), settings.timezone).isoformat()
+        patience_s = request.distribute.total_seconds() if request.distribute else 0.0
+        view = _View(env, nights, replace(context, deadline=None), patience_s, finish, shown)
+        if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
+            await view.give_up(before.batch, PASSED)
+            await view.show(before.batch)
+            before = await asyncio.to_thread(nights.unfinished)
+        if before is not None:
+            env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
+            return await view.show(before.batch)
+        documents = _documents_of(env, {env.config_of(decision.query).search for decision in due})
+        batch = Batch(env.store, env.workspace.queue, _no_desk, env.config_of, context, takes_handoffs=False)
+        batch.archived, batch.granted_usd = decided.archived, env.granted_usd
+        if settings.memory != "off":
+            batch.recall = Recaller(env.store)
+        night, entry = partial(_night, env, context, day), lambda config, machine: entry_of(documents(config), machine)
+        return await view.show(await open_night(batch, decided.decisions, limit, nights, night, entry))
+
+
+@dataclass
+class _View:
+    """Shows a night, and closes and builds it if no worker does. It may end at any time; nothing waits for it."""
+
+    env: RunEnvironment
+    nights: PostgresNights
+    context: RunContext
+    patience_s: float
+    finish: Finish
+    shown: ExitStack
+    _sessions: dict[str, ResearchSession] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
+    _idle_s: float = 0.0
+
+    async def show(self, batch: str) -> dict[str, Any]:
+        """Show a batch until it is built; return its account, or an empty one if somebody asked to stop."""
+        from pipeline.batch.night_workers import NightWorker
+        from pipeline.wiring import queue_adapters
+
+        account: dict[str, Any] = {}
+
+        async def build(name: str) -> None:
+            self.shown.close()
+            account.update(await asyncio.to_thread(self.finish, name))
+
+        worker = NightWorker(self.env.store, self.nights, self.context, self.env.machine, build=build)
+        program = f"research run {self.env.machine}"
+        engine = queue_adapters.engine_of(self.env.workspace.folder, program, 2, 30.0, self._say)
+        feed, working = self.env.store.subscribe(["session"]), asyncio.create_task(worker.work(engine))
+        try:
+            while not self.context.stop.asked and (night := await asyncio.to_thread(self.nights.unfinished)):
+                if night.batch != batch:
+                    break
+                while records := await asyncio.to_thread(feed.read):
+                    for record in records:
+                        self._listen(record)
+                await self._look(night)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.context.stop.wait(), LOOK_S)
+        finally:
+            engine.stop()
+            await working
+            feed.close()
+        if self.context.stop.asked and not account:
+            self.env.console.say("the night goes on without this view: research run --distribute shows it again", fg="yellow")
+        elif not account:  # a worker has built its own vault
+            await build(batch)
+        return account
+
+    async def give_up(self, batch: str, reason: str) -> None:
+        """End the jobs that are left."""
+        from pipeline.batch.session_pool import ended_event
+        from pipeline.domain.session import ResearchSession
+
+        refused = await asyncio.to_thread(self.nights.refusals, batch)
+
+        def result(session: str) -> dict[str, Any]:
+            state = ResearchSession.open(self.env.store, session).state
+            why = "; ".join(f"{machine}: {one}" for machine, one in sorted(refused.get(session, {}).items()))
+            said = f"{reason}: {why}" if why else reason
+            return ended_event(state.query_id, state.query, state, "interrupted", said, "cap").model_dump()
+
+        await asyncio.to_thread(self.nights.give_up, batch, result)
+
+    async def _look(self, night: Night) -> None:
+        """Say what nobody can take; end a night that is over, or that nobody goes on with."""
+        from pipeline.batch.session_pool import PASSED
+        from pipeline.text.normalise import counted
+
+        queue, workers = await asyncio.to_thread(self.nights.queue), await asyncio.to_thread(self.nights.workers)
+        waiting = {entry: counts[0] for entry, counts in queue.items() if entry.startswith(RESEARCH) and counts[0]}
+        self._idle_s = self._idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
+        refusals = await asyncio.to_thread(self.nights.refusals, night.batch)
+        for machine, why in {one for reasons in refusals.values() for one in reasons.items()}:
+            self._say(f"{machine} is not set up for every session: {why}")
+        if self._idle_s >= min(QUIET_S, self.patience_s):
+            who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
+            for entry, count in waiting.items():
+                self._say(f"{counted(count, 'session')} {needs_of(entry)}, and nobody takes them; {who}")
+        if self._idle_s >= self.patience_s:
+            await self.give_up(night.batch, "no worker can take it" if workers else "no worker is connected")
+        elif night.ends_in_s is not None and night.ends_in_s < -LATE_S and not night.closed:
+            await self.give_up(night.batch, PASSED)
+
+    def _listen(self, record: Record) -> None:
+        from pipeline.domain.events.json_codec import decode
+        from pipeline.domain.session import ResearchSession
+
+        session = self._sessions.get(record.session_id)
+        if session is None:
+            session = self._sessions[record.session_id] = ResearchSession(record.session_id)
+            session.replay([one.data for one in self.env.store.load(record.session_id) if one.version < record.version])
+        if record.version == session.state.version + 1:
+            session.replay([record.data])
+            self.context.listener(decode(record.data), session.state)
+
+    def _say(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            self.env.console.say(line, always=True, fg="yellow")
+
+
+def needs_of(entry: str) -> str:
+    """Return in words what the sessions of an entry point need."""
+    place, _, documents = entry.partition("#")
+    machine = place.partition("@")[2]
+    words = [f"the machine {machine}"] if machine else []
+    words += [f"a machine whose documents have the fingerprint {documents[:8]}"] if documents else []
+    return f"need {' and '.join(words)}" if words else "wait"
+
+
+def _night(env: RunEnvironment, context: RunContext, day: str, batch: str) -> Night:
+    from pipeline.domain.values import Cost
+
+    limits, spent = env.workspace.queue.settings.limits, env.spent or Cost()
+    return Night(
+        day,
+        batch,
+        None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds()),
+        context.writing.total_seconds(),
+        None if limits.cost_usd is None else max(0.0, limits.cost_usd - spent.usd),
+        None if limits.tokens is None else max(0, limits.tokens - spent.total_tokens),
+        None if limits.calls is None else max(0, limits.calls - spent.calls),
+        limits.max_failures,
+    )
+
+
+def _documents_of(env: RunEnvironment, searches: set[tuple[str, ...]]) -> Callable[[ResearchConfig], str]:
+    """Return a function from a session's config to the fingerprint of the documents that it searches, "" for none."""
+    from pipeline.config.service_selection import LOCAL
+    from pipeline.wiring import queue_adapters, workspace_adapters
+
+    fingerprint = queue_adapters.DocumentsFingerprint(env.workspace)
+    if any(LOCAL in names for names in searches):
+        fingerprint.refresh()
+    if (LOCAL,) in searches and not fingerprint.value:
+        workspace_adapters.corpus_files(env.workspace)
+    return lambda config: fingerprint.value if LOCAL in config.search else ""
+
+
+def _no_desk(state: SessionState) -> StepContext:
+    raise AssertionError(f"{state.id} is researched by a worker")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRequest:
+    """What the options of a worker ask for. ``sessions``: how many at once, None for as many as a run works on."""
+
+    until: datetime | None = None
+    once: bool = False
+    sessions: int | None = None
+    lease: timedelta = timedelta(seconds=30)
+    builds: bool = False
+
+
+def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
+    """Take jobs and do them; return the process's exit code.
+
+    Raises:
+        UsageError: the workspace's log is not in PostgreSQL.
+        LogError: the database cannot be used.
+    """
+    from pipeline.cli.run_environment import Request, environment_of
+    from pipeline.wiring import queue_adapters
+
+    env = environment_of(run.console, Request())
+    queue_adapters.require_queue(env.workspace.folder)
+    ended = run.run_async(_work(run, env, request))
+    done = [f"{count} {word}" for word, count in sorted(ended.items())]
+    run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"
+    code = run.stop.exit_code if run.stop.exit_code > 3 else 0  # the end of its own time is no failure
+    if run.console.as_json or not run.console.quiet:
+        run.console.data([run.summary_line], {"sessions": ended, "exit_code": code})
+    return code
+
+
+async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -> dict[str, int]:
+    from pipeline.adapters.dispatch.night_rows import WORKER
+    from pipeline.batch.night_workers import NightWorker
+    from pipeline.batch.session_pool import with_limits
+    from pipeline.cli.progress import Lines
+    from pipeline.cli.run_commands import finish_batch, sessions_at_once
+    from pipeline.cli.run_environment import Request, context_of, prepare
+    from pipeline.domain.budget import Budget
+    from pipeline.wiring import queue_adapters
+    from pipeline.wiring.session_adapters import AdapterFactory
+
+    def say(line: str, problem: bool) -> None:
+        env.console.say(line, always=problem, **({"fg": "yellow"} if problem else {}))
+        _log.log(logging.WARNING if problem else logging.INFO, "%s", line, extra=PRINTED)
+
+    def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
+        return factory(state, Budget(name="night", shared=part))
+
+    async def build(batch: str) -> None:
+        await asyncio.to_thread(finish_batch, env.in_its_night(Request()), batch)
+
+    folder, machine = env.workspace.folder, env.machine
+    documents, factory = queue_adapters.DocumentsFingerprint(env.workspace), AdapterFactory(env.workspace, env.store, env.keys)
+    at_once = request.sessions or sessions_at_once(env.workspace)
+    limits = replace(env.workspace.queue.settings.limits, deadline=None, timeout=None)  # a night's end comes with each job
+    context = with_limits(context_of(env, Lines(env.console).listen, run), limits, request.until)
+    nights = queue_adapters.nights_of(folder)
+    try:
+        await asyncio.to_thread(documents.refresh)
+        prepare(env.console, env.workspace, factory, ())
+        worker = NightWorker(env.store, nights, context, machine, step_context, build if request.builds else None, say=say)
+        worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
+        engine = queue_adapters.engine_of(
+            folder, f"{WORKER}{machine}", at_once, request.lease.total_seconds(), lambda line: say(line, True)
+        )
+        env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
+        async with _following_documents(documents, factory):
+            await worker.work(engine, once=request.once)
+        return worker.ended
+    finally:
+        nights.disconnect()
+        await factory.aclose()
+
+
+@asynccontextmanager
+async def _following_documents(documents: DocumentsFingerprint, factory: AdapterFactory) -> AsyncIterator[None]:
+    """Keep fingerprint and index up to date while the context is open."""
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(RESCAN_S)
+            if await asyncio.to_thread(documents.refresh):
+                await asyncio.to_thread(factory.prepare, needed=False)
+
+    following = asyncio.create_task(follow())
+    try:
+        yield
+    finally:
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following

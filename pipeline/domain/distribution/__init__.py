@@ -1,1 +1,0 @@
-"""Values and rules of a batch whose sessions are researched by workers on several machines."""

@@ -1,0 +1,385 @@
+"""A night that machines share, over PostgreSQL: its money, its jobs, what workers do, and how it is closed and built."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("psycopg")
+pytest.importorskip("pgqueuer")
+
+from pipeline.adapters.dispatch.job_engine import PgQueuerEngine
+from pipeline.adapters.dispatch.night_rows import WORKER, PostgresNights
+from pipeline.adapters.store.postgres.connection import Database
+from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
+from pipeline.batch.scheduling import ANYWHERE, decide
+from pipeline.batch.session_pool import Batch
+from pipeline.batch.totals import BatchResult, result_of
+from pipeline.config.settings import config_for
+from pipeline.config.values import ModelChoice, Queue
+from pipeline.domain.budget import SharedPart
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.events.stream_events import BatchEnded
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
+from pipeline.engine.run_context import RunContext
+from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict
+from pipeline.ports.distribution import BUILD, CLOSE, Night, Share, entry_of
+from pipeline.research import StepContext
+from tests.fakes import Journal, context_for, desk_for, event_names
+from tests.nights import NOW, endings, known, query, queue
+
+THREE = queue(query("pumps"), query("valves"), query("modes"))
+DAY = "2026-11-21"
+NIGHT = Night(DAY, "batch-night")
+
+
+def usd(amount: float, tokens: int = 0) -> Cost:
+    return Cost(usd=amount, total_tokens=tokens)
+
+
+@pytest.fixture
+def nights(postgres_store_url: str) -> PostgresNights:
+    return PostgresNights(Database(postgres_store_url, lambda _connection: None))
+
+
+def opened(nights: PostgresNights, *sessions: str, **night: Any) -> list[Share]:
+    """A night with these sessions, each taken once."""
+    nights.open(Night(DAY, "batch-night", **night), {name: entry_of() for name in sessions})
+    return [taken.share for name in sessions if (taken := nights.take(name, Cost(), 1))]
+
+
+class TestMoney:
+    def test_reservations_of_all_sessions_together_stay_under_the_cap(self, nights: PostgresNights) -> None:
+        shares = opened(nights, *(f"s{number}" for number in range(8)), cap_usd=1.0)
+
+        def reserve(share: Share) -> int:
+            for done in range(100):
+                try:
+                    nights.reserve(share, usd(0.01), 1)
+                except BudgetSpent:
+                    return done
+            return 100
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(reserve, shares)) == 100
+
+    @pytest.mark.parametrize(("cap", "worst", "calls"), [("usd", usd(0.4), 1), ("tokens", usd(0, 40), 1), ("calls", usd(0), 4)])
+    def test_each_cap_refuses_by_its_name(self, nights: PostgresNights, cap: str, worst: Cost, calls: int) -> None:
+        (share,) = opened(nights, "s", **{f"cap_{cap}": 1.0 if cap == "usd" else 100 if cap == "tokens" else 10})
+        nights.reserve(share, worst, calls)
+        nights.reserve(share, worst, calls)
+        with pytest.raises(BudgetSpent) as refused:
+            nights.reserve(share, worst, calls)
+        assert (refused.value.cap, refused.value.ledger) == (cap, "night")
+
+    def test_what_is_settled_counts_with_what_it_cost(self, nights: PostgresNights) -> None:
+        (share,) = opened(nights, "s", cap_usd=1.0)
+        nights.reserve(share, usd(0.9), 1)
+        nights.settle(share, usd(0.9), 1, usd(0.1))
+        nights.reserve(share, usd(0.9), 1)
+        nights.settle(share, usd(0.9), 1, None)
+        with pytest.raises(BudgetSpent, match=r"1\.00 USD"):
+            nights.reserve(share, usd(0.91), 1)
+
+    def test_a_take_over_frees_what_was_reserved_and_counts_what_the_log_says(self, nights: PostgresNights) -> None:
+        nights.open(Night(DAY, "batch-night", cap_usd=1.0), {"s": entry_of()})
+        first = nights.take("s", usd(5.0), 1)  # what earlier nights cost is not this night's
+        assert first
+        nights.reserve(first.share, usd(0.9), 1)
+        second = nights.take("s", usd(5.3), 9)
+        assert second
+        with pytest.raises(BudgetSpent, match=r"0\.3000 spent"):
+            nights.reserve(second.share, usd(0.71), 1)
+        with pytest.raises(VersionConflict, match="taken over"):
+            nights.reserve(first.share, usd(0.0), 1)
+        assert not nights.leave(first.share, usd(9.0), {"status": "complete"})
+
+    def test_the_next_batch_of_a_night_begins_with_what_it_is_given(self, nights: PostgresNights) -> None:
+        (share,) = opened(nights, "s", cap_usd=1.0)
+        nights.reserve(share, usd(1.0), 1)
+        nights.close("batch-night", built=True)
+        nights.open(Night(DAY, "batch-more", cap_usd=0.5), {"s": entry_of()})
+        with pytest.raises(VersionConflict):
+            nights.reserve(share, usd(0.0), 1)
+        taken = nights.take("s", Cost(), 1)
+        assert taken
+        nights.reserve(taken.share, usd(0.5), 1)
+
+
+def test_turns_at_a_host_are_apart_whoever_takes_them(postgres_store_url: str) -> None:
+    machines = [PostgresNights(Database(postgres_store_url, lambda _connection: None)) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        waits = sorted(pool.map(lambda number: machines[number % 4].turn_at("host example.org", 2.0), range(12)))
+    assert all(later - sooner > 1.5 for sooner, later in pairwise(waits))
+    assert machines[0].turn_at("host example.com", 2.0) == 0.0
+
+
+def test_what_a_night_waits_for_is_put_in_the_queue_again_when_it_is_lost(nights: PostgresNights) -> None:
+    nights.open(NIGHT, {"a": entry_of(), "b": entry_of(machine="south")})
+    assert nights.queue() == {"research": (1, 0), "research@south": (1, 0)}
+    nights._database.run(lambda connection: connection.execute("delete from pgqueuer"))
+    nights.advance()
+    nights.advance()
+    assert nights.queue() == {"research": (1, 0), "research@south": (1, 0)}
+
+
+@dataclass
+class Stage:
+    """A night and its workers in one process; ``journal`` gives that of a session's desk."""
+
+    url: str
+    folder: Path
+    queue: Queue
+    journal: Callable[[SessionState], Journal] = lambda _state: Journal()
+    documents: str = ""
+    night: dict[str, Any] = field(default_factory=dict)
+    told: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.store = PostgresStore(self.url, self.folder / "run")
+        self.nights = PostgresNights(Database(self.url, lambda _connection: None))
+        self.engines: dict[str, PgQueuerEngine] = {}
+
+    def worker(self, name: str, at_once: int = 4, documents: str = "", lease_s: float = 2.0, **options: Any) -> NightWorker:
+        store, told = PostgresStore(self.url, self.folder / name), self.told.setdefault(name, [])
+        context = RunContext(f"run-{name}", RunStarted(host=name, process=1, program="t", agent=name))
+
+        def prepare(state: SessionState, _part: SharedPart | None) -> StepContext:
+            return desk_for(store, self.journal(state))
+
+        entries = {entry_of(one, place) for one in ("", documents) for place in ("", name)}
+        worker = NightWorker(store, self.nights, context, name, prepare, entries=lambda: entries, **options)
+        worker.say = lambda line, _problem: told.append(line)
+        self.engines[name] = PgQueuerEngine(self.url, program=f"{WORKER}{name}", at_once=at_once, lease_s=lease_s)
+        return worker
+
+    async def open(self) -> str:
+        settings = self.queue.settings
+        model = ModelChoice("a-model", "http://127.0.0.1:1/v1")
+        batch = Batch(self.store, self.queue, _no_desk, lambda one: config_for(one, _with(settings, model)), context_for("run-0"))
+        batch.takes_handoffs = False
+        decisions = decide(self.queue, known({}), NOW, machine=ANYWHERE)
+
+        def night(name: str) -> Night:
+            return Night(DAY, name, max_failures=settings.limits.max_failures, **self.night)
+
+        self.batch = await open_night(
+            batch, decisions, None, self.nights, night, lambda _config, machine: entry_of(self.documents, machine)
+        )
+        return self.batch
+
+    async def run(self, *workers: NightWorker, within_s: float = 40.0) -> BatchResult:
+        """Open the night unless it is open, let the workers work until it is closed, and return its result."""
+        if not self.nights.unfinished():
+            await self.open()
+        working = [asyncio.create_task(worker.work(self.engines[worker.machine])) for worker in workers]
+        async with asyncio.timeout(within_s):
+            while (night := await asyncio.to_thread(self.nights.unfinished)) and not night.closed:
+                await asyncio.sleep(0.05)
+        for worker in workers:
+            worker.context.stop.ask("over", 143)
+        await asyncio.gather(*working)
+        return self.result()
+
+    def result(self) -> BatchResult:
+        return result_of(list(decode_all(record.data for record in self.store.load(self.batch))))
+
+    def hosts(self) -> Counter[str]:
+        """How many sessions each machine has worked on."""
+        states = [ResearchSession.open(self.store, name).state for name in self.store.session_ids()]
+        return Counter(host for state in states for host in {span.host for span in state.runs} if host in self.told)
+
+
+def _with(settings: Any, model: ModelChoice) -> Any:
+    from dataclasses import replace
+
+    return replace(settings, reasoner=model)
+
+
+def _no_desk(state: SessionState) -> StepContext:
+    raise AssertionError(f"{state.id} is researched by a worker")
+
+
+def troubled(name: str, *errors: Exception) -> Callable[[SessionState], Journal]:
+    """Desks whose first calls of that name, over all sessions, raise these errors."""
+    faults = {name: list(errors)}
+    return lambda _state: Journal(faults=faults)
+
+
+@pytest.fixture
+def stage(postgres_store_url: str, tmp_path: Path) -> Callable[..., Stage]:
+    return lambda work=THREE, **options: Stage(postgres_store_url, tmp_path, work, **options)
+
+
+def test_two_workers_research_all_and_whoever_ends_the_last_session_closes_the_batch(stage: Callable[..., Stage]) -> None:
+    night = stage()
+    result = asyncio.run(night.run(night.worker("north", 1), night.worker("south", 1)))
+    assert endings(result) == {"pumps": "complete", "valves": "complete", "modes": "complete"}
+    assert sum(night.hosts().values()) == 3
+    ends = [event for event in decode_all(r.data for r in night.store.load(night.batch)) if isinstance(event, BatchEnded)]
+    assert [(end.done, end.exit_code) for end in ends] == [(3, 0)]
+    assert ends[0].cost.calls > 0
+    assert [entry for entry, counts in night.nights.queue().items() if sum(counts)] == [BUILD]
+
+
+def test_a_closed_night_is_built_by_a_worker_that_builds_and_is_closed_once(stage: Callable[..., Stage]) -> None:
+    built: list[str] = []
+
+    async def build(batch: str) -> None:
+        built.append(batch)
+
+    night = stage(queue(query("pumps")))
+    asyncio.run(night.run(night.worker("north")))
+    close_batch(night.store, night.batch, night.nights.results(night.batch), context_for("run-9"))
+    before = len(night.store.load(night.batch))
+    builder = night.worker("south", build=build)
+    asyncio.run(builder.work(night.engines["south"], once=True))
+    assert built == [night.batch]
+    assert night.nights.unfinished() is None
+    assert len(night.store.load(night.batch)) == before
+    assert [entry for entry in (CLOSE, BUILD) if entry in night.nights.queue()] == []
+
+
+def test_a_query_for_one_machine_and_questions_about_other_documents_are_left_to_those_that_can(
+    stage: Callable[..., Stage],
+) -> None:
+    night = stage(queue(query("pumps", machine="south"), query("valves")), documents="a" * 64)
+    workers = (night.worker("north", 1, "a" * 64), night.worker("south", 1, "a" * 64), night.worker("east", 1, "b" * 64))
+    result = asyncio.run(night.run(*workers))
+    assert set(endings(result).values()) == {"complete"}
+    states = [ResearchSession.open(night.store, name).state for name in night.store.session_ids()]
+    assert {span.host for state in states if state.query_id == "pumps" for span in state.runs} & set(night.told) == {"south"}
+    assert night.hosts()["east"] == 0
+
+
+def test_a_worker_that_is_stopped_puts_its_sessions_back_and_another_goes_on_without_asking_again(
+    stage: Callable[..., Stage],
+) -> None:
+    calls: dict[str, list[str]] = {}
+
+    async def work(night: Stage) -> BatchResult:
+        first = night.worker("north", 3)
+
+        class Slow(Journal):
+            async def call(self, name: str) -> None:
+                await super().call(name)
+                await asyncio.sleep(0.01)
+                if name.startswith("reading"):
+                    first.context.stop.ask("SIGTERM", 143)
+
+        night.journal = lambda state: Slow(calls.setdefault(state.id, []))
+        await night.open()
+        await first.work(night.engines["north"])
+        return await night.run(night.worker("south", 3))
+
+    night = stage()
+    result = asyncio.run(work(night))
+    assert set(endings(result).values()) == {"complete"}
+    assert any("put back" in line for line in night.told["north"])
+    for name in night.store.session_ids():
+        recorded = event_names(list(decode_all(record.data for record in night.store.load(name))), {})
+        assert {call: count for call, count in Counter(calls[name]).items() if count > 1 and call in recorded} == {}
+
+
+def test_after_too_many_failures_nothing_more_is_started(stage: Callable[..., Stage]) -> None:
+    night = stage(
+        queue(*(query(f"q{number}") for number in range(5)), max_failures=1),
+        journal=troubled("survey", *(SearchFailed("the search service is down") for _ in range(9))),
+    )
+    result = asyncio.run(night.run(night.worker("north", 1)))
+    assert Counter(endings(result).values()) == {"failed": 1}
+    assert {event.cause for event in result.skipped} == {"failures"}
+    assert (result.exit_code, len(result.ended) + len(result.skipped)) == (1, 5)
+
+
+def test_a_refusal_by_a_provider_ends_the_night_as_it_does_without_workers(stage: Callable[..., Stage]) -> None:
+    night = stage(journal=troubled("plan", *(ProviderRefused("the key was refused") for _ in range(9))))
+    result = asyncio.run(night.run(night.worker("north", 1)))
+    assert result.exit_code == 4
+    assert {event.cause for event in result.ended} == {event.cause for event in result.skipped} == {"refused"}
+
+
+def test_an_outage_of_a_service_that_never_answered_leaves_the_session_open(stage: Callable[..., Stage]) -> None:
+    error = SearchFailed("brave is down")
+    error.outage = Outage("brave", 0.0, was_up=False)
+    night = stage(queue(query("pumps")), journal=troubled("survey", error))
+    result = asyncio.run(night.run(night.worker("north", 1)))
+    assert endings(result) == {"pumps": "interrupted"}
+    assert result.ended[0].cause == "outage"
+
+
+def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it(stage: Callable[..., Stage]) -> None:
+    night = stage(queue(query("pumps")))
+    poor, rich = night.worker("north", 1), night.worker("south", 1)
+
+    def refuse(_state: SessionState, _part: Any) -> Any:
+        raise UsageError("no key for the model m")
+
+    async def work() -> BatchResult:
+        poor.prepare = refuse
+        await night.open()
+        first = asyncio.create_task(poor.work(night.engines["north"]))
+        while not night.nights.refusals(night.batch):
+            await asyncio.sleep(0.05)
+        assert list(night.nights.refusals(night.batch).values()) == [{"north": "no key for the model m"}]
+        poor.context.stop.ask("over", 143)
+        await first
+        return await night.run(rich)
+
+    assert endings(asyncio.run(work())) == {"pumps": "complete"}
+    assert any("no key for the model m" in line for line in night.told["north"])
+
+
+def test_a_session_that_costs_worker_after_worker_is_given_up(stage: Callable[..., Stage]) -> None:
+    night = stage(queue(query("pumps")))
+    asyncio.run(night.open())
+    (name,) = night.store.session_ids()
+    version = len(night.store.load(name))
+    for _ in range(MOST_FRUITLESS):
+        assert night.nights.take(name, Cost(), version)
+    result = asyncio.run(night.run(night.worker("north")))
+    assert endings(result) == {"pumps": "failed"}
+    assert "5 workers in a row were lost on it" in result.ended[0].reason
+
+
+@pytest.mark.parametrize("left_s", [0.0, 3_600.0])
+def test_a_worker_ends_a_session_with_the_night_and_not_before(stage: Callable[..., Stage], left_s: float) -> None:
+    night = stage(queue(query("pumps")), night={"ends_in_s": left_s})
+    result = asyncio.run(night.run(night.worker("north")))
+    assert endings(result) == ({"pumps": "complete"} if left_s else {})
+    assert [event.cause for event in result.skipped] == ([] if left_s else ["cap"])
+
+
+def test_jobs_that_are_given_up_are_closed_as_open_questions(stage: Callable[..., Stage]) -> None:
+    night = stage()
+    asyncio.run(night.open())
+
+    def result(session: str) -> dict[str, Any]:
+        return {
+            "type": "query.ended",
+            "query_id": session,
+            "query": "?",
+            "session": session,
+            "status": "interrupted",
+            "cause": "cap",
+        }
+
+    night.nights.give_up(night.batch, result)
+    closer = NightWorker(night.store, night.nights, context_for("run-1"))
+    with suppress(TimeoutError):
+        asyncio.run(asyncio.wait_for(closer.work(PgQueuerEngine(night.url), once=True), 30))
+    assert night.result().exit_code == 3
+    assert set(endings(night.result()).values()) == {"interrupted"}
