@@ -189,7 +189,8 @@ class MemoryModel:
             is_final = isinstance(error, ProviderRefused | BudgetSpent) or error.outage is not None
             self._failures = _FAILURES if is_final else self._failures + 1
             self.problems.append(f"{problem}: {error.message}")
-            self.log.record(failed(step, error, recoverable=False, seconds=round(clock() - began, 3)))
+            event = failed(step, error, recoverable=False, seconds=round(clock() - began, 3))
+            self.log.record(event, objects=(error.exchange,) if error.exchange else ())
             return plain
         finally:
             announce.reset(token)
