@@ -93,10 +93,6 @@ class CircuitBreaker:
         """Whether the service has sent no good reply yet."""
         return self.state == "closed" and not self.proven
 
-    def outage(self, service: str, now: float) -> Outage:
-        """Return this service's outage."""
-        return Outage(service, max(0.0, self.blocked_s(now), self.rest_until - now), self.proven, self.busy)
-
     def blocked_s(self, now: float) -> float:
         """Return the seconds for which no call may pass; 0 if one may now."""
         if self.state == "open":
@@ -306,8 +302,9 @@ class HttpClient:
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
         hint = "it may pass later; `research doctor --online` shows whether the service answers"
         error = ServiceUnavailable(f"{call.service}: {why}{tried}, at {call.place}", hint=hint, lost=lost)
-        if down or not circuit.proven or circuit.blocked_s(self._clock()) > 0:
-            error.outage = circuit.outage(call.service, self._clock())
+        blocked_s, rest_s = circuit.blocked_s(self._clock()), circuit.rest_until - self._clock()
+        if down or not circuit.proven or blocked_s > 0:
+            error.outage = Outage(call.service, max(0.0, blocked_s, rest_s), circuit.proven, circuit.busy)
         return error
 
 

@@ -76,23 +76,21 @@ class PageCache:
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             write(self._path(url), data, mode=0o600)
-            self._shrink()
+            with os.scandir(self._folder) as entries:
+                files = [(entry.stat().st_mtime, entry.path) for entry in entries]
+            for _, path in sorted(files)[: max(0, len(files) - MOST_PAGES)]:
+                Path(path).unlink()
 
     def _path(self, url: str) -> Path:
         # The versions are part of the key because another version may extract other text.
         return self._folder / f"{digest_of(f'{__version__} {VERSION} {url}'.encode('utf-8', 'replace'))}.json.gz"
-
-    def _shrink(self) -> None:
-        with os.scandir(self._folder) as entries:
-            files = [(entry.stat().st_mtime, entry.path) for entry in entries]
-        for _, path in sorted(files)[: max(0, len(files) - MOST_PAGES)]:
-            Path(path).unlink()
 
 
 AGENT = "night-research"
 REDIRECTS = 5
 _REDIRECTING = frozenset((301, 302, 303, 307, 308))
 _ACCEPT = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
+# Manuals of several versions send from their first page to the newest one in this way; without it such a page is empty.
 _REFRESH = re.compile(
     rb"""<meta[^>]{0,100}http-equiv\s{0,5}=\s{0,5}["']?refresh["']?[^>]{0,100}content\s{0,5}=\s{0,5}["']\s{0,5}[0-5]\s{0,5};"""
     rb"""\s{0,5}url\s{0,5}=\s{0,5}["']?([^"'>]{1,2000})""",
@@ -153,20 +151,17 @@ class WebFetch:
         Raises:
             ReadFailed: the page cannot be read, must not be read, or holds no text.
         """
+        began, target = self._clock(), canonical(url)
         try:
-            return await self._read(canonical(url))
+            for _ in range(REDIRECTS + 1):
+                found = await self._fetch_once(target)
+                if isinstance(found, Page):
+                    return found
+                if self._clock() - began > self._limits.page_s:
+                    raise ReadFailed(f"its redirects took longer than {self._limits.page_s:g} s")
+                target = found
         except (ServiceUnavailable, ServiceFailed) as error:
             raise ReadFailed(error.message, hint=error.hint) from error
-
-    async def _read(self, url: str) -> Page:
-        began = self._clock()
-        for _ in range(REDIRECTS + 1):
-            result = await self._fetch_once(url)
-            if isinstance(result, Page):
-                return result
-            if self._clock() - began > self._limits.page_s:
-                raise ReadFailed(f"its redirects took longer than {self._limits.page_s:g} s")
-            url = result
         raise ReadFailed(f"it redirects more than {REDIRECTS} times")
 
     async def _fetch_once(self, url: str) -> Page | str:

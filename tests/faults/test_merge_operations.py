@@ -19,7 +19,7 @@ from tests.faults.night import Workspace, workspace
 from tests.faults.test_nth_operation import drawn
 from tests.seeds import SEED
 
-SLICES = 4
+SLICES = 2
 CUT = 6  # the event at which the machines part
 ANYWHERE = "/adapters/store/"
 

@@ -18,7 +18,7 @@ from tests.faults.filesystem import faulty
 from tests.faults.night import Said, Workspace, broken, workspace
 from tests.seeds import FULL, SEED
 
-MOMENTS = range(3 + (0 if FULL else SEED % 9 * 3), 120, 3 if FULL else 27)
+MOMENTS = range(3 + (0 if FULL else SEED % 15 * 3), 120, 3 if FULL else 45)
 
 
 @pytest.fixture(scope="module")

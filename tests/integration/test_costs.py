@@ -39,7 +39,7 @@ def left_open(ended: Ended) -> set[str]:
     return found | {entry.session for entry in entries if (entry.status, entry.cause) == ("interrupted", "outage")}
 
 
-@pytest.mark.parametrize("cap", [0.001, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("cap", [0.001, 0.1, 0.3])
 @pytest.mark.parametrize("faulty", [False, True])
 def test_the_night_s_budget_holds_for_all_sessions_together(stage: Stage, tmp_path: Path, cap: float, faulty: bool) -> None:
     if faulty:
@@ -56,7 +56,7 @@ def test_the_night_s_budget_holds_for_all_sessions_together(stage: Stage, tmp_pa
         assert any("usd" in line for line in said), said
 
 
-@pytest.mark.parametrize("cap", [0.025, 0.05, 0.1])
+@pytest.mark.parametrize("cap", [0.025, 0.1])
 def test_a_query_s_budget_holds_and_its_report_says_that_it_was_spent(stage: Stage, tmp_path: Path, cap: float) -> None:
     text = queue_text(stage.standin, queries=queries(f", budget_usd: {cap}"), limits="concurrency: 16")
     ended = stage.night(tmp_path, text, config=WIDE)

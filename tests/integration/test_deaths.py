@@ -35,7 +35,7 @@ from tests.standin.prompt import MARKED
 from tests.standin.server import Standin
 
 ROOT = Path(__file__).parents[2]
-SEEDS, KILLS = range(2 * SEED, 2 * SEED + (5 if FULL else 2)), 6
+SEEDS, KILLS = range(2 * SEED, 2 * SEED + (5 if FULL else 1)), 5
 SUBJECTS = ("heat pumps", "stone kilns", "river locks")
 QUERIES = "".join(f"  - {{query: 'How do {one} in cold climates behave?', perspectives: 2, iterations: 2}}\n" for one in SUBJECTS)
 

@@ -45,24 +45,23 @@ def night_with(stage: Stage, folder: Path, route: str, verbs: str, calls: Collec
     assert stage.standin.log.of("canary") == ()
 
 
-@pytest.mark.parametrize(("route", "verbs", "when"), drawn(3, ROUTES, KINDS, WHEN))
+@pytest.mark.parametrize(("route", "verbs", "when"), drawn(6, ROUTES, KINDS, WHEN))
 def test_a_fault(stage: Stage, tmp_path: Path, route: str, verbs: str, when: str) -> None:
     calls = {"early": {1}, "later": {LATER.get(route, 3)}, "always": None}[when]
     reasons = ["the language model found nothing in the pages"] if (route, when) == ("pages", "always") else []
     night_with(stage, tmp_path, route, verbs, calls, *reasons)
 
 
-@pytest.mark.parametrize(("route", "verbs"), drawn(2, ROUTES, PATIENCE))
+@pytest.mark.parametrize(("route", "verbs"), drawn(4, ROUTES, PATIENCE))
 def test_a_server_that_tries_ones_patience(stage: Stage, tmp_path: Path, route: str, verbs: str) -> None:
     night_with(stage, tmp_path, route, verbs, {1, 3})
 
 
-@pytest.mark.parametrize(("verbs", "first"), drawn(3, GOING, range(2, 15)))
+@pytest.mark.parametrize(("verbs", "first"), drawn(6, GOING, range(2, 15)))
 def test_a_model_that_goes_away_for_good(stage: Stage, tmp_path: Path, verbs: str, first: int) -> None:
     night_with(stage, tmp_path, "chat", verbs, range(first, 1_000))
 
 
-@pytest.mark.parametrize("kind", [*(f"model:{name}" for name in MODELS), *IN_CONTENT])
-@pytest.mark.parametrize("calls", [{1}, {7}, None], ids=["early", "later", "always"])
+@pytest.mark.parametrize(("kind", "calls"), drawn(2, [*(f"model:{name}" for name in MODELS), *IN_CONTENT], [{1}, {7}, None]))
 def test_a_model_that_is_of_no_use(stage: Stage, tmp_path: Path, kind: str, calls: set[int] | None) -> None:
     night_with(stage, tmp_path, "chat", kind, calls, "the language model found nothing in the pages")

@@ -21,6 +21,16 @@ SAID = {
 ASKED_TWICE = ("model:garbage", "model:truncating", "hang_before_headers")
 
 
+@pytest.fixture(scope="module")
+def usual_numbers(one_stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """Which request of a night asks for what, if nothing fails."""
+    one_stage.standin.reset()
+    one_stage.night(tmp_path_factory.mktemp("usual"), queue_text(one_stage.standin), config=SMALL)
+    found = {name: calls_of(one_stage, name) for name in SAID}
+    assert all(len(numbers) == 1 for numbers in found.values())
+    return {name: numbers[0] for name, numbers in found.items()}
+
+
 def calls_of(stage: Stage, name: str) -> list[int]:
     """The numbers of the requests to the model that ask for such an answer, counted from 1."""
     bodies = [hit.request.json_object() or {} for hit in stage.standin.log.of("chat")]
@@ -30,15 +40,13 @@ def calls_of(stage: Stage, name: str) -> list[int]:
 @pytest.mark.parametrize("name", SAID)
 @pytest.mark.parametrize("fault", [*ASKED_TWICE, "status:404"])
 def test_what_the_model_fails_to_do_for_good_is_done_without_it_and_said(
-    stage: Stage, tmp_path: Path, name: str, fault: str
+    usual_numbers: dict[str, int], stage: Stage, tmp_path: Path, name: str, fault: str
 ) -> None:
     if (fault, name) == ("hang_before_headers", "plan"):
         pytest.skip("the first call of a run shows whether the server is there at all")
     if (fault, name) == ("model:garbage", "check"):
         pytest.skip("a check that names no sentence of the report finds no fault")
-    stage.night(tmp_path / "usual", queue_text(stage.standin), config=SMALL)
-    (number,) = calls_of(stage, name)
-    stage.standin.reset()
+    number = usual_numbers[name]
     stage.standin.fault("chat", fault, calls={number, number + 1} if fault in ASKED_TWICE else {number})
     ended = stage.night(tmp_path / "bad", queue_text(stage.standin), config=SMALL)
     said, outcome = SAID[name]

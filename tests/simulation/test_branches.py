@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from itertools import permutations
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import pytest
 
 from pipeline.domain.session import ResearchSession
 from tests.fakes import report_bytes
-from tests.seeds import SEED
+from tests.seeds import FULL, SEED
 from tests.simulation.branches import apart, chains, lived_apart, store_in, unite
 from tests.simulation.life import life
 from tests.simulation.lives import workspace
 
-PAIRS, AT_ONCE = 24, 4
+PAIRS, AT_ONCE = 160 if FULL else 8, 4
 
 
 @pytest.mark.parametrize("first", range(0, PAIRS, AT_ONCE))
@@ -30,8 +29,12 @@ def test_a_page_is_not_observed_again_when_a_search_that_failed_here_was_answere
 
 
 def test_pairs_of_lives_hold_what_they_are_meant_to_hold() -> None:
-    met = sum((lived_apart(seed).met for seed in (0, 1, 4, 5, 6)), Counter[str]())
-    assert met.keys() >= {"branches", "same", "conflicts"}
+    wanted = {"branches", "same", "conflicts"}
+    for seed in range(20):
+        wanted -= lived_apart(seed).met.keys()
+        if not wanted:
+            break
+    assert wanted == set()
 
 
 def test_three_branches_come_to_one_log_in_whatever_order_they_arrive() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.seeds import FULL, SEED
 from tests.simulation.lives import happenings, lived, trace
 
-LIVES, AT_ONCE = 1_000 if FULL else 60, 5
+LIVES, AT_ONCE = 1_000 if FULL else 20, 5
 
 
 @pytest.mark.parametrize("first", range(0, LIVES, AT_ONCE))
@@ -22,8 +22,7 @@ def test_whatever_the_nights_bring_every_promise_is_kept(first: int) -> None:
 
 def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
     """Deaths, power cuts, disks that refuse, signals and finished reports all come up in some dozen lives."""
-    met = {what for seed in range(80) for what in happenings(seed)}
-    assert met >= {
+    wanted = {
         "died",
         "unwritable",
         "signal",
@@ -35,7 +34,12 @@ def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
         "consolidated",
         "asked back",
     }
+    for seed in range(80):
+        wanted -= happenings(seed)
+        if not wanted:
+            break
+    assert wanted == set()
 
 
 def test_a_seed_is_lived_the_same_way_twice() -> None:
-    assert [trace(seed) for seed in (4, 10)] == [trace(seed) for seed in (4, 10)]
+    assert trace(4) == trace(4)
