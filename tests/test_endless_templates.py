@@ -9,7 +9,7 @@ from jinja2 import DictLoader, Environment
 
 from pipeline.system.template_limits import TooMuch, bounded
 from pipeline.system.templates import TemplateEnvironment
-from pipeline.vault.rendering.templates import _NoteEnvironment
+from pipeline.vault.output.templates import _NoteEnvironment
 from tests.commanding import copied_templates, said, workspace_in
 
 ENDLESS = {

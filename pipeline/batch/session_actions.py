@@ -46,7 +46,7 @@ async def new_session(
         config=config,
         tags=query.tags,
         previous_session=decision.session,
-        names="any",
+        names="nested",
     )
     earlier = earlier_knowledge(store, decision)
     recorder = Recorder(session, store, context)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pipeline.batch.talks.scopes import TalkScope
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.domain.talk import TalkState
-    from pipeline.vault.notes.asked_lines import AskedLine
+    from pipeline.vault.identity.said import AskedLine
 
 _log = logging.getLogger("pipeline.cli.note_questions")
 
@@ -26,7 +26,7 @@ def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
     lines = questions_in_notes(env.console.folder)
     if not lines:
         return []
-    from pipeline.vault.identity.takeover import is_retired  # what follows is not needed by a night with nothing to do
+    from pipeline.vault.identity.decisions import is_retired  # what follows is not needed by a night with nothing to do
 
     asked = [(talk.note, turn.text) for talk in _talks(env) for turn in talk.turns if turn.answer is not None]
     moved = {text for note, text in asked if is_retired(note)}  # now in the report that took over what stood in the note

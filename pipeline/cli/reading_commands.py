@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pipeline.domain.events.stream_events import NoteRated
     from pipeline.domain.provenance import Evidence, Why
     from pipeline.domain.state import SessionState
-    from pipeline.vault.mornings.digest import Digest
-    from pipeline.vault.session_card import Card
-    from pipeline.vault.vault_model import Night
+    from pipeline.vault.cards import Card
+    from pipeline.vault.digest import Digest
+    from pipeline.vault.model import Night
 
 
 _AT = click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As of the event with this version.")
@@ -125,7 +125,7 @@ def graph(console: Console, session: str, version: int | None, kinds: str | None
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    from pipeline.vault.mornings.digest import digest_of, heading_of, html_of, nights_in, text_of
+    from pipeline.vault.digest import digest_of, heading_of, html_of, nights_in, text_of
 
     require_workspace(console.folder)
     store = workspace_adapters.store_of(console.folder)
@@ -176,20 +176,21 @@ def _value(found: Digest, heading: str, place_of: Callable[[Card], str]) -> dict
         "seconds": found.seconds,
         "usd": found.usd,
         "left_out": found.left_out,
-        "questions": [_question(one, place_of) for one in found.told],
+        "questions": [_question(one, place_of) for one in found.questions],
         "problems": [*found.not_made, *found.unread],
     }
 
 
 def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
-    learnt = one.card.learnt if one.card else None
+    card = one.card if one.card and one.card.has_report else None
+    found = asdict(card) if card else {}
     return {
         "query": one.query,
         "status": one.status,
         "reason": one.reason,
-        "report": place_of(one.card) if learnt else "",
+        "report": place_of(card) if card else "",
         "open": one.card.open if one.card else (),
-        "found": asdict(learnt) if learnt else None,
+        "found": {name: found[name] for name in ("answer", "disputed", "dispute", "news")} if card else None,
     }
 
 
@@ -210,7 +211,7 @@ def export(console: Console, session: str, form: str | None, out: str | None) ->
 
     html and markdown need no other program; pdf needs Chromium or Chrome, docx and epub need pandoc.
     """
-    from pipeline.vault.export.report_file import TEXTS, report_file
+    from pipeline.vault.export.formats import TEXTS, report_file
     from pipeline.wiring import export_adapters, workspace_adapters
 
     require_workspace(console.folder)

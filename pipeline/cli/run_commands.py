@@ -285,7 +285,7 @@ def _post_digest(env: RunEnvironment) -> None:
     from pipeline.cli.reading_commands import place_of
     from pipeline.config.network import services_route
     from pipeline.ops.notify import post_digest
-    from pipeline.vault.mornings.digest import digest_of, heading_of, nights_in, text_of
+    from pipeline.vault.digest import digest_of, heading_of, nights_in, text_of
 
     nights, unread = nights_in(env.store)
     found = digest_of(env.store, nights[-1], unread)

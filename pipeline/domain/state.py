@@ -253,7 +253,7 @@ class SessionState:
     query_id: str = ""
     tags: tuple[str, ...] = ()
     previous_session: str = ""
-    names: str = "latin"  # the letters in the names of its notes: `latin` or `any`
+    names: str = "latin"  # how its notes are named: `latin`, `any` or `nested`
     config: ResearchConfig = field(default_factory=ResearchConfig)
     started_at: str = ""
     ended_at: str = ""

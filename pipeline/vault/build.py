@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +20,7 @@ from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE, SETTLED, Kept, remove_damaged
-from pipeline.vault.output import property_types
+from pipeline.vault.output.frontmatter import complete_types
 from pipeline.vault.output.writer import BuildReport
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def build_vault(
             settled = _mark_of(store, templates)
             if mode == "new" and (report := _unchanged_report(kept, settled, marks, vault)):
                 return report
-            from pipeline.vault.rendering.templates import Renderer
+            from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
             return Build(store, Renderer(templates, compiled), vault, kept, mode, marks, settled, workers, record).run()
@@ -100,7 +100,10 @@ def _unchanged_report(kept: Kept, settled: str, marks: Mapping[str, str], vault:
         return None
     with closing(Tree(vault)) as tree:
         drift = kept.files.drift(tree)
-        if drift.folders or not property_types.are_complete(tree):
+        lacks_types = True
+        with suppress(OSError):
+            lacks_types = complete_types(tree, dry=True) != (False, "")
+        if drift.folders or lacks_types:
             return None
         drift.record({})
         kept.commit()

@@ -9,24 +9,23 @@ again and recognises its notes by their properties.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folder_fingerprint import Look
-from pipeline.system.manifest import Manifest
-from pipeline.vault.built_files import Files
+from pipeline.system.folder_fingerprint import Look, folder_of
+from pipeline.system.manifest import Drift, Manifest
+from pipeline.system.safe_tree import Tree
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the tables that survive all other changes of the program
 # The entry for the fingerprint of the log, the templates and the program with which the last build finished; "" if work was left.
 SETTLED = "settled"
-# The entry for the marks of the streams of decisions about notes.
-DECISIONS = "decisions"
 _LASTING = ("files", "folders", "notes", "pages", "site_folders")
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -34,6 +33,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS readings (url TEXT, session TEXT, value BLOB NOT NULL, PRIMARY KEY (url, session))",
     "CREATE INDEX IF NOT EXISTS readings_by_session ON readings (session)",
     "CREATE TABLE IF NOT EXISTS made (owner TEXT PRIMARY KEY, own TEXT NOT NULL, seen TEXT NOT NULL, versions TEXT NOT NULL)",
+    # Versions before notes were signed kept the digest of the generated part and the generated aliases here.
     "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner)",
@@ -45,6 +45,65 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, canonical TEXT NOT NULL, path TEXT NOT NULL, owner TEXT NOT NULL,"
     " kind TEXT NOT NULL) WITHOUT ROWID",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFile:
+    """A file of the vault as the last build left it.
+
+    ``owner`` is what it was made for (see ``stages``), ``digest`` the digest of all its bytes, "" if a person's text is among
+    them; ``mtime`` is in nanoseconds.
+    """
+
+    path: str
+    owner: str
+    kind: str
+    digest: str
+    size: int
+    mtime: int
+
+
+class Files(Manifest):
+    """The tables ``files`` and ``folders``: each file of the vault with its owner, each folder with its mark."""
+
+    def compare_all(self) -> None:
+        """Forget the marks of the folders: all files are compared at the next build."""
+        paths = (path for (path,) in self._base.execute("SELECT path FROM files"))
+        self.put_marks(dict.fromkeys({*self.marks(), *map(folder_of, paths)}, ""))
+
+    def drift(self, tree: Tree) -> Drift:
+        """Return which files of the vault differ from what the last build left; read before anything is written."""
+        return Drift(self, {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))})
+
+    def count(self) -> int:
+        """Count the files."""
+        (found,) = self._base.execute("SELECT count(*) FROM files").fetchone()
+        return int(found)
+
+    def owners(self) -> Iterator[str]:
+        """Yield the owners of all files."""
+        return (owner for (owner,) in self._base.execute("SELECT DISTINCT owner FROM files"))
+
+    def of_owner(self, owner: str) -> list[tuple[str, str]]:
+        """Return path and kind of an owner's files."""
+        return self._base.execute("SELECT path, kind FROM files WHERE owner = ?", (owner,)).fetchall()
+
+    def all(self) -> list[tuple[str, str, str]]:
+        """Return path, owner and kind of every file, sorted by path."""
+        return self._base.execute("SELECT path, owner, kind FROM files ORDER BY path").fetchall()
+
+    def find(self, path: str) -> BuiltFile | None:
+        """Return what is stored about a file."""
+        row = self._base.execute(_FILE, (path,)).fetchone()
+        return BuiltFile(*row) if row else None
+
+    def put(self, files: Iterable[BuiltFile]) -> None:
+        """Store files as the build left them."""
+        rows = ((one.path, one.owner, one.kind, "", "[]", one.digest, one.size, one.mtime) for one in files)
+        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+_FILE = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
 
 
 class KnownNote(NamedTuple):
@@ -179,7 +238,8 @@ class Kept:
 
     def records(self) -> dict[str, tuple[Look, str]]:
         """Return size, time and value of each file of the vault that the site read, by path."""
-        return {path: (Look(size, mtime), value) for path, size, mtime, value in self._base.execute(_RECORDS)}
+        rows = self._base.execute("SELECT path, size, mtime, value FROM records")
+        return {path: (Look(size, mtime), value) for path, size, mtime, value in rows}
 
     def words(self, path: str) -> str:
         """Return what is searched of a note that the site read, "" if it read none."""
@@ -200,9 +260,6 @@ class Kept:
         self._base.executemany(
             "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", ((path, *look, key) for path, look, key in rows)
         )
-
-
-_RECORDS = "SELECT path, size, mtime, value FROM records"
 
 
 def _opened(folder: Path) -> sqlite3.Connection:

@@ -2,7 +2,7 @@
 
 File names are of lower-case letters and digits of any script and ``-``, at most 80 characters and 200 bytes, start with a letter
 (a night's is its date), and are unique in the whole vault, letter case aside: file systems that fold case, and links by bare
-name, then never meet two of them.
+name, then never meet two of them. ``names``, as in ``ResearchStarted``, says by which rules a session's notes are named.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ HOME = "Home"
 OWN = "my"  # the folder for a person's own notes
 ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
+LATIN, NESTED = "latin", "nested"  # names of Latin letters only; names in any script, and workers in folders of their sessions
 Workers = Literal["notes", "folded"]  # whether they have notes of their own, or are in their session's
-_BLOCK_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+# What may stand in a block id of Obsidian, and what may not in the end of a session's id.
+_BLOCK_ID, _NOT_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}"), re.compile(r"[^a-z0-9]+")
 
 
 class Names:
@@ -41,34 +42,36 @@ class Names:
         return f"{folder}/{stem}"
 
 
-def report_stem(query: str, session_id: str, names: str = "any") -> str:
-    """Return the file name of a report: the question, and the end of the session's id. ``names`` as in ``ResearchStarted``."""
-    return f"{_worded(query, 64, names)}-{tail_of(session_id)}"
+def report_path(query: str, session: str, at: str, names: str = NESTED) -> str:
+    """Return the path of a report: the question, and the end of the session's id."""
+    words = _slug(query, 64, names)
+    return f"reports/{at[:4]}/{words if words[0].isalpha() else f'q-{words}'}-{tail_of(session)}"
 
 
-def session_stem(query: str, session_id: str, names: str = "any") -> str:
-    """Return the file name of a session's note."""
-    return f"session-{_slug(query, 60, names)}-{tail_of(session_id)}"
+def session_path(query: str, session: str, at: str, names: str = NESTED) -> str:
+    """Return the path of a session's note."""
+    return f"sessions/{at[:4]}/session-{_slug(query, 60, names)}-{tail_of(session)}"
 
 
-def worker_stem(query: str, session_id: str, perspective: str, names: str = "any") -> str:
-    """Return the file name of a worker's note."""
-    return f"worker-{_slug(query, 28, names)}-{tail_of(session_id)}-{_slug(perspective, 32, names)}"
+def worker_path(query: str, session: str, at: str, perspective: str, names: str = NESTED) -> str:
+    """Return the path of a worker's note: its perspective, in the folder of its session."""
+    tail = tail_of(session)
+    if names != NESTED:
+        return f"workers/{at[:7]}/worker-{_slug(query, 28, names)}-{tail}-{_slug(perspective, 32, names)}"
+    words = _slug(perspective, 48, names)
+    return f"workers/{at[:4]}/{_slug(query, 60, names)}-{tail}/{words if words[0].isalpha() else f'p-{words}'}-{tail}"
 
 
-def source_stem(url: str, names: str = "any") -> str:
-    """Return the file name of a source: its address in words, and six hex digits that tell it from its like.
+def source_path(url: str, at: str, names: str = NESTED) -> str:
+    """Return the path of a source: its address in words, and six hex digits that tell it from its like.
 
-    ``names`` are those of the session that read it first.
+    ``names`` are those of the session that read it first, at the time ``at``.
     """
     _, _, rest = url.partition(":")
-    return f"source-{_slug(_decoded(rest or url) if names == 'any' else rest or url, 60, names)}-{digest_of(url.encode())[:6]}"
-
-
-def _decoded(address: str) -> str:
-    """The address with letters of other scripts instead of their percent codes; one without any stays as it is."""
-    shown = unquote(address)
-    return address if shown.isascii() or "\ufffd" in shown else shown
+    address, shown = rest or url, unquote(rest or url)  # letters of other scripts instead of their percent codes
+    if names != LATIN and not shown.isascii() and "\ufffd" not in shown:
+        address = shown
+    return f"sources/{at[:7]}/source-{_slug(address, 60, names)}-{digest_of(url.encode())[:6]}"
 
 
 @lru_cache(maxsize=4_096)  # a fact is linked to from all notes of its session, and from its source's
@@ -79,25 +82,10 @@ def block_id(fact_id: str) -> str:
     return f"q-{digest_of(fact_id.encode('utf-8', 'replace'))[:16]}"
 
 
-def tail_of(session_id: str) -> str:
+def tail_of(session: str) -> str:
     """Return the last four letters or digits of a session's id."""
-    return _NOT_PLAIN.sub("", session_id.lower())[-4:] or digest_of(session_id.encode("utf-8", "replace"))[:4]
-
-
-def _worded(text: str, limit: int, names: str) -> str:
-    words = _slug(text, limit, names)
-    return words if words[0].isalpha() else f"q-{words}"
+    return _NOT_PLAIN.sub("", session.lower())[-4:] or digest_of(session.encode("utf-8", "replace"))[:4]
 
 
 def _slug(text: str, limit: int, names: str) -> str:
-    return name_slug(text, limit) if names == "any" else slug(text, limit)
-
-
-def in_year(at: str) -> str:
-    """Return the year of an envelope's time: ``2026``."""
-    return at[:4]
-
-
-def in_month(at: str) -> str:
-    """Return the month of an envelope's time: ``2026-11``."""
-    return at[:7]
+    return slug(text, limit) if names == LATIN else name_slug(text, limit)

@@ -29,30 +29,24 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.identity.decisions import read_decisions
+from pipeline.vault.cards import Card, named
+from pipeline.vault.identity.decisions import is_retired, read_decisions
 from pipeline.vault.identity.identity import Identity
-from pipeline.vault.identity.marked import marked
-from pipeline.vault.identity.takeover import is_retired, relink, taken_over
+from pipeline.vault.identity.said import marked
+from pipeline.vault.identity.takeover import relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, Made
-from pipeline.vault.notes.asked_since import asked_by_owner, asked_rows
-from pipeline.vault.notes.home_note import home_note
-from pipeline.vault.notes.import_note import import_note
-from pipeline.vault.notes.night_note import night_note
-from pipeline.vault.notes.report_note import report_note
-from pipeline.vault.notes.session_note import session_note
-from pipeline.vault.notes.source_note import around_of, source_note
-from pipeline.vault.notes.thirty_nights import picture
-from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
-from pipeline.vault.notes.worker_note import worker_note
+from pipeline.vault.model import Asked, Source, SourceNotePlace, Values, VaultModel, asked_by_owner, model_of
+from pipeline.vault.notes.mornings import former_topics, home_note, night_note, picture, topic_note, topics_of
+from pipeline.vault.notes.parts import asked_rows
+from pipeline.vault.notes.report import report_note
+from pipeline.vault.notes.session import import_note, session_note, worker_note
+from pipeline.vault.notes.source import around_of, source_note
 from pipeline.vault.output.escaping import host_of
+from pipeline.vault.output.files import GeneratedFile, PlacedFile, note_id, of_note, of_plain
 from pipeline.vault.output.note import KINDS, Note, Plain
+from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
-from pipeline.vault.paths import Names, Workers, block_id, in_month, source_stem
-from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, note_id, of_note, of_plain
-from pipeline.vault.rendering.templates import Renderer
-from pipeline.vault.session_card import Card, named
-from pipeline.vault.values import Values
-from pipeline.vault.vault_model import Asked, Source, SourceNotePlace, VaultModel, model_of
+from pipeline.vault.paths import Names, Workers, block_id, source_path
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
@@ -118,22 +112,25 @@ class Build:
                 self._kept.forget_derived()
             self._values.read()
             self._drift = self._kept.files.drift(self._tree)
-            self._ratings = read_decisions(self._store).ratings
-            self._rating_drafts = list(self._new_ratings())
-            for draft in self._rating_drafts:
-                self._ratings.apply(draft)
+            self._decisions = read_decisions(self._store)
+            ratings = list(self._new_ratings())
+            for draft in ratings:
+                self._decisions.apply(draft)
             self._model, self._owners = self._place()
             placed = self._identified()
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
             self._check_in_place()
-            drafts = [*self._identity.drafts, *self._rating_drafts]
-            if self._record_decisions and drafts and self._mode != "check":
+            drafts, dry = [*self._identity.drafts, *ratings], self._mode == "check"
+            if self._record_decisions and drafts and not dry:
                 self._record_decisions(drafts)
-            own = list(relink(self._tree, self._kept.files, links if self._mode != "check" else {}))
-            result = self._write(placed, stale - {path for one in placed for path in one.former})
-            result.written += own
-            report = self._record(placed, stale, result)
+            own = list(relink(self._tree, self._kept.files, {} if dry else links))
+            # With a problem in the log nothing is removed.
+            away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
+            writer = VaultWriter(self._tree, self._kept.files, trusting=self._mode == "new", dry=dry, generated=self._all_of)
+            writer.place(placed, sorted(away))
+            writer.result.written += own
+            report = self._record(placed, stale, writer.result)
             self._check_in_place()
             self._kept.commit()
             return report
@@ -158,7 +155,7 @@ class Build:
                 continue
             with suppress(Obstacle, LogError):  # another stage says what is wrong with it
                 found = dict(marked((self._tree.read(file.path) or b"").decode("utf-8", "replace")))
-                facts = self._values.state_of(card).facts.values() if found else ()
+                facts = self._values.loaded(card).state.facts.values() if found else ()
                 for fact in (fact for fact in facts if block_id(fact.id) in found):
                     rating = found[block_id(fact.id)]
                     yield NoteRated(note=f"report:{card.id}", rating=rating, query_id=card.query_id, fact=fact.id, url=fact.url)
@@ -179,7 +176,7 @@ class Build:
         return model, {owner.name: owner for owner in owners}
 
     def _session(self, card: Card, asked: tuple[Asked, ...]) -> Owner:
-        mine = (event for (query, _), event in self._ratings.latest.items() if query == card.query_id)
+        mine = (event for (query, _), event in self._decisions.ratings.latest.items() if query == card.query_id)
         rated = {event.fact: event.rating for event in mine if event.rating}
 
         def notes(model: VaultModel, kinds: Collection[str]) -> Iterator[Note]:
@@ -187,9 +184,9 @@ class Build:
             if "session" in kinds:
                 yield session_note(model, loaded)
             if "report" in kinds and card.has_note:
-                yield report_note(model, loaded, *([loaded.state.report] if loaded.state.report else []))
+                yield report_note(model, loaded)
             if "worker" in kinds:
-                own = (worker for worker in workers_in_order(loaded.state) if worker.id not in loaded.folded)
+                own = (worker for worker in workers_in_order(loaded.state) if not loaded.workers[worker.id].block)
                 yield from (worker_note(model, loaded, worker) for worker in own)
 
         # Its own paths are its value too: another note may have taken its name.
@@ -205,7 +202,7 @@ class Build:
         pruned = repr(self._store.marks(("prune",))) if stones else ""
         for card in cards:
             for page in card.read:
-                read.setdefault(page.url, []).append((card.id, f"{page.learnt}{pruned if page.digest in stones else ''}"))
+                read.setdefault(page.url, []).append((card.id, f"{page.taken}{pruned if page.digest in stones else ''}"))
                 shown |= {page.url} if page.shown else set()
 
         @cache
@@ -225,8 +222,7 @@ class Build:
 
     def _whole_owners(self, model: VaultModel, cards: Sequence[Card], asked: Mapping[str, tuple[Asked, ...]]) -> Iterator[Owner]:
         """Nights, topics and the home note: their values are made at every build, and tell themselves whether they changed."""
-        shown = {page.url for card in cards for page in card.read if page.shown}
-        noted = {url: place for url, place in model.sources.items() if url in shown}
+        noted = {page.url for card in cards for page in card.read if page.shown}
         for night in model.nights:
             yield _of_value(f"night:{night.date}", night_note(model, night))
         topics = topics_of(cards)
@@ -234,16 +230,16 @@ class Build:
             note = topic_note(model, topic, found, asked_rows(model, asked.get(f"topic:{topic}", ()), noted))
             former = tuple(note_id(f"topic:{name}", "topic") for name in former_topics(topic, found) if name not in topics)
             yield _of_value(f"topic:{topic}", replace(note, formerly=former))
-        imports = sorted(self._values.imports.items(), key=lambda one: (one[1].at, one[0]), reverse=True)
+        imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
         if model.nights:
             image = picture(model)
             yield Owner("nights:", (COPY,), image.text, lambda _model, _kinds: [image])
-        yield _of_value("home:", home_note(model, cards, tuple(one.note for _, one in imports)))
+        yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
 
     def _import(self, name: str) -> Owner:
         def notes(_model: VaultModel, _kinds: Collection[str]) -> Iterator[Note]:
             if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
-                yield import_note(found)
+                yield import_note(found, self._values.imports[name][0].path)
 
         return Owner(f"import:{name}", ("session",), self._values.marks[name], notes)
 
@@ -252,7 +248,7 @@ class Build:
         known = self._kept.made()
         self._made: dict[str, Made | None] = dict.fromkeys(known.keys() - self._owners.keys())
         self._rendered: dict[str, frozenset[str]] = {}
-        self._identity = Identity(self._store, self._kept, self._tree, drifted=bool(self._drift.folders))
+        self._identity = Identity(self._decisions, self._kept, self._tree, drifted=bool(self._drift.folders))
         self._versions: dict[str, str] = {kind: self._renderer.version_of(kind) for kind in KINDS}
         self._versions[COPY] = ""
         drifted, moved = self._drifted_kinds(), self._identity.due()
@@ -351,14 +347,6 @@ class Build:
             return not given_up and not self._store.load(name)
         return False
 
-    def _write(self, placed: Sequence[PlacedFile], stale: set[str]) -> WriteResult:
-        """Write the files and remove the stale ones; with a problem in the log nothing is removed."""
-        writer = VaultWriter(
-            self._tree, self._kept.files, trusting=self._mode == "new", dry=self._mode == "check", generated=self._all_of
-        )
-        writer.place(placed, [] if self._values.problems else sorted(stale))
-        return writer.result
-
     def _all_of(self, kind: str) -> Iterator[GeneratedFile]:
         """Render every file of a kind once more, at the paths that the log gives them."""
         for owner in self._owners.values():
@@ -421,7 +409,7 @@ def _sources(cards: Iterable[Card], taken: Names) -> dict[str, SourceNotePlace]:
     places = {}
     for at, url in sorted((min(found)[0], url) for url, found in read.items()):
         found = sorted(read[url])
-        path = taken.claim(f"sources/{in_month(at)}/{source_stem(url, names[found[0][1]])}", url)
+        path = taken.claim(source_path(url, at, names[found[0][1]]), url)
         places[url] = SourceNotePlace(path, next((title for *_, title in found if title.strip()), url))
     shared = Counter(place.name for place in places.values())
     return {url: replace(place, where=_where(url)) if shared[place.name] > 1 else place for url, place in places.items()}

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from pipeline.errors import CommandRefused, SystemRefused, UsageError
 from pipeline.system import files
 from pipeline.text.normalise import digest_of
-from pipeline.vault.citations.cited_sources import CitedSource, cited_sources
 from pipeline.vault.export.portable import Portable, portable
+from pipeline.vault.export.references import CitedSource, cited_sources
 from pipeline.wiring.workspace_adapters import report_of, source_notes
 
 _EXPORTS = "exports.json"

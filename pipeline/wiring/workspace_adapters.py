@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from pipeline.site.serve import Server
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
+    from pipeline.vault.identity.said import AskedLine
     from pipeline.vault.kept import KnownNote
-    from pipeline.vault.notes.asked_lines import AskedLine
     from pipeline.vault.paths import Workers
 
 R = TypeVar("R")
@@ -381,7 +381,7 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
 
 def questions_in_notes(folder: Path) -> list[AskedLine]:
     """Return the questions that a person wrote into their own blocks of the vault's notes."""
-    from pipeline.vault.notes.asked_lines import asked_lines
+    from pipeline.vault.identity.said import asked_lines
 
     return asked_lines(folder / "vault")
 
@@ -409,8 +409,8 @@ def _hidden_notes(folder: Path) -> set[str]:
     sessions = {name.removeprefix("report:") for name in hidden if name.startswith("report:")}
     if sessions:
         from pipeline.vault.kept import stored_readings
-        from pipeline.vault.rendering.generated_file import note_id
-        from pipeline.vault.values import readings_from
+        from pipeline.vault.model import readings_from
+        from pipeline.vault.output.files import note_id
 
         rows = dict.fromkeys(row for session in sorted(sessions) for row in stored_readings(folder / "events" / "local", session))
         readings = readings_from(rows)
@@ -427,8 +427,8 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
     """
     from pipeline.domain.events.stream_events import NoteRated
     from pipeline.errors import UsageError
+    from pipeline.vault.model import folded
     from pipeline.vault.paths import block_id
-    from pipeline.vault.values import folded
 
     found = next((one.id for one in notes_of(folder) if one.path == note and one.kind == "report"), "")
     session = found.removeprefix("report:")

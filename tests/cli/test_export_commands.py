@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import reading_commands
-from pipeline.vault.export import references, report_file
+from pipeline.vault.export import formats, references
 from tests.commanding import said, workspace_in
 
 QUESTION = "When is the harbour open?"
@@ -107,5 +107,5 @@ def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest
 
 
 def test_the_formats_named_in_the_help_are_those_there_are() -> None:
-    assert {form: suffix for suffix, form in reading_commands._FORMATS.items()} == dict(report_file.SUFFIXES)
+    assert {form: suffix for suffix, form in reading_commands._FORMATS.items()} == dict(formats.SUFFIXES)
     assert {form: suffix[1:] for suffix, form in reading_commands._REFERENCES.items()} == dict(references.FORMATS)

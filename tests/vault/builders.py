@@ -40,12 +40,11 @@ from pipeline.domain.values import (
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
-from pipeline.vault.output.note import Note, Rendered
+from pipeline.vault.cards import named
+from pipeline.vault.model import LoadedSession, folded, summarised
+from pipeline.vault.output.note import Note
+from pipeline.vault.output.templates import Renderer
 from pipeline.vault.paths import Names
-from pipeline.vault.rendering.templates import Renderer
-from pipeline.vault.session_card import named
-from pipeline.vault.values import folded, summarised
-from pipeline.vault.vault_model import LoadedSession
 from tests.fakes import MemoryStore
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"
@@ -354,7 +353,7 @@ class Workplace:
         seen: list[Note] = []
         render = Renderer.render
 
-        def noting(renderer: Renderer, note: Note) -> Rendered:
+        def noting(renderer: Renderer, note: Note) -> str:
             seen.append(note)
             return render(renderer, note)
 

@@ -11,11 +11,10 @@ import yaml
 from pydantic import ValidationError
 
 from pipeline.vault.output import frontmatter
+from pipeline.vault.output.frontmatter import TYPES
 from pipeline.vault.output.note import KINDS
-from pipeline.vault.output.property_types import TYPES
 from tests.vault.builders import TEMPLATES, Workplace, a_store, named_story
 from tests.vault.formats import Base, base_of
-from tests.vault.scanner import body_of, fenced
 
 BASES = sorted((TEMPLATES / "bases").glob("*.base"))
 FUNCTIONS = {"file", "this", "now", "if", "note", "formula"}
@@ -34,15 +33,8 @@ def _kind(base: Path) -> str:
     return base.stem.removesuffix("s")
 
 
-def _embedded(files: dict[str, str]) -> dict[str, str]:
-    """The bases that stand in notes, by note."""
-    blocks = {name: fenced(body_of(text))[0] for name, text in files.items() if name.endswith(".md")}
-    return {name: block for name, found in blocks.items() for head, block in found if head == "```base"}
-
-
 def _all(files: dict[str, str]) -> dict[str, Base]:
-    shelves = {name: text for name, text in files.items() if name.endswith(".base")}
-    return {name: base_of(text) for name, text in {**shelves, **_embedded(files)}.items()}
+    return {name: base_of(text) for name, text in files.items() if name.endswith(".base")}
 
 
 def test_there_is_a_table_for_each_kind_of_note(files: dict[str, str]) -> None:
@@ -51,16 +43,9 @@ def test_there_is_a_table_for_each_kind_of_note(files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
-def test_a_table_shows_the_notes_of_its_kind_and_has_several_views(path: Path) -> None:
+def test_a_table_shows_the_notes_of_its_kind(path: Path) -> None:
     base = base_of(path.read_text())
     assert f'file.hasTag("research/{_kind(path)}")' in base.expressions()
-    assert len(base.views) >= 2
-
-
-def test_every_session_has_a_table_of_its_own(files: dict[str, str]) -> None:
-    whole = {name for name, text in files.items() if name.startswith("sessions/")}
-    read = {name for name in whole if "\npages: 0\n" not in files[name]}
-    assert _embedded(files).keys() == read
 
 
 def test_tables_ask_only_for_properties_that_notes_have(files: dict[str, str]) -> None:
@@ -81,18 +66,6 @@ def test_a_property_that_a_table_shows_stands_in_some_note_of_that_kind(files: d
     for path in BASES:
         shown = {one.removeprefix("note.") for one in base_of(path.read_text()).named() if one.startswith("note.")}
         assert shown <= had[_kind(path)], path.name
-
-
-def test_the_sources_of_a_session_are_those_that_name_it(files: dict[str, str]) -> None:
-    session = next(name for name in _embedded(files) if name.startswith("sessions/"))
-    assert "read_for.contains(this)" in base_of(_embedded(files)[session]).expressions()
-    naming = set()
-    for name, text in files.items():
-        if name.startswith("sources/"):
-            links = frontmatter.load(frontmatter.split(text)[0])["read_for"]
-            if any(link.startswith(f"[[{session.removesuffix('.md')}|") for link in links):
-                naming.add(name)
-    assert len(naming) == 3
 
 
 def test_tables_and_notes_agree_on_the_type_of_each_property(files: dict[str, str]) -> None:

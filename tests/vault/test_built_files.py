@@ -14,9 +14,8 @@ import pytest
 
 from pipeline.system.folder_fingerprint import Look, look
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.built_files import Files
-from pipeline.vault.kept import FILE, Kept
-from pipeline.vault.rendering.templates import Renderer
+from pipeline.vault.kept import FILE, Files, Kept
+from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.vault.builders import Failing, Story, Workplace, a_store, afresh, change, changed_templates
 

@@ -66,8 +66,8 @@ def test_a_source_to_which_no_result_leads_has_no_note_but_the_worker_names_its_
     night(store, story)
     place = Workplace(tmp_path, store)
     _, notes = place.build_and_note()
-    cited = {str(note.view.title) for note in notes if note.kind == "source"}  # type: ignore[attr-defined]
-    pages = {page.source for note in notes if note.kind == "worker" for step in note.view.rounds for page in step.pages}  # type: ignore[attr-defined]
+    cited = {str(note.view["title"]) for note in notes if note.kind == "source"}
+    pages = {page["source"] for note in notes if note.kind == "worker" for step in note.view["rounds"] for page in step["pages"]}
     assert cited
     assert {str(getattr(page, "label", page)) for page in pages} >= cited
 

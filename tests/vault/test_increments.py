@@ -12,8 +12,8 @@ import pytest
 from pipeline.domain.events.records import Record
 from pipeline.errors import LogDamaged, TemplateInvalid
 from pipeline.vault.kept import FILE
-from pipeline.vault.output.note import KINDS, Note, Rendered
-from pipeline.vault.rendering.templates import Renderer
+from pipeline.vault.output.note import KINDS, Note
+from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates
 
@@ -31,7 +31,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     render = Renderer.render
 
-    def noting(renderer: Renderer, note: Note) -> Rendered:
+    def noting(renderer: Renderer, note: Note) -> str:
         seen.append(note.path)
         return render(renderer, note)
 

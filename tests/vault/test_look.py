@@ -30,7 +30,7 @@ def test_every_kind_of_note_has_a_look(kind: str) -> None:
 def test_every_callout_that_a_template_writes_is_known_to_obsidian_or_has_a_look() -> None:
     written = {name for file in TEMPLATES.glob("*.j2") for name in re.findall(r"\[!([a-z]+)\]", file.read_text())}
     styled = set(re.findall(r'\.callout\[data-callout="([a-z]+)"\] \{', STYLE))
-    assert written - BUILT_IN == styled == {"conflict", "gap", "rejected", "source", "verified"}
+    assert written - BUILT_IN == styled == {"conflict", "gap", "source", "verified"}
 
 
 def test_every_colour_that_is_used_is_set_for_light_and_for_dark() -> None:

@@ -20,6 +20,7 @@ NASTY = (
     "🌊" * 90, "É" * 255, "2024 in review", "name.", "a\x00b", "#^[]|%%", "Ünïcödé", "\u202eabc", "c:", "~", "%2e%2e%2f",
     "Home", "readme",
 )  # fmt: skip
+AT = "2026-11-21T02:15:00.000Z"
 anything = st.one_of(st.sampled_from(NASTY), st.text())
 
 
@@ -33,7 +34,8 @@ def _is_safe(path: str) -> bool:
         and one
         and len(stem) <= paths.MAX_STEM
         and len(f"{stem}.md".encode()) <= 220
-        and re.fullmatch(r"[a-z]+/\d{4}(-\d\d)?", folder) is not None
+        and re.fullmatch(r"[a-z]+/\d{4}(-\d\d|/[^\W_]([^\W_]|-|\S)*)?", folder) is not None
+        and len(folder.encode()) <= 240
     )
 
 
@@ -41,15 +43,15 @@ def _is_safe(path: str) -> bool:
 @given(anything, anything, anything, anything)
 def test_every_stem_is_safe_and_short(query: str, session: str, perspective: str, url: str) -> None:
     taken = Names()
-    stems = {
-        "reports/2026": paths.report_stem(query, session),
-        "sessions/2026": paths.session_stem(query, session),
-        "workers/2026-11": paths.worker_stem(query, session, perspective),
-        "sources/2026-11": paths.source_stem(url),
-    }
-    for folder, stem in stems.items():
-        assert _is_safe(taken.claim(f"{folder}/{stem}", query))
-        assert _is_safe(taken.claim(f"{folder}/{stem}", query + "again")), "also with a digest behind it"
+    found = (
+        paths.report_path(query, session, AT),
+        paths.session_path(query, session, AT),
+        paths.worker_path(query, session, AT, perspective),
+        paths.source_path(url, AT),
+    )
+    for path in found:
+        assert _is_safe(taken.claim(path, query))
+        assert _is_safe(taken.claim(path, query + "again")), "also with a digest behind it"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "same"]), st.text(max_size=3)), unique=True, max_size=20))
@@ -65,15 +67,22 @@ def test_a_block_id_holds_only_what_obsidian_allows(fact_id: str) -> None:
 
 
 def test_a_question_in_any_script_gives_its_note_a_name_in_that_script() -> None:
-    assert paths.report_stem("電池の規制は?", "2026-11-21-x-3f2a") == "電池の規制は-3f2a"
-    assert paths.session_stem("Что изменилось?", "2026-11-21-x-3f2a") == "session-что-изменилось-3f2a"
-    assert paths.report_stem("Größe der Façade", "s-3f2a") == "größe-der-façade-3f2a"
-    assert paths.source_stem("https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC").startswith("source-ja-wikipedia-org-wiki-日本-")
+    assert paths.report_path("電池の規制は?", "2026-11-21-x-3f2a", AT) == "reports/2026/電池の規制は-3f2a"
+    assert paths.session_path("Что изменилось?", "2026-11-21-x-3f2a", AT) == "sessions/2026/session-что-изменилось-3f2a"
+    assert paths.report_path("Größe der Façade", "s-3f2a", AT) == "reports/2026/größe-der-façade-3f2a"
+    source = paths.source_path("https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC", AT)
+    assert source.startswith("sources/2026-11/source-ja-wikipedia-org-wiki-日本-")
+
+
+def test_a_worker_is_named_for_its_perspective_in_the_folder_of_its_session_and_in_older_logs_as_it_was() -> None:
+    named = ("How deep is it?", "2026-11-21-x-3f2a", AT, "The sceptic")
+    assert paths.worker_path(*named) == "workers/2026/how-deep-is-it-3f2a/the-sceptic-3f2a"
+    assert paths.worker_path(*named, "any") == "workers/2026-11/worker-how-deep-is-it-3f2a-the-sceptic"
 
 
 def test_a_name_in_latin_letters_is_what_it_was() -> None:
-    assert paths.report_stem("Ünïcödé: a façade?", "s-3f2a") == "unicode-a-facade-3f2a"
-    assert paths.source_stem("https://x.example/a%20b").startswith("source-x-example-a-20b-")
+    assert paths.report_path("Ünïcödé: a façade?", "s-3f2a", AT) == "reports/2026/unicode-a-facade-3f2a"
+    assert paths.source_path("https://x.example/a%20b", AT).startswith("sources/2026-11/source-x-example-a-20b-")
 
 
 def test_names_that_differ_in_letter_case_alone_are_told_apart() -> None:

@@ -10,7 +10,7 @@ import pytest
 from pipeline.domain.events.stream_events import Rated
 from pipeline.errors import UsageError
 from pipeline.vault.identity.decisions import read_decisions
-from pipeline.vault.identity.marked import marked
+from pipeline.vault.identity.said import marked
 from pipeline.wiring.workspace_adapters import rate, store_of
 from tests.commanding import said, workspace_in
 

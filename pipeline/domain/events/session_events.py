@@ -100,7 +100,8 @@ class RunStarted(EventBase):
 class ResearchStarted(EventBase):
     """The research begins: the query and the limits of the session.
 
-    ``names``: the letters in the names of its notes; logs that do not say so are older, and their notes keep their Latin names.
+    ``names``: how its notes are named: by Latin letters (as in logs that do not say so), by those of any script, or so that its
+    workers are also nested in a folder of its own. What a log says holds for good, so no note moves.
     """
 
     type: Literal["research.started"] = "research.started"
@@ -109,7 +110,7 @@ class ResearchStarted(EventBase):
     config: ResearchConfig = ResearchConfig()
     tags: tuple[str, ...] = ()
     previous_session: str = ""
-    names: Literal["latin", "any"] = "latin"
+    names: Literal["latin", "any", "nested"] = "latin"
 
 
 class EarlierRecalled(EventBase):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, dropwhile
 
 from pipeline.text.normalise import one_line
-from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
+from pipeline.vault.export.references import CitedQuote, CitedSource
 from pipeline.vault.output.escaping import address, host_of, inert
 from pipeline.vault.paths import block_id
 

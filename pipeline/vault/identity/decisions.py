@@ -5,7 +5,6 @@ The streams of all machines are united, and the latest event about a note counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.domain.events.json_codec import decode_all
@@ -13,6 +12,8 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.vault.paths import ATTIC
+
+RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
 
 
 @dataclass
@@ -60,8 +61,6 @@ def read_decisions(store: EventStore) -> Decisions:
     return decisions
 
 
-def with_drafts(decisions: Decisions, drafts: Iterable[EventBase]) -> Decisions:
-    """Take in events that are not recorded yet; return ``decisions``."""
-    for draft in drafts:
-        decisions.apply(draft)
-    return decisions
+def is_retired(note: str) -> bool:
+    """Tell whether a note's id, or its kind, is of a kind that is no longer made."""
+    return note.partition(":")[0] in RETIRED

@@ -1,20 +1,83 @@
-"""``Identity``: follows the notes that a person moved or removed since the last build, and gives each rendered note its place."""
+"""``Identity``: follows the notes that a person moved or removed since the last build, and gives each rendered note its place.
+
+Where a generated note is now, is told by the ids in the notes themselves; only files that are new or were written since the last
+build are read.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteMoved
-from pipeline.ports import EventStore
+from pipeline.system.folder_fingerprint import Folder, is_seen
 from pipeline.system.safe_tree import Obstacle, Tree
-from pipeline.vault.identity.decisions import read_decisions, with_drafts
-from pipeline.vault.identity.found_notes import FoundNotes, find_notes
+from pipeline.vault.identity.decisions import Decisions, is_retired
 from pipeline.vault.identity.placement import Placement, targets_in
-from pipeline.vault.identity.takeover import is_retired
-from pipeline.vault.kept import Kept, KnownNote
-from pipeline.vault.paths import OWN
-from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
+from pipeline.vault.kept import Files, Kept, KnownNote
+from pipeline.vault.output.files import GeneratedFile, PlacedFile
+from pipeline.vault.paths import ATTIC, OWN
+
+_HEAD = 20_000  # bytes of a note in which its properties are looked for
+# The property `id` as any editor writes it.
+_ID = re.compile(rb"^id:[ \t]*[\"']?([a-z]+(?::[A-Za-z0-9][A-Za-z0-9_.:/-]*)?)[\"']?[ \t]*\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class FoundNotes:
+    """The paths at which the note of each id was found, sorted; and the names of all top folders of the vault."""
+
+    paths: Mapping[str, list[str]] = field(default_factory=dict)
+    tops: frozenset[str] = frozenset()
+
+
+def find_notes(tree: Tree, files: Files, known: Mapping[str, str]) -> FoundNotes:
+    """Look through the whole vault, except hidden folders and the attic; ``known`` has the id of each known note by its path.
+
+    A known note that lost its id is still the note of its path.
+    """
+    paths: dict[str, list[str]] = {}
+    tops: set[str] = set()
+    for folder, content in _folders(tree):
+        tops.add(folder.partition("/")[0])
+        looks = files.looks_in(folder)
+        for name, look in content.files.items():
+            path = f"{folder}/{name}" if folder else name
+            if not name.endswith(".md") or not is_seen(name):
+                continue
+            unchanged = path in known and looks.get(path) == look
+            if note := known[path] if unchanged else _id_in(tree, path) or known.get(path, ""):
+                paths.setdefault(note, []).append(path)
+    return FoundNotes({note: sorted(places) for note, places in paths.items()}, frozenset(tops))
+
+
+def seen_files(tree: Tree) -> Iterator[str]:
+    """Yield the path of every file of the vault, except in hidden folders and the attic."""
+    for folder, content in _folders(tree):
+        yield from (f"{folder}/{name}" if folder else name for name in content.files if is_seen(name))
+
+
+def _folders(tree: Tree) -> Iterator[tuple[str, Folder]]:
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        if content := tree.look(folder):
+            yield folder, content
+            names = (name for name in content.folders if is_seen(name) and (folder or name != ATTIC))
+            waiting += [f"{folder}/{name}" if folder else name for name in names]
+
+
+def _id_in(tree: Tree, path: str) -> str:
+    try:
+        data = (tree.read(path) or b"")[:_HEAD]
+    except Obstacle:
+        return ""
+    if not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
+        return ""
+    found = _ID.search(data, 0, max(data.find(b"\n---", 3), 0))
+    return found[1].decode() if found else ""
 
 
 class Identity:
@@ -23,30 +86,31 @@ class Identity:
     ``drafts`` are the decisions that this build found and that are to be recorded.
     """
 
-    def __init__(self, store: EventStore, kept: Kept, tree: Tree, *, drifted: bool) -> None:
-        self._kept, self._tree = kept, tree
+    def __init__(self, decisions: Decisions, kept: Kept, tree: Tree, *, drifted: bool) -> None:
+        self._decisions, self._kept, self._tree = decisions, kept, tree
         known = kept.notes()
         self._known = {name: note for name, note in known.items() if not is_retired(name)}
         self._retired = known.keys() - self._known.keys()
-        self._found = self._find() if drifted or not known else None
-        self._decisions = read_decisions(store)
+        places = {note.path: note.id for note in self._known.values() if note.path}
+        self._found = find_notes(tree, kept.files, places) if drifted or not known else None
         self.drafts: list[EventBase] = []
         self._placement = Placement(self._decisions)
         self._decide(self._known.values())
         self._entered = self._placement.enter_all(self._known.values())
 
-    def _find(self) -> FoundNotes:
-        known = {note.path: note.id for note in self._known.values() if note.path}
-        return find_notes(self._tree, self._kept.files, known)
-
     def _decide(self, notes: Iterable[KnownNote]) -> None:
         """Find what a person decided about notes, and take it in."""
         if self._found is None:
             return
-        drafts = list(_decisions(notes, self._found, self._placement, self._is_gone))
+        self._take(list(_decisions(notes, self._found, self._placement, self._is_gone)))
+
+    def _take(self, drafts: Sequence[EventBase]) -> None:
+        """Take in decisions that are not recorded yet."""
+        for draft in drafts:
+            self._decisions.apply(draft)
         if drafts:
             self.drafts += drafts
-            self._placement = Placement(with_drafts(self._decisions, drafts), self._placement.links)
+            self._placement = Placement(self._decisions, self._placement.links)
 
     def _is_gone(self, path: str) -> bool:
         """Tell whether a file is not there; what is behind a link, or may not be read, is not gone."""
@@ -66,15 +130,12 @@ class Identity:
             return None
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
         due: dict[str, set[str]] = {}
-        doubled = filter(self._has_doubles, self._known.values()) if self._found else ()
+        doubled = (note for note in self._known.values() if self._entered[note.id] and self._doubles(note.id))
         for note in (*moved, *doubled):
             due.setdefault(note.owner, set()).add(note.kind)
         for owner, kind in self._linking(names) if names else ():
             due.setdefault(owner, set()).add(kind)
         return {owner: frozenset(kinds) for owner, kinds in due.items()}
-
-    def _has_doubles(self, note: KnownNote) -> bool:
-        return bool(self._entered[note.id] and self._doubles(note.id))
 
     def _linking(self, names: set[str]) -> Iterator[tuple[str, str]]:
         for path, owner, kind in self._kept.files.all():
@@ -102,14 +163,14 @@ class Identity:
 
     def _follow_former(self, files: Iterable[GeneratedFile]) -> None:
         """Take what a person decided about a note under a former id for a decision about the note, which gets its place."""
+        drafts: list[EventBase] = []
         for file in files:
             for former in file.former_ids if file.id not in self._known else ():
                 if former in self._decisions.hidden:
-                    self.drafts.append(NoteHidden(note=file.id))
+                    drafts.append(NoteHidden(note=file.id))
                 elif path := self._decisions.paths.get(former):
-                    self.drafts += [NoteMoved(note=file.id, path=path), NoteHidden(note=former)]
-        if self.drafts:
-            self._placement = Placement(with_drafts(self._decisions, self.drafts), self._placement.links)
+                    drafts += [NoteMoved(note=file.id, path=path), NoteHidden(note=former)]
+        self._take(drafts)
 
     def _others(self, file: GeneratedFile) -> tuple[str, ...]:
         """The other files with a person's words for this note: doubles, and what was written under a former id."""

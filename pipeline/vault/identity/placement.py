@@ -7,22 +7,22 @@ that: to the path where the note is, or into plain text if it is hidden.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.identity.decisions import Decisions
-from pipeline.vault.identity.relinking import relinked
 from pipeline.vault.kept import KnownNote
 from pipeline.vault.output.escaping import inert
+from pipeline.vault.output.files import GeneratedFile, composed
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.rendering.generated_file import GeneratedFile, composed
 
+# The target of a wikilink in a file; a whole wikilink.
 _TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
+_LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|#\\\n]+)(?P<place>#[^\[\]|\\\n]*)?(?:\\?\|(?P<words>[^\[\]\n]*))?\]\]")
 # Signs in a path that a wikilink cannot hold.
 _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
-_HIDDEN = ""
 _OF_SESSION = ("report", "session", "worker")
 
 
@@ -50,7 +50,7 @@ class Placement:
         A path that a person gave to another note gets a digest of the id appended.
         """
         if note in self.decisions.hidden:
-            return _HIDDEN
+            return ""
         path = self.decisions.paths.get(note, canonical)
         if self._owners.get(path, note) == note:
             return path
@@ -78,19 +78,34 @@ class Placement:
             fresh = replace(fresh, path=path)
         if self.left_out and fresh.kind not in _OF_SESSION and not targets_in(fresh.data).isdisjoint(self.left_out):
             fresh = composed(fresh, without_blocks(fresh.note.body, self.left_out.__contains__))
-        if not self.links or targets_in(fresh.data).isdisjoint(self.links):
+        if fresh.properties is None or not self.links or targets_in(fresh.data).isdisjoint(self.links):
             return fresh
-        if fresh.properties is None:
-            return fresh
-        properties = {name: self._relinked_property(value) for name, value in fresh.properties.items()}
-        return composed(replace(fresh, properties=properties), relinked(fresh.note.body, self.links.get, inert))
 
-    def _relinked_property(self, value: Property) -> Property:
-        if isinstance(value, tuple):
-            return tuple(relinked(entry, self.links.get) for entry in value)
-        return relinked(value, self.links.get) if isinstance(value, str) else value
+        def changed(value: Property) -> Property:
+            if isinstance(value, tuple):
+                return tuple(relinked(entry, self.links.get) for entry in value)
+            return relinked(value, self.links.get) if isinstance(value, str) else value
+
+        properties = {name: changed(value) for name, value in fresh.properties.items()}
+        return composed(replace(fresh, properties=properties), relinked(fresh.note.body, self.links.get, inert))
 
 
 def targets_in(data: bytes) -> set[str]:
     """Return the paths, without suffix, that a file links to."""
     return {found[1].decode("utf-8", "replace") for found in _TARGET.finditer(data)}
+
+
+def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str], str] = str) -> str:
+    """Return a text with its wikilinks changed.
+
+    ``links`` returns the path to link to for the path that is there, both without suffix; "" makes plain words of the link, None
+    leaves it. ``plain`` makes these words fit for where they are.
+    """
+
+    def link(found: re.Match[str]) -> str:
+        path = links(found["to"])
+        if path is None:
+            return found[0]
+        return found[0].replace(found["to"], path, 1) if path else plain(found["words"] or "")
+
+    return _LINK.sub(link, text)

@@ -10,20 +10,14 @@ from dataclasses import replace
 
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.built_files import Files
-from pipeline.vault.identity.found_notes import seen_files
-from pipeline.vault.identity.placement import targets_in
-from pipeline.vault.identity.relinking import relinked
+from pipeline.vault.identity.decisions import is_retired
+from pipeline.vault.identity.identity import seen_files
+from pipeline.vault.identity.placement import relinked, targets_in
+from pipeline.vault.kept import Files
+from pipeline.vault.output.files import PlacedFile, as_bytes, as_text
 from pipeline.vault.paths import HOME
-from pipeline.vault.rendering.generated_file import PlacedFile
 
-RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
 _HEIRS = ("report", "session", "topic")  # of the notes that it led to, the first of these kinds
-
-
-def is_retired(note: str) -> bool:
-    """Tell whether a note's id, or its kind, is of a kind that is no longer made."""
-    return note.partition(":")[0] in RETIRED
 
 
 def taken_over(tree: Tree, files: Sequence[PlacedFile], orphans: Mapping[str, str]) -> tuple[list[PlacedFile], dict[str, str]]:
@@ -47,20 +41,16 @@ def taken_over(tree: Tree, files: Sequence[PlacedFile], orphans: Mapping[str, st
 
 def _heir(data: bytes, kind: str, files: Sequence[PlacedFile], at: Mapping[str, int]) -> int | None:
     """The place of the file that takes over: of a talk the report on what it is about, of others the newest that they led to."""
-    about = at.get(next(iter(targets_in(_session_line(data))), "")) if kind == "talk" else None
-    if about is not None:
-        return about
+    head = data.partition(b"\n---")[0]
+    about = next((line for line in head.split(b"\n") if line.startswith(b"session:")), b"") if kind == "talk" else b""
+    if found := [at[path] for path in targets_in(about) if path in at]:
+        return found[0]
     led = [at[path] for path in targets_in(data) if path in at and path != HOME]
     for wanted in _HEIRS:
         if found := [place for place in led if files[place].file.kind == wanted]:
             newest = max(found, key=lambda place: (str((files[place].file.properties or {}).get("created")), place))
             return _latest(newest, files, at) if kind == "question" else newest
     return None
-
-
-def _session_line(data: bytes) -> bytes:
-    head = data.partition(b"\n---")[0]
-    return next((line for line in head.split(b"\n") if line.startswith(b"session:")), b"")
 
 
 def _latest(place: int, files: Sequence[PlacedFile], at: Mapping[str, int]) -> int:
@@ -83,8 +73,7 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
         data, made = _bytes_of(tree, path) if path.endswith(".md") else b"", files.find(path)
         if targets_in(data).isdisjoint(links) or (made and made.digest == digest_of(data)):
             continue
-        text = relinked(data.decode("utf-8", "surrogateescape"), links.get)
-        tree.write(path, text.encode("utf-8", "surrogateescape"), durable=True)
+        tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)
         if made is None:
             yield path
 

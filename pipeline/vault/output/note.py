@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.property_types import TYPES
+from pipeline.vault.output.frontmatter import TYPES, Property
 
 Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
-KINDS: tuple[Kind, ...] = (
-    "home",
-    "night",
-    "report",
-    "session",
-    "source",
-    "topic",
-    "worker",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+View = dict[str, Any]  # what a template, or a part of one, is given: values by name
 
 ID = "id"  # the property that a note is known by, wherever a person puts it
 # Lists that a person may add to: a rebuild keeps the added entries.
@@ -36,14 +28,14 @@ OWNED: frozenset[str] = frozenset(TYPES)
 class Note:
     """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
-    ``view`` is a frozen dataclass; each of its fields is a name in the template. ``key`` tells it from other notes of its kind
-    that have the same owner. ``formerly`` are the ids that it had in earlier versions of the program.
+    ``key`` tells it from other notes of its kind that have the same owner. ``formerly`` are the ids that it had in earlier
+    versions of the program.
     """
 
     path: str
     kind: Kind
     properties: Mapping[str, Property]
-    view: object
+    view: View
     key: str = ""
     formerly: tuple[str, ...] = ()
 

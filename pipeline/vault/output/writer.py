@@ -17,14 +17,14 @@ from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import Look
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.built_files import BuiltFile, Files
-from pipeline.vault.identity import plain_files
-from pipeline.vault.identity.unite import sides, united
-from pipeline.vault.output import merge_user_text, property_types, signature, user_blocks
-from pipeline.vault.output.merge_user_text import OnDisk, UserText
+from pipeline.vault.kept import BuiltFile, Files
+from pipeline.vault.output import user_text
+from pipeline.vault.output.files import GeneratedFile, PlacedFile, are_untouched, as_bytes, as_text, composed
+from pipeline.vault.output.frontmatter import TYPES_PATH, complete_types
 from pipeline.vault.output.note import Rendered
+from pipeline.vault.output.unite import sides, united
+from pipeline.vault.output.user_text import OnDisk, UserText
 from pipeline.vault.paths import ATTIC
-from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, composed
 
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
 
@@ -98,7 +98,9 @@ class VaultWriter:
             for path in stale:
                 self._remove(path)
             self._files.put(self._left.values())
-            self._complete_types()
+            lacked, problem = complete_types(self._tree, dry=self._dry)
+            self.result.written += [TYPES_PATH] if lacked else []
+            self.result.problems += [problem] if problem else []
         except OSError as error:
             where = error.filename or "the vault"
             raise SystemRefused(
@@ -155,9 +157,9 @@ class VaultWriter:
             return additions
         texts, lists = dict(additions.texts), dict(additions.lists)
         lists["aliases"] = tuple(dict.fromkeys((*lists.get("aliases", ()), path.removesuffix(".md"))))
-        for side in sides(_text(data)):
+        for side in sides(as_text(data)):
             try:
-                found = user_blocks.texts(merge_user_text.parse(side).body)
+                found = user_text.texts(user_text.parse(side).body)
             except ValueError as error:
                 self.result.problems.append(f"{path}: no longer made, and moved to {ATTIC}/ as it is: {error}")
                 continue
@@ -178,42 +180,37 @@ class VaultWriter:
         """
         made = self._files.find(path)
         try:
-            versions = [merge_user_text.parse(text) for text in sides(_text(data))]
+            versions = [user_text.parse(text) for text in sides(as_text(data))]
         except ValueError as error:
             self._refuse(fresh, f"{error}; {_LEFT}")
             return None
         if made is None and not all(version.is_ours for version in versions):
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
-        additions = united(*(merge_user_text.kept(version, fresh.note, made.aliases if made else ()) for version in versions))
+        additions = united(*(user_text.kept(version, fresh.note) for version in versions))
         if len(versions) == 1:
-            self._save_edit(fresh, made, versions[0], data, additions)
+            known = made is not None and made.digest == digest_of(data)
+            if not known and not versions[0].is_untouched and composed(fresh, fresh.note.body, additions).data != data:
+                self._set_aside(fresh.path, data)
         else:
             self._save_edited_sides(fresh, versions, data)
         return additions
 
-    def _save_edit(self, fresh: GeneratedFile, made: BuiltFile | None, disk: OnDisk, data: bytes, additions: UserText) -> None:
-        """Set a copy aside if somebody edited the generated part."""
-        if made is not None and made.digest == digest_of(data):
-            return
-        if not disk.is_untouched(made.skeleton if made else "") and composed(fresh, fresh.note.body, additions).data != data:
-            self._set_aside(fresh.path, data)
-
     def _save_edited_sides(self, fresh: GeneratedFile, versions: Sequence[OnDisk], data: bytes) -> None:
         """Set aside each side to which somebody has added something."""
-        texts, lines = sides(_text(data)), [version.generated for version in versions]
-        rendered = signature.significant(fresh.properties or {}, fresh.note.body)
-        edited = signature.with_additions(
+        texts, lines = sides(as_text(data)), [version.generated for version in versions]
+        rendered = user_text.significant(fresh.properties or {}, fresh.note.body)
+        edited = user_text.with_additions(
             lines, [version.signature for version in versions], rendered, lambda: self._parts_of_lines(fresh.kind)
         )
         for text in compress(texts, edited):
-            self._set_aside(fresh.path, _bytes(text))
+            self._set_aside(fresh.path, as_bytes(text))
 
     def _parts_of_lines(self, kind: str) -> set[frozenset[str]]:
         """The parts of each line that the log gives the notes of a kind."""
         notes = (file for file in self._generated(kind) if file.properties is not None)
-        lines = (line for file in notes for line in signature.significant(file.properties or {}, file.note.body))
-        return {part for line in lines for part in signature.parts(line)}
+        lines = (line for file in notes for line in user_text.significant(file.properties or {}, file.note.body))
+        return {part for line in lines for part in user_text.parts(line)}
 
     def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
         """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.
@@ -238,28 +235,21 @@ class VaultWriter:
             self.result.unchanged.append(fresh.path)
             return
         if edited and disk is not None:
-            for version in sides(_text(disk)):
-                self._set_aside(fresh.path, _bytes(version))
+            for version in sides(as_text(disk)):
+                self._set_aside(fresh.path, as_bytes(version))
         self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None, made)
 
     def _plain_was_edited(self, path: str, data: bytes, made: BuiltFile | None, fresh: GeneratedFile | None = None) -> bool:
         if made is not None and made.digest == digest_of(data):
             return False
-        versions = [_bytes(version) for version in sides(_text(data))]
-        if len(versions) == 1:
-            return not plain_files.is_untouched(path, data)
-        return not plain_files.are_untouched(path, versions, lambda: self._contents_like(fresh))
+        versions = [as_bytes(version) for version in sides(as_text(data))]
+        return not are_untouched(path, versions, lambda: self._contents_like(fresh))
 
     def _contents_like(self, fresh: GeneratedFile | None) -> Iterator[bytes]:
         """The contents of a plain file, and of the others of its kind: their lines may be in a file that git has put together."""
         if fresh is not None:
             yield fresh.data
             yield from (file.data for file in self._generated(fresh.kind))
-
-    def _complete_types(self) -> None:
-        lacked, problem = property_types.complete(self._tree, dry=self._dry)
-        self.result.written += [property_types.PATH] if lacked else []
-        self.result.problems += [problem] if problem else []
 
     def _set_aside(self, path: str, data: bytes) -> None:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
@@ -298,16 +288,7 @@ class VaultWriter:
         if not path.endswith(".md"):
             return self._plain_was_edited(path, data, made)
         try:
-            disk = merge_user_text.parse(_text(data))
+            disk = user_text.parse(as_text(data))
         except ValueError:
             return True
-        added = merge_user_text.kept(disk, Rendered(path, {}, ""), made.aliases if made else ())
-        return bool(added) or not disk.is_untouched(made.skeleton if made else "")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+        return bool(user_text.kept(disk, Rendered(path, {}, ""))) or not disk.is_untouched

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.vault.citations.citekey import citekey, year_of
+from pipeline.vault.export.references import citekey, year_of
 
 TEXT = st.text(max_size=30)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
-from pipeline.vault.export.page import page
+from pipeline.vault.export.formats import page
 from pipeline.vault.export.portable import Portable, portable
+from pipeline.vault.export.references import CitedQuote, CitedSource
 from pipeline.vault.paths import block_id
 
 SOURCE = CitedSource(

@@ -14,8 +14,7 @@ from citeproc.source.json import CiteProcJSON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
-from pipeline.vault.export.references import FORMATS, references
+from pipeline.vault.export.references import FORMATS, CitedQuote, CitedSource, references
 
 WEB = CitedSource(
     "quill2024glass-1a2b", "https://a.example/glass?x=1&y=2", "Glass & time: 100% {slow}_flow", "Ada Quill; Reed, Bo",

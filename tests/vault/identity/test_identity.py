@@ -12,7 +12,7 @@ from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShow
 from pipeline.errors import SystemRefused
 from pipeline.text.normalise import slug
 from pipeline.vault.kept import FILE
-from pipeline.vault.notes import note_parts
+from pipeline.vault.notes import parts
 from pipeline.vault.stages import Build
 from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
 from tests.vault.links import leading_nowhere
@@ -293,15 +293,15 @@ def test_the_note_of_a_tag_in_another_script_takes_its_words_to_its_new_name(
     place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
     Story(place.store, id="2026-12-01-tide-0b0b", query="Tides?", query_id="tide", tags=("日本語", "tide")).whole()
     with monkeypatch.context() as earlier:
-        earlier.setattr(note_parts, "name_slug", slug)
-        note_parts.topic_of.cache_clear()
+        earlier.setattr(parts, "name_slug", slug)
+        parts.topic_of.cache_clear()
         place.build()
         old = place.note("topics/topic-n77710aed")
         write_into(old, "my words")
         if is_moved:
             old = move(place, old, "Languages/Japanese.md")
             place.build()
-    note_parts.topic_of.cache_clear()
+    parts.topic_of.cache_clear()
     report = place.build_as("all")
     assert report.set_aside == report.problems == ()
     new = place.vault / ("Languages/Japanese.md" if is_moved else "topics/topic-日本語.md")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vault.output import merge_user_text
+from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.merge_user_text import NOTHING, UserText
 from pipeline.vault.output.note import Rendered
+from pipeline.vault.output.user_text import NOTHING, UserText
 from tests.vault.builders import Workplace, a_store, changed_templates
 from tests.vault.links import leading_nowhere
 
@@ -40,7 +40,7 @@ def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str 
     note = place.vault / f"{path}.md"
     note.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(place.state)
-    note.write_text(merge_user_text.compose(made, own).replace("# Old", f"# Old{edit}", 1))
+    note.write_text(user_text.compose(made, own).replace("# Old", f"# Old{edit}", 1))
     return note
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.vault.notes.asked_lines import AskedLine, _lines_in, asked_lines
+from pipeline.vault.identity.said import AskedLine, _lines_in, asked_lines
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
 

@@ -35,7 +35,7 @@ def write_own(path: Path, words: str) -> None:
 
 def asked_since(folder: Path, pattern: str = REPORT) -> str:
     _, heading, rest = only(folder, pattern).read_text().partition("## Asked since\n")
-    return rest.partition("\n>" if "report" in pattern else "\n## ")[0] if heading else ""
+    return rest.partition("\nHow this " if "report" in pattern else "\n## ")[0] if heading else ""
 
 
 def test_a_report_lists_what_was_asked_since_with_a_line_of_answer_and_its_source(folder: Path) -> None:

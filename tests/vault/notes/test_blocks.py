@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline.vault.notes.note_parts import Block, Cited
+from pipeline.vault.notes.parts import Block, Cited
 from pipeline.vault.output.escaping import Inert, Link, fenced
 from pipeline.vault.output.note import Note
-from pipeline.vault.rendering.templates import Renderer
+from pipeline.vault.output.templates import Renderer
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "vault"
 CITE = Link("sources/2026-11/a", "¹", "q-1")
 MARK = "[[sources/2026-11/a#^q-1|¹]]"
 
 
-@dataclass(frozen=True)
-class Shown:
-    said: Block
-
-
 def rendered(block: Block) -> str:
     with TemporaryDirectory() as folder:
         Path(folder, "_macros.md.j2").write_bytes((TEMPLATES / "_macros.md.j2").read_bytes())
         Path(folder, "home.md.j2").write_text('{% import "_macros.md.j2" as m %}\n{{ m.paragraph(said) }}\n')
-        return Renderer(Path(folder)).render(Note("Home", "home", {}, Shown(block))).body.strip()
+        return Renderer(Path(folder)).render(Note("Home", "home", {}, {"said": block})).strip()
 
 
 def test_each_form_is_markdown_with_its_citations() -> None:

@@ -8,13 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.domain.events.session_events import ChangesFound, ReportGenerated
+from pipeline.domain.events.session_events import ChangesFound
 from pipeline.domain.values import Changes, SourceChange
 from pipeline.errors import GONE
-from pipeline.vault.mornings.learnt import LONGEST_ANSWER, learnt_of
-from pipeline.vault.notes.home_note import HomeView
+from pipeline.vault.cards import LONGEST_ANSWER
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, afresh, night, sessions
+from tests.vault.builders import Story, Workplace, a_store, night, sessions
 
 STEM = "how-does-an-append-only-log-survive-a-power-cut"
 
@@ -89,32 +88,6 @@ def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> 
     assert "uperseded" not in _text(place, "reports/")
 
 
-def test_a_report_says_that_a_later_one_found_a_disagreement_unless_it_has_one_too(tmp_path: Path) -> None:
-    store = MemoryStore()
-    first = _without_dispute(Story(store))
-    second = _without_dispute(Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28"))
-    place = Workplace(tmp_path / "one", store)
-    place.build()
-    assert "sources disagree" not in _text(place, f"reports/2026/{STEM}-3f2a")
-    third = Story(store, id="2026-11-29-power-cut-aa02", previous=second.id, date="2026-11-29").whole()
-    Story(store, id="2026-11-30-power-cut-bb03", previous=third.id, date="2026-11-30").whole()
-    place.build()
-    said = f"> [!warning] A later report found that sources disagree: [[reports/2026/{STEM}-aa02|29 November 2026]]"
-    assert said in _text(place, f"reports/2026/{STEM}-3f2a")
-    assert said in _text(place, f"reports/2026/{STEM}-9c01")
-    assert "later report found" not in _text(place, f"reports/2026/{STEM}-aa02")
-    assert place.files() == afresh(place, tmp_path / "again")
-
-
-def _without_dispute(story: Story) -> Story:
-    note = story.scribe.note
-    quiet = {"contradictions": ()}
-    story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
-        *(draft.model_copy(update=quiet) if isinstance(draft, ReportGenerated) else draft for draft in drafts), **kw
-    )
-    return story.whole()
-
-
 def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path) -> None:
     store = MemoryStore()
     first = Story(store).whole()
@@ -146,7 +119,6 @@ def test_of_unchanged_text_in_sources_new_to_the_question_only_what_is_cited_is_
     report = _text(place, f"reports/2026/{STEM}-9c01")
     assert report.count("**New:**") == 1
     assert "⁰" not in report
-    assert "1 fact found only now" in report
 
 
 def test_a_question_with_one_report_has_no_earlier_answers(tmp_path: Path) -> None:
@@ -160,14 +132,11 @@ def test_a_question_with_one_report_has_no_earlier_answers(tmp_path: Path) -> No
 
 def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -> None:
     store = MemoryStore()
-    story = Story(store, say=lambda text: f"{text} {'It goes on and on. ' * 9}{'word ' * 100}".strip()).whole()
-    (loaded,) = sessions(store)
-    learnt = learnt_of(story.scribe.session.state)
-    assert learnt
-    assert learnt.answer == (loaded.card.learnt and loaded.card.learnt.answer)
-    assert learnt.answer
-    assert len(learnt.answer.text) <= LONGEST_ANSWER
-    assert learnt.answer.text.startswith("An append is durable after fsync returned. It goes on and on.")
+    Story(store, say=lambda text: f"{text} {'It goes on and on. ' * 9}{'word ' * 100}".strip()).whole()
+    answer = sessions(store)[0].card.answer
+    assert answer
+    assert len(answer.text) <= LONGEST_ANSWER
+    assert answer.text.startswith("An append is durable after fsync returned. It goes on and on.")
 
 
 def test_what_the_last_night_did_not_work_on_is_a_list_of_links(tmp_path: Path) -> None:
@@ -178,11 +147,9 @@ def test_what_the_last_night_did_not_work_on_is_a_list_of_links(tmp_path: Path) 
     place = Workplace(tmp_path, store)
     _, notes = place.build_and_note()
     home = next(note.view for note in notes if note.kind == "home")
-    assert isinstance(home, HomeView)
-    assert home.night
     ants, logs = "Do ants sleep?", "How does an append-only log survive a power cut?"
-    assert [entry.report.label for entry in home.night.answered] == [ants]
-    assert [link.label for link in home.older] == [logs]
+    assert [entry["report"].label for entry in home["night"]["answered"]] == [ants]
+    assert [link.label for link in home["older"]] == [logs]
     text = _text(place, "Home")
     assert text.index("## Answered") < text.index(ants) < text.index("## Older questions") < text.index(logs)
 

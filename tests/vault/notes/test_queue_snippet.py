@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from pipeline.config.queue_file import parse
 from pipeline.text.normalise import clean
-from pipeline.vault.notes.queue_snippet import queue_lines
+from pipeline.vault.notes.parts import queue_lines
 from tests.vault.output.test_escaping import HOSTILE, anything
 
 questions = st.lists(st.one_of(anything, st.sampled_from(HOSTILE), st.text(max_size=1_200)), max_size=4)

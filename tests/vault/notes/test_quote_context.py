@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.vault.mornings.quote_context import LONGEST, fragment_of, sentences_around
+from pipeline.vault.notes.source import LONGEST, fragment_of, sentences_around
 
 PAGE = (
     "# Logs\n\nA log grows. It never shrinks. Nobody minds.\n\n"

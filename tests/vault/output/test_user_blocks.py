@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.vault.kept import FILE
-from pipeline.vault.output import merge_user_text, user_blocks
+from pipeline.vault.output import user_text
 from pipeline.vault.output.note import Rendered
-from pipeline.vault.output.user_blocks import BlocksMalformed
+from pipeline.vault.output.user_text import BlocksMalformed
 from tests.vault.builders import Workplace, a_store, change, changed_templates
 
 OPEN, CLOSE = "%% begin notes %%\n", "%% end notes %%\n"
@@ -25,15 +25,15 @@ words = st.lists(lines, max_size=6).map(lambda entries: "".join(f"{entry}\n" for
 @given(words, words, words)
 def test_what_stands_in_a_block_comes_back_from_it(before: str, mine: str, after: str) -> None:
     body = f"{before}{OPEN}{mine}{CLOSE}{after}"
-    found = user_blocks.texts(body)
+    found = user_text.texts(body)
     assert found == ({"notes": mine} if mine.strip() else {})
-    assert user_blocks.filled(user_blocks.blanked(body), {"notes": mine}) == body
-    assert user_blocks.blanked(body) == f"{before}{OPEN}{CLOSE}{after}"
+    assert user_text.filled(user_text.blanked(body), {"notes": mine}) == body
+    assert user_text.blanked(body) == f"{before}{OPEN}{CLOSE}{after}"
 
 
 def test_markers_in_a_code_fence_are_text() -> None:
     body = f"```\n{OPEN}```\n{OPEN}~~~\n{CLOSE}~~~\nmine\n{CLOSE}"
-    assert user_blocks.texts(body) == {"notes": f"~~~\n{CLOSE}~~~\nmine\n"}
+    assert user_text.texts(body) == {"notes": f"~~~\n{CLOSE}~~~\nmine\n"}
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,18 @@ def test_markers_in_a_code_fence_are_text() -> None:
 )
 def test_markers_that_do_not_pair_up_are_named_with_their_line(body: str) -> None:
     with pytest.raises(BlocksMalformed, match=r"line \d+"):
-        user_blocks.find(body)
+        user_text.find_blocks(body)
 
 
 def test_a_block_the_template_lost_comes_last_under_its_own_heading() -> None:
-    body = user_blocks.filled("# Title\n", {"old": "mine\n"})
-    assert body == f"# Title\n\n{user_blocks.KEPT_HEADING}\n\n%% begin old %%\nmine\n%% end old %%\n"
-    assert user_blocks.filled("# Title\n", user_blocks.texts(body)) == body
+    body = user_text.filled("# Title\n", {"old": "mine\n"})
+    assert body == f"# Title\n\n{user_text.KEPT_HEADING}\n\n%% begin old %%\nmine\n%% end old %%\n"
+    assert user_text.filled("# Title\n", user_text.texts(body)) == body
 
 
 def test_a_block_needs_a_plain_name() -> None:
     with pytest.raises(ValueError, match="Notes!"):
-        user_blocks.empty_block("Notes!")
+        user_text.empty_block("Notes!")
 
 
 def _write_into(note: Path, text: str) -> None:
@@ -77,16 +77,14 @@ def _fresh(number: int) -> Rendered:
 @settings(max_examples=20, deadline=None)
 @given(words.filter(str.strip))
 def test_a_hundred_rebuilds_keep_a_persons_words(mine: str) -> None:
-    text = merge_user_text.compose(
-        _fresh(1), merge_user_text.UserText("mine: 1  # really\n", {"tags": ("own",)}, {"notes": mine})
-    )
+    text = user_text.compose(_fresh(1), user_text.UserText("mine: 1  # really\n", {"tags": ("own",)}, {"notes": mine}))
     for number in range(2, 102):
         fresh = _fresh(number)
-        text = merge_user_text.compose(fresh, merge_user_text.kept(merge_user_text.parse(text), fresh, ()))
+        text = user_text.compose(fresh, user_text.kept(user_text.parse(text), fresh))
         assert f"{OPEN}{mine}{CLOSE}" in text
         assert text.count("mine: 1  # really\n") == 1
     assert text.count('  - "own"\n') == 1
-    assert text.count(user_blocks.KEPT_HEADING) <= 1
+    assert text.count(user_text.KEPT_HEADING) <= 1
 
 
 def test_words_survive_a_changed_template_and_a_rebuild_from_nothing_but_the_note(tmp_path: Path) -> None:

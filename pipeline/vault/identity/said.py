@@ -1,4 +1,7 @@
-"""The questions that a person wrote into their own blocks of notes: lines that begin with ``ask:``. They are only read."""
+"""What a person says to the program in notes: boxes that are ticked, a report's ``rating``, lines that begin with ``ask:``.
+
+The notes are only read; what is said is recorded by others.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,13 @@ from typing import NamedTuple
 
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
-from pipeline.vault.output import frontmatter, user_blocks
+from pipeline.vault.output import frontmatter
+from pipeline.vault.output.user_text import texts
 
+# A box as the report's template writes it (", noted" stands behind a tick that is recorded), and the link to a quote above it.
+_BOX = re.compile(r"^[> ]*- \[(?P<tick>[ xX])\] (?P<rating>useful|wrong)(?P<noted>, noted)?\s*$", re.MULTILINE)
+_QUOTE = re.compile(r"#\^(q-[A-Za-z0-9-]+)")
+# A question, also as an item or a task of a list; what tells in a file's bytes that it may have one; the property `id`.
 _LINE = re.compile(r"^[ \t]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?ask:[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _TELLING = re.compile(rb"ask:", re.IGNORECASE)
 _ID = re.compile(r"""^id:[ \t]*["']?([^"'\n]+)["']?[ \t]*$""", re.MULTILINE)
@@ -45,9 +53,19 @@ def _lines_in(path: Path) -> Iterator[AskedLine]:
             return
         text = data.decode()
         head, body = frontmatter.split(text)
-        blocks = user_blocks.texts(body)
+        blocks = texts(body)
     except (OSError, ValueError):
         return
     if identity := _ID.search(head):
         for block in blocks.values():
             yield from (AskedLine(identity[1], one_line(line[1], _LONGEST)) for line in _LINE.finditer(block))
+
+
+def marked(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the block id of each passage with a change that is not recorded yet, and the rating: useful, wrong or ""."""
+    start, block = 0, ""
+    for box in _BOX.finditer(text):
+        found = _QUOTE.findall(text, start, box.start())
+        start, block = box.end(), found[-1] if found else block
+        if block and (box["tick"] != " ") != bool(box["noted"]):
+            yield block, box["rating"] if box["tick"] != " " else ""

@@ -15,26 +15,23 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault.mornings.entries import Group, ended_as, group_of, news_words, outcome_words, standing_words
-from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt
+from pipeline.vault.cards import Card, CitedText, named
+from pipeline.vault.model import Night, batch_of, folded, nights_from, summarised
+from pipeline.vault.notes.mornings import Group, ended_as, group_of, news_words, outcome_words, standing_words
 from pipeline.vault.output import formatting
 from pipeline.vault.paths import Names
-from pipeline.vault.session_card import Card, named
-from pipeline.vault.values import batch_of, folded, summarised
-from pipeline.vault.vault_model import Night, nights_from
 
 WIDTH = 72  # characters of a line, as mail readers like it
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Question:
     """One question of a night: how it ended, why (""), and its session's card, None if its log cannot be read."""
 
     query: str
     status: str
     reason: str
     card: Card | None
-    titles: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +41,14 @@ class Digest:
     date: str
     seconds: float
     usd: float
-    told: tuple[Told, ...]
+    questions: tuple[Question, ...]
     left_out: int
     not_made: tuple[str, ...]
     unread: tuple[str, ...]
 
-    def of(self, group: Group) -> list[Told]:
+    def of(self, group: Group) -> list[Question]:
         """The questions of a group, such as those that changed."""
-        return [one for one in self.told if group_of(one.status, one.card) == group]
+        return [one for one in self.questions if group_of(one.status, one.card) == group]
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -69,25 +66,22 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
     """Return the digest of a night; a session that cannot be read is named, not left out."""
     last = {entry.query_id: entry for entry in night.ended}
     left_out = {entry.query_id for batch in night.batches for entry in batch.skipped} - last.keys()
-    told = tuple(_told(store, entry.session, entry.query, entry.status, entry.reason) for entry in last.values())
+    questions = []
+    for entry in last.values():
+        card = None
+        with suppress(LogError):
+            state, events = folded(entry.session, (record.data for record in store.load(entry.session)))
+            card = named(summarised(state, events)[0], Names()) if state.query else None
+        questions.append(Question(entry.query, entry.status, entry.reason, card))
     return Digest(
         date=night.date,
         seconds=sum(batch.end.duration_s for batch in night.batches if batch.end),
         usd=sum(batch.end.cost.charged_usd for batch in night.batches if batch.end),
-        told=told,
+        questions=tuple(questions),
         left_out=len(left_out),
         not_made=tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
-        unread=(*unread, *(f"{one.query}: its log cannot be read" for one in told if one.card is None)),
+        unread=(*unread, *(f"{one.query}: its log cannot be read" for one in questions if one.card is None)),
     )
-
-
-def _told(store: EventStore, session: str, query: str, status: str, reason: str) -> Told:
-    with suppress(LogError):
-        state, events = folded(session, (record.data for record in store.load(session)))
-        if state.query:
-            card = named(summarised(state, events)[0], Names())
-            return Told(query, status, reason, card, {page.url: page.title for page in card.read})
-    return Told(query, status, reason, None, {})
 
 
 def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
@@ -97,7 +91,7 @@ def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
 
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
-    words = outcome_words(ended_as(one.status, one.card) for one in digest.told)
+    words = outcome_words(ended_as(one.status, one.card) for one in digest.questions)
     return f"Night of {labels.day(digest.date)}: {words or 'nothing was due'}"
 
 
@@ -118,7 +112,7 @@ def _lines(digest: Digest, place_of: Callable[[Card], str]) -> Iterator[str]:
             yield from ("", title)
         for one in found:
             yield from ("", *_wrapped(one.query))
-            yield from (line for text in _report(one) for line in _inside(text))
+            yield from (line for text in _report(one.card) for line in _wrapped(text, "  ", "  "))
             if one.card:
                 yield f"  {clean(place_of(one.card))}"
     for group, title in _WITHOUT.items():
@@ -141,7 +135,7 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
             query = (
                 f'<a href="{place}">{escape(one.query)}</a>' if place.startswith(("https://", "http://")) else escape(one.query)
             )
-            parts.append(f"<h3>{query}</h3>" + "".join(f"<p>{escape(clean(text))}</p>" for text in _report(one)))
+            parts.append(f"<h3>{query}</h3>" + "".join(f"<p>{escape(clean(text))}</p>" for text in _report(one.card)))
     for group, title in _WITHOUT.items():
         if found := digest.of(group):
             parts.append(f"<h2>{title}</h2><ul>{''.join(f'<li>{escape(_without_answer(one))}</li>' for one in found)}</ul>")
@@ -153,30 +147,21 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
     return "\n".join([head, f"<h1>{title}</h1>", *parts, "</body></html>"])
 
 
-def _report(one: Told) -> Iterator[str]:
+def _report(card: Card | None) -> Iterator[str]:
     """What a report says in short: what is new first, the answer, how sure it is, who disagrees, what is open."""
-    learnt = one.card.learnt if one.card else None
-    if one.card is None or learnt is None:
+    if card is None or not card.has_report:
         return
-    if learnt.news:
-        yield from (f"new: {text.text}" for text in learnt.news.added[:2])
-    if learnt.answer:
-        yield learnt.answer.text
-    if facts := _facts(one.card, learnt):
-        yield facts
-    if learnt.dispute:
-        yield _dispute(learnt.dispute, one.titles)
-    if one.card.open:
-        yield f"Still open: {one.card.open[0]}"
-
-
-def _facts(card: Card, learnt: Learnt) -> str:
-    parts = (standing_words(card), news_words(learnt.news) if learnt.news else "")
-    return formatting.sentence("; ".join(filter(None, parts)))
-
-
-def _dispute(dispute: Dispute, titles: dict[str, str]) -> str:
-    return f"Sources disagree: {_side(dispute.a, titles)} against {_side(dispute.b, titles)}."
+    if card.news:
+        yield from (f"new: {text}" for text in card.news.first)
+    if card.answer:
+        yield card.answer.text
+    if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
+        yield formatting.sentence(sure)
+    if card.dispute:
+        titles = {page.url: page.title for page in card.read}
+        yield f"Sources disagree: {' against '.join(_side(one, titles) for one in card.dispute)}."
+    if card.open:
+        yield f"Still open: {card.open[0]}"
 
 
 def _side(said: CitedText, titles: dict[str, str]) -> str:
@@ -184,17 +169,13 @@ def _side(said: CitedText, titles: dict[str, str]) -> str:
     return f"“{said.text.rstrip('.')}”{f' ({title})' if title else ''}"
 
 
-def _without_answer(one: Told) -> str:
+def _without_answer(one: Question) -> str:
     status = " (cancelled)" if one.status == "cancelled" else ""
     return f"{one.query}{status}{f': {formatting.sentence(one.reason)}' if one.reason else ''}"
 
 
-def _inside(text: str) -> list[str]:
-    return _wrapped(text, "  ", "  ")
-
-
-def _item(text: str, indent: str = "  ") -> list[str]:
-    return _wrapped(text, f"{indent}- ", f"{indent}  ")
+def _item(text: str) -> list[str]:
+    return _wrapped(text, "  - ", "    ")
 
 
 def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:

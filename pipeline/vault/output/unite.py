@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import count
 
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.merge_user_text import UserText
+from pipeline.vault.output.user_text import UserText
 
 _LENGTHS = range(12, 6, -1)  # of git's marks: a conflict inside a conflict has shorter ones
 _CONFLICTS = {

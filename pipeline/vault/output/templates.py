@@ -8,7 +8,7 @@ string again, so a mistake shows too many backslashes, never too few.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ from jinja2.runtime import Macro
 from pipeline.config.workspace_files import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import labels
-from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks
+from pipeline.vault.output import escaping, formatting, page_markdown
 from pipeline.vault.output.escaping import Inert, Link
-from pipeline.vault.output.note import Kind, Note, Rendered
+from pipeline.vault.output.note import Kind, Note
+from pipeline.vault.output.user_text import empty_block, find_blocks
 
 # Templates that workspaces of earlier versions lack.
 _LATER = ("_worker.md.j2",)
@@ -66,26 +67,6 @@ def _printed(value: object) -> object:
     return value
 
 
-def _cell(value: Link | str) -> Inert:
-    return value.cell if isinstance(value, Link) else escaping.inert(value)
-
-
-def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
-    return Inert(separator.join(str(_printed(value)) for value in values))
-
-
-def _passage(value: page_markdown.Passage) -> Inert:
-    return page_markdown.markdown(value.text, value.lead, next(iter(value.citations), None))
-
-
-def _quote(text: str, lead: str = "") -> Inert:
-    return page_markdown.markdown(text, lead)
-
-
-def _user_block(name: str) -> Inert:
-    return Inert(user_blocks.empty_block(name))
-
-
 class _Language:
     """The language of the note that is rendered: its labels, counts and dates."""
 
@@ -107,10 +88,13 @@ class _Language:
         return labels.label(formatting.duration(seconds), self.code)
 
 
-FILTERS = {
-    "cell": _cell,
-    "passage": _passage,
-    "quote": _quote,
+def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
+    return Inert(separator.join(str(_printed(value)) for value in values))
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "cell": lambda value: value.cell if isinstance(value, Link) else escaping.inert(value),
+    "quote": page_markdown.markdown,
     "within": page_markdown.within,
     "listed": _listed,
     "money": formatting.money,
@@ -118,8 +102,6 @@ FILTERS = {
     "clock": formatting.clock,
     "sentence": formatting.sentence,
 }
-
-
 OF_LANGUAGE = ("counted", "duration", "day")  # filters of the note's language
 
 
@@ -135,35 +117,26 @@ class Renderer:
         self._language = _Language()
         environment.filters.update(FILTERS)
         environment.filters.update({name: getattr(self._language, name) for name in OF_LANGUAGE})
-        environment.globals.update(user_block=_user_block, t=self._language.label)
+        environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._language.label)
         self._templates = TemplateFolder(templates, environment, _ADVICE, compiled, later_templates("vault", *_LATER))
 
     def version_of(self, kind: Kind) -> str:
         """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""
         return self._templates.version_of(f"{kind}.md.j2")
 
-    def render(self, note: Note) -> Rendered:
-        """Return the note rendered with its template.
+    def render(self, note: Note) -> str:
+        """Return the body of a note rendered with its template.
 
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this note, or does not end.
         """
-        view: Any = note.view
-        given = {name: getattr(view, name) for name in view.__dataclass_fields__}
-        given["view"] = view  # all of them together, for a macro
         self._language.code = str(note.properties.get("lang", labels.ENGLISH))
-        body = self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
-        return Rendered(note.path, note.properties, body)
+        given = {**note.view, "view": note.view}  # all of them together, for a macro
+        return self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
 
 
 def _finished(text: str) -> str:
-    """The body of a note; raises if its user blocks are faulty."""
-    body = _tidy(text)
-    user_blocks.find(body)
+    """The body of a note: one blank line where a template left several, none at the ends. Raises if its blocks are faulty."""
+    body = _BLANKS.sub("\n\n", "\n".join(map(str.rstrip, text.split("\n")))).strip("\n") + "\n"
+    find_blocks(body)
     return body
-
-
-def _tidy(text: str) -> str:
-    """One blank line where a template left several, none at the ends, and no white space behind a line."""
-    lines = "\n".join(map(str.rstrip, text.split("\n")))
-    return _BLANKS.sub("\n\n", lines).strip("\n") + "\n"

@@ -1,39 +1,47 @@
-"""Parts that several kinds of notes use: links, cited sentences, disagreements, open questions, properties."""
+"""Parts that several kinds of notes use: links, cited sentences, disagreements, open questions, what was asked, properties."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.findings import by_model, sheet_of
-from pipeline.domain.state import Report, SessionState, Worker, outcome_of
-from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
+from pipeline.domain.state import SessionState, Worker, outcome_of
+from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import labels
-from pipeline.text.normalise import name_slug, one_line
-from pipeline.text.ranking.rank_fusion import Origin, page_origin
+from pipeline.text.normalise import clean, name_slug, one_line
+from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault import paths
-from pipeline.vault.mornings.learnt import CitedText
-from pipeline.vault.output import formatting
+from pipeline.vault.cards import Card, CitedText, numbers_of, signs
+from pipeline.vault.model import Asked, LoadedSession, SourceNotePlace, VaultModel
 from pipeline.vault.output.escaping import Inert, Link, address, fenced, host_of, inert, plain
-from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import OWN_CLASS, Kind
+from pipeline.vault.output.formatting import moment, superscript
+from pipeline.vault.output.frontmatter import Property, quoted
+from pipeline.vault.output.note import OWN_CLASS, Kind, View
 from pipeline.vault.output.page_markdown import Passage, flat
 from pipeline.vault.output.prose import prose
-from pipeline.vault.session_card import Card
-from pipeline.vault.vault_model import LoadedSession, SourceNotePlace, VaultModel
 
-_KINDS_OF_CONTRADICTION = {
+_DIFFER = {
     "number": "They give different numbers.",
     "date": "They give different dates.",
     "version": "They speak of different versions.",
     "polarity": "One affirms what the other denies.",
     "claim": "Both cannot be right.",
 }
+_UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
 _PLACE = 60  # characters of a further place's quote
 _ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
+_MOST = 1_000  # characters of a question for the queue
+# Tags that the queue accepts; an old log may contain others.
+_TAG = re.compile(r"[\w/-]*[^\W\d][\w/-]*")
+# In a code fence: the second sign of a link, an image, a comment, a placeholder; every sign of a code span.
+_ACTIVE = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`")
 
 
 def shown_status(state: SessionState) -> str:
@@ -41,9 +49,24 @@ def shown_status(state: SessionState) -> str:
     return outcome_of(state) or (state.status if state.ended else "unfinished")
 
 
-def reasoner_words(state: SessionState, language: str = labels.ENGLISH) -> str:
-    """Return who answered the questions: ``without a model``, or a model's name."""
-    return state.config.reasoner if by_model(state) else labels.label("without a model", language)
+def made_by(loaded: LoadedSession) -> View:
+    """Return who answered a session's questions, where it searched, and what it cost in time and money."""
+    state, spent, models = loaded.state, loaded.card, list[str]()
+    for event in loaded.events:
+        if isinstance(event, e.Answered):
+            models.append(event.cost.model or event.cost.model_requested)
+        elif isinstance(event, ResearchPruned):
+            models += event.models
+    reasoner, language = state.config.reasoner, session_language(loaded)
+    return {
+        "reasoner": reasoner if by_model(state) else labels.label("without a model", language),
+        "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
+        "search": state.config.search,
+        "seconds": spent.seconds,
+        "usd": spent.charged_usd,
+        "unknown_usd": spent.assumed_usd,
+        "likely_usd": spent.expected_usd,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,41 +110,24 @@ class Block(tuple[Said, ...]):
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a disagreement: what the source says, the links to source and quote, and whose page it is."""
-
-    quote: str
-    source: Link
-    citation: Link
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """Two sources that cannot both be right. ``kind`` says in a sentence how they differ."""
-
-    subject: str
-    kind: str
-    explanation: str
-    a: Side
-    b: Side
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """Questions without a good answer that are open for the same reason (which may be "")."""
-
-    reason: str
-    questions: tuple[str, ...]
-
-
-def open_questions(gaps: Iterable[Gap]) -> tuple[Open, ...]:
+def open_questions(gaps: Iterable[Gap]) -> list[View]:
     """Return the gaps' questions by reason, in the order in which the reasons come up."""
     reasons: dict[str, list[str]] = {}
     for gap in gaps:
         reasons.setdefault(gap.reason, []).append(gap.question)
-    return tuple(Open(reason, tuple(questions)) for reason, questions in reasons.items())
+    return [{"reason": reason, "questions": questions} for reason, questions in reasons.items()]
+
+
+def queue_lines(questions: Iterable[str], tags: Iterable[str] = ()) -> tuple[Inert, ...]:
+    """Return the questions as entries of ``queries:``, two blanks in, each with the ``tags``; they do nothing in a code fence."""
+
+    def literal(text: str) -> str:
+        return _ACTIVE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted(" ".join(clean(text).split())))
+
+    shared = ", ".join(dict.fromkeys(literal(tag) for tag in tags if _TAG.fullmatch(tag)))
+    entries = dict.fromkeys(entry for question in questions if (entry := " ".join(clean(question).split())[:_MOST].strip()))
+    lines = ((f"  - query: {literal(one)}", f"    tags: [{shared}]") if shared else (f"  - {literal(one)}",) for one in entries)
+    return tuple(Inert(line) for entry in lines for line in entry)
 
 
 def report_link(session: Card) -> Link | None:
@@ -139,10 +145,16 @@ def best_link(session: Card) -> Link:
     return report_link(session) or session_link(session)
 
 
-def worker_link(session: Card, worker_id: str) -> Link:
-    """Return the link to a worker's note, shown as its perspective."""
-    worker = session.worker(worker_id)
-    return Link(worker.path, worker.name, worker.block)
+def earlier_link(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    """Return the link to what the session before on the same question made."""
+    before = model.by_id.get(loaded.state.previous_session)
+    return best_link(before) if before else None
+
+
+def worker_link(loaded: LoadedSession, worker: str) -> Link:
+    """Return the link to what is shown of a worker, with the words of its perspective."""
+    card = loaded.workers[worker]
+    return Link(card.path, card.name, card.block)
 
 
 def worker_outcome(state: SessionState, worker: Worker) -> str:
@@ -166,28 +178,12 @@ def perspective_name(view: Perspective) -> str:
 
 def session_language(loaded: LoadedSession) -> str:
     """Return the code of the question's language, else of that of its quotes."""
-    state = loaded.state
-    return language_code(state.query, *(fact.quote for fact in state.facts.values()))
+    return language_code(loaded.state.query, *(fact.quote for fact in loaded.state.facts.values()))
 
 
 def night_link(date: str, language: str = labels.ENGLISH) -> Link:
     """Return the link to a night's note, shown as its day."""
-    return Link(night_path(date), labels.day(date, language))
-
-
-def night_path(date: str) -> str:
-    """Return the path of a night's note."""
-    return f"nights/{date}"
-
-
-def night_links(model: VaultModel, session: Card, language: str = labels.ENGLISH) -> tuple[Link, ...]:
-    """Return the links to the nights that worked on a session."""
-    return tuple(night_link(date, language) for date in model.nights_of.get(session.id, ()))
-
-
-def last_night(model: VaultModel, loaded: LoadedSession) -> str:
-    """Return the link to the latest night that worked on a session as a property's text, "" for none."""
-    return linked(next(reversed(night_links(model, loaded.card, session_language(loaded))), None))
+    return Link(f"nights/{date}", labels.day(date, language))
 
 
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
@@ -201,14 +197,9 @@ def topic_path(topic: str) -> str:
     return f"topics/topic-{topic}"
 
 
-def topic_link(tag: str) -> Link:
-    """Return the link to the note of a tag's topic."""
-    return Link(topic_path(topic_of(tag)), tag)
-
-
 def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
-    """Return the links to the topics of a query's tags, each topic once."""
-    return tuple({topic_of(tag): topic_link(tag) for tag in tags}.values())
+    """Return the links to the topics of tags, each topic once."""
+    return tuple({topic_of(tag): Link(topic_path(topic_of(tag)), tag) for tag in tags}.values())
 
 
 def source_link(source: SourceNotePlace, words: str = "") -> Link:
@@ -248,6 +239,28 @@ def cited(model: VaultModel, sentence: CitedText) -> Cited:
     return Cited(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
 
 
+def asked_rows(model: VaultModel, asked: Iterable[Asked], noted: Iterable[str]) -> list[View]:
+    """Return what was asked as notes show it; ``noted`` are the addresses of the sources that have a note."""
+
+    def place(url: str, title: str) -> Link | Inert:
+        return source_link(model.sources[url]) if url in noted else without_note(url, title)
+
+    def further(session: str) -> Link | None:
+        card = model.by_id.get(session)
+        return Link(best_link(card).path, "researched further") if card else None
+
+    return [
+        {
+            "question": one.question,
+            "answer": one.answer,
+            "at": one.at,
+            "sources": tuple(place(url, title) for url, title in one.sources),
+            "further": further(one.session),
+        }
+        for one in asked
+    ]
+
+
 class Citer:
     """Turns the facts that support sentences into numbered links.
 
@@ -258,7 +271,7 @@ class Citer:
 
     def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
         self._model, self._loaded, self._language = model, loaded, session_language(loaded)
-        self._numbers = _numbers(loaded.state.report) if loaded.state.report else {}
+        self._state, self._numbers = loaded.state, numbers_of(loaded.state)
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
         """Return the paragraphs' sentences, or their passages, with their citations."""
@@ -278,12 +291,13 @@ class Citer:
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form != "table" or not width:
             form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
-            if form in ("steps", "bullets"):
-                said = _numbered(said, [one.within for one in paragraph.sentences], paragraph.start)
-            return Block(said, form)
-        named = tuple(prose(name, cell=True) for name in paragraph.header[:width])
-        rows = tuple(replace(one, cells=_filled(one.cells or (prose(one.text, cell=True),), width)) for one in said)
-        return Block(rows, "table", _filled(named, width))
+            return Block(_numbered(said, paragraph) if form in ("steps", "bullets") else said, form)
+
+        def filled(cells: tuple[Inert, ...]) -> tuple[Inert, ...]:
+            return (*cells, *[Inert("")] * (width - len(cells)))
+
+        rows = tuple(replace(one, cells=filled(one.cells or (prose(one.text, cell=True),))) for one in said)
+        return Block(rows, "table", filled(tuple(prose(name, cell=True) for name in paragraph.header[:width])))
 
     def passages(self, sentences: Iterable[Sentence], before: str = "") -> tuple[Said, ...]:
         """Return passages, each with its own headings; ``before`` is the address of the source of the passage above them."""
@@ -294,32 +308,33 @@ class Citer:
         return tuple(found)
 
     def _url(self, sentence: Sentence) -> str:
-        fact = self._loaded.state.facts.get(next(iter(sentence.facts), ""))
+        fact = self._state.facts.get(next(iter(sentence.facts), ""))
         return fact.url if fact else ""
 
     def _passage(self, sentence: Sentence, before: str) -> Said:
-        fact = self._loaded.state.facts.get(next(iter(sentence.facts), ""))
+        fact = self._state.facts.get(next(iter(sentence.facts), ""))
         if fact is None:
             return self.sentence(sentence)
-        mine = self._number(fact.id)
-        others = {self._number(name): name for name in reversed(sentence.facts[1:]) if name in self._loaded.state.facts}
-        also = tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine))
-        mark = (self.citation(fact.id),) if mine else ()
-        place = self._place(fact, titled=fact.url != before)
-        page = self._loaded.state.pages.get(fact.url)
-        date = one_line(page.published, 40) if page else ""
+        mine = self._numbers.get(fact.url, 0)
+        known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
+        others = {self._numbers.get(other.url, 0): other.id for other in known}
+        page = self._state.pages.get(fact.url)
         return Passage(
-            sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts), date, self._loaded.rated.get(fact.id, "")
+            sentence.text,
+            (self.citation(fact.id),) if mine else (),
+            fact.lead,
+            quote_link(self._model.sources[fact.url], fact.id, self._trail(fact, titled=fact.url != before)),
+            tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
+            "disputed" if self._loaded.is_disputed(sentence.facts) else "",
+            one_line(page.published, 40) if page else "",
+            self._loaded.rated.get(fact.id, ""),
         )
 
-    def _place(self, fact: Fact, *, titled: bool) -> Link:
-        """The link to a quote, shown as its page's title and the headings above it; ``titled`` False: without the title."""
-        return quote_link(self._model.sources[fact.url], fact.id, self._trail(fact, titled=titled))
-
     def _trail(self, fact: Fact, *, titled: bool) -> str:
+        """Where a quote is: its page's title (unless not ``titled``), the headings above it, the page of a PDF."""
         trail = tuple(dict.fromkeys(fact.path or filter(None, (self._model.sources[fact.url].title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
-        sheet = sheet_of(self._loaded.state, fact)
+        sheet = sheet_of(self._state, fact)
         names = [one_line(name, 70) for name in shown[-_MOST_HEADINGS:]]
         names += [labels.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return " › ".join(names)
@@ -334,16 +349,13 @@ class Citer:
             for url, words in found
         )
 
-    def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
-        """Return the facts nearest to an answer as passages without a number."""
-        return self.passages(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
-
     def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Cited:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
-        known = [name for name in dict.fromkeys(sentence.facts) if name in self._loaded.state.facts]
-        numbers = [self._number(name) for name in known]
-        places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
-        marks = dict(zip(known, map(self.citation, known, places), strict=True))
+        known = [name for name in dict.fromkeys(sentence.facts) if name in self._state.facts]
+        facts = signs(self._state, known, self._numbers)
+        marks = {name: quote_link(self._model.sources[self._state.facts[name].url], name, sign) for name, sign in facts}
+        said = sentence.text.strip()
+        is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
         return Cited(
             prose(sentence.text),
             tuple(marks.values()),
@@ -351,63 +363,43 @@ class Citer:
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(tuple(marks[name] for name in cited if name in marks) for cited in sentence.cell_facts),
             tuple(fenced(sentence.text)) if is_code else (),
-            self._standing(known) or _unsourced(sentence),
+            "disputed" if self._loaded.is_disputed(known) else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
         )
 
-    def _standing(self, facts: Iterable[str]) -> str:
-        """``disputed`` if another source denies one of these facts, else ""."""
-        entries = (self._loaded.standings.get(name) for name in facts)
-        return "disputed" if any(entry and entry.standing == "disputed" for entry in entries) else ""
-
-    def citation(self, fact_id: str, place: int = -1) -> Link:
+    def citation(self, fact_id: str) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report; if it is not cited, as its title."""
-        source, number = self._model.sources[self._loaded.state.facts[fact_id].url], self._number(fact_id)
-        return quote_link(source, fact_id, formatting.superscript(number, place) if number else "")
+        url = self._state.facts[fact_id].url
+        number = self._numbers.get(url, 0)
+        return quote_link(self._model.sources[url], fact_id, superscript(number) if number else "")
 
-    def _number(self, fact_id: str) -> int:
-        return self._numbers.get(self._loaded.state.facts[fact_id].url, 0)
+    def disagreements(self, pairs: Iterable[Contradiction]) -> list[View]:
+        """Return both sides of each pair whose facts are known: what the source says, links to source and quote, whose it is."""
 
-    def disagreements(self, pairs: tuple[Contradiction, ...]) -> tuple[Disagreement, ...]:
-        """Return both sides of each pair whose facts are known."""
-        facts = self._loaded.state.facts
-        return tuple(self._disagreement(pair) for pair in pairs if pair.a in facts and pair.b in facts)
+        def side(name: str) -> View:
+            fact = self._state.facts[name]
+            source = source_link(self._model.sources[fact.url])
+            return {
+                "quote": flat(fact.quote),
+                "source": source,
+                "citation": self.citation(name),
+                "origin": page_origin(fact.url),
+            }
 
-    def _disagreement(self, pair: Contradiction) -> Disagreement:
-        kind = _KINDS_OF_CONTRADICTION[pair.kind]
-        return Disagreement(pair.subject, kind, pair.explanation, self._side(pair.a), self._side(pair.b))
-
-    def _side(self, fact_id: str) -> Side:
-        fact = self._loaded.state.facts[fact_id]
-        source = self._model.sources[fact.url]
-        return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
-
-
-_UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
-
-
-def _unsourced(sentence: Sentence) -> str:
-    """Return what is said behind a sentence that cites nothing; "" for a label or what leads to the next lines."""
-    said = sentence.text.strip()
-    is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
-    return "" if is_label else _UNSOURCED.get(sentence.basis, "")
+        known = (pair for pair in pairs if pair.a in self._state.facts and pair.b in self._state.facts)
+        return [
+            {"subject": one.subject, "explanation": one.explanation or _DIFFER[one.kind], "a": side(one.a), "b": side(one.b)}
+            for one in known
+        ]
 
 
-def _numbered(said: Sequence[Cited], within: Sequence[str], start: int) -> tuple[Cited, ...]:
+def _numbered(said: Iterable[Cited], paragraph: Paragraph) -> tuple[Cited, ...]:
     """Return the sentences of a list, each with what stands before it: an item's mark, that of one inside it, or nothing."""
-    number = start - 1
+    number = paragraph.start - 1
     marked = []
-    for one, place in zip(said, within, strict=True):
+    for one, place in zip(said, (sentence.within for sentence in paragraph.sentences), strict=True):
         number += place == ""
         marked.append(replace(one, number=number if place == "" else 0, nested=place == "list"))
     return tuple(marked)
-
-
-def _filled(cells: tuple[Inert, ...], width: int) -> tuple[Inert, ...]:
-    return (*cells, *[Inert("")] * (width - len(cells)))
-
-
-def _numbers(report: Report) -> dict[str, int]:
-    return {reference.url: reference.number for reference in report.references}
 
 
 def properties_of(
@@ -420,7 +412,7 @@ def properties_of(
     created: str = "",
     language: str = labels.ENGLISH,
 ) -> dict[str, Property]:
-    """Return a note's properties in their fixed order: the common ones, then ``own``; ``language`` is a code."""
+    """Return a note's properties in their fixed order: the common ones, then ``own`` without empty texts and lists."""
     shown = plain(title)
     tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
     properties: dict[str, Property] = {
@@ -431,12 +423,12 @@ def properties_of(
         "cssclasses": (OWN_CLASS, f"{OWN_CLASS}-{kind}"),
     }
     if created:
-        properties["created"] = formatting.moment(created)
+        properties["created"] = moment(created)
     if status:
         properties["status"] = status
     if language != labels.ENGLISH:
         properties["lang"] = language
-    return properties | dict(own)
+    return properties | {name: value for name, value in own.items() if value not in ("", ())}
 
 
 def archived(model: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
@@ -447,11 +439,6 @@ def archived(model: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
 def linked(link: Link | None) -> str:
     """Return a link as a property's text, "" for none."""
     return str(link.inline) if link else ""
-
-
-def present(properties: Mapping[str, Property]) -> dict[str, Property]:
-    """Return the properties without empty texts and empty lists."""
-    return {name: value for name, value in properties.items() if value not in ("", ())}
 
 
 def heading(text: str, limit: int = 120) -> str:

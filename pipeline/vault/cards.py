@@ -1,0 +1,355 @@
+"""``Card`` and ``Reading``: what other notes show of a session, as small immutable values, so that its log is not read again.
+
+A ``Card`` has what other notes show of the whole session: its paths, the answer in short, what changed, what is disputed. A
+``Reading`` has what the session took from one source. Both are computed from the session's state alone, are stored as JSON, and
+have addresses and ids instead of links, because the path of a source's note depends on all sessions that read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+from pipeline.domain import Summary
+from pipeline.domain.agenda.progress import summary_of
+from pipeline.domain.findings import (
+    all_facts,
+    by_model,
+    contradictions,
+    news_of,
+    open_gaps,
+    sheet_of,
+    shown_sources,
+    standings,
+)
+from pipeline.domain.state import SessionState, Worker, workers_in_order
+from pipeline.domain.values import Contradiction, Fact, PageDone, Sentence, SourceChange
+from pipeline.errors import GONE
+from pipeline.text.normalise import one_line, slug
+from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.sentences import split_sentences
+from pipeline.vault import paths
+from pipeline.vault.output.formatting import superscript
+from pipeline.vault.output.page_markdown import flat, statement
+from pipeline.vault.paths import Names, Workers
+
+LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
+_SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
+_MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
+_LINKED = (
+    "id", "query", "query_id", "tags", "previous_session", "started_at", "session_path", "report_path", "report_title", "workers",
+    "has_report",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``; "" for the source's title."""
+
+    url: str
+    fact: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A sentence of a report with its citations. ``prose``: written, not a quoted passage."""
+
+    text: str
+    cites: tuple[Cite, ...]
+    prose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What changed since the report before, which was finished at ``since``: the first new facts, and counts of all.
+
+    ``lost`` are the paths of documents that the report before cites and that were deleted or moved since.
+    """
+
+    since: str
+    first: tuple[str, ...] = ()
+    added: int = 0
+    changed: int = 0
+    gone: int = 0
+    lost: tuple[str, ...] = ()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no fact is new, changed or gone."""
+        return not (self.added or self.changed or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """A page that a session read: address, time, title, digest of its text, and whether the session's result leads to it.
+
+    ``taken`` is a digest of what the session took from it.
+    """
+
+    url: str
+    at: str
+    title: str
+    digest: str
+    shown: bool
+    taken: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCard:
+    """A worker's id, the path of the note that shows it, and the name of its perspective.
+
+    ``block``: where it is in the session's note, if it is folded into that; "" if it has a note of its own.
+    """
+
+    id: str
+    path: str
+    name: str
+    block: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card(Summary):
+    """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
+
+    A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
+    ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``dispute`` has two
+    statements that cannot both be true, ``news`` is what changed (None for the first report on a question), ``open`` the
+    questions left open, ``cited`` the addresses of the report's sources. ``read`` are the pages that the session read, in order.
+    Until the names of all notes are known, the paths are those that its notes would have alone.
+    """
+
+    reported_at: str = ""
+    names: str = "latin"
+    session_path: str
+    report_path: str
+    report_title: str
+    has_report: bool = False
+    workers: tuple[WorkerCard, ...]
+    answer: CitedText | None = None
+    disputed: bool = False
+    dispute: tuple[CitedText, CitedText] | None = None
+    disagreements: int = 0
+    news: News | None = None
+    open: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    read: tuple[PageRead, ...] = ()
+
+    @property
+    def has_note(self) -> bool:
+        """Tell whether it has a report, or a note in its place."""
+        return self.has_report or self.status == "not-found"
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether it has a report that answers something."""
+        return bool(self.reported_at)
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRef:
+    """A fact elsewhere: the address of its source, and its id. ``shown``: the source has a note because of the same session."""
+
+    url: str
+    fact: str
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A fact that a session took from a source; ``lead`` as in ``Fact``, ``against`` are the facts that deny it.
+
+    ``sheet`` is the page of a PDF, from 1; 0 for other sources.
+    """
+
+    fact: str
+    text: str
+    claim: str
+    heading: str
+    digest: str
+    disputed: bool
+    against: tuple[QuoteRef, ...]
+    cited: bool
+    lead: str = ""
+    sheet: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
+
+    ``reported_at`` is when the report was finished, or ""; ``shown``: the source has a note because of the session.
+    """
+
+    session: str
+    page: PageDone
+    number: int
+    reported_at: str
+    quotes: tuple[Quoted, ...]
+    shown: bool = True
+
+    @property
+    def cited(self) -> int:
+        """The number of quotes that the report cites."""
+        return sum(quote.cited for quote in self.quotes)
+
+
+def card_of(state: SessionState, reported_at: str, readings: Iterable[tuple[Reading, str]], workers: Workers = "notes") -> Card:
+    """Return a session's card. ``reported_at``: when the report was finished, or ""; ``readings`` with their digests.
+
+    ``workers``: whether they have notes, or are folded into the session's, as they always are without a model.
+    """
+    report, summary, judged = state.report, summary_of(state), by_model(state)
+    named_by = (state.query, state.id, state.started_at, state.names)
+    pairs = report.contradictions if report and judged else ()
+    answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
+    unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
+    return Card(
+        **{part.name: getattr(summary, part.name) for part in fields(Summary)},
+        reported_at=reported_at,
+        names=state.names,
+        session_path=paths.session_path(*named_by),
+        report_path=paths.report_path(*named_by),
+        report_title=(report.title if report else "") or state.query,
+        has_report=report is not None,
+        workers=tuple(_worker_card(state, worker, own=workers == "notes" and judged) for worker in workers_in_order(state)),
+        answer=answer,
+        disputed=judged and any(entry.standing == "disputed" for entry in standings(state, facts).values()),
+        dispute=_dispute(state, pairs),
+        disagreements=len(pairs),
+        news=_news(state) if report else None,
+        open=tuple(gap.question for gap in unknowns),
+        cited=tuple(entry.url for entry in report.references) if report else (),
+        read=tuple(
+            PageRead(one.page.url, one.page.at, one.page.title, one.page.digest, one.shown, digest) for one, digest in readings
+        ),
+    )
+
+
+def named(card: Card, taken: Names) -> Card:
+    """Return a card with the paths that its notes have beside all others; the names are claimed from ``taken``."""
+    report_path, session_path = taken.claim(card.report_path, card.id), taken.claim(card.session_path, card.id)
+    workers = (
+        replace(one, path=session_path if one.block else taken.claim(one.path, f"{card.id}/{one.id}")) for one in card.workers
+    )
+    return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=tuple(workers))
+
+
+def linked(card: Card) -> Card:
+    """Return a card with only what links to the session need; all other fields are blank."""
+    return Card(**{name: getattr(card, name) for name in _LINKED})
+
+
+def _worker_card(state: SessionState, worker: Worker, *, own: bool) -> WorkerCard:
+    """``own``: the worker has a note of its own, else it is in the session's."""
+    name = state.perspectives[worker.perspective_id].name
+    path = paths.worker_path(state.query, state.id, state.started_at, name, state.names) if own else ""
+    return WorkerCard(worker.id, path, name.removeprefix("Gap: "), "" if own else f"w-{slug(worker.id)}")
+
+
+def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, list[str]]:
+    """Return the answer of a summary of at least one sentence, and the facts that it cites.
+
+    Of written text it is the first sentence that says enough by itself; without a model the beginning of the best passage.
+    """
+    first = next((sentence for sentence in summary if sentence.facts), summary[0])  # what cites nothing answers nothing
+    facts = [name for name in dict.fromkeys(first.facts) if name in state.facts]
+    numbers = numbers_of(state)
+    cites = tuple(Cite(state.facts[name].url, name, sign) for name, sign in signs(state, facts, numbers))
+    sections = state.report.sections if state.report else ()
+    if not any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs):
+        return CitedText(one_line(flat(first.text), LONGEST_ANSWER), cites), facts
+    said, *others = split_sentences(" ".join(first.text.split())) or [first.text]
+    while others and (len(said) < _SHORT or said.endswith(":")):
+        said = f"{said} {others.pop(0)}"
+    return CitedText(one_line(said, LONGEST_ANSWER), cites, prose=True), facts
+
+
+def numbers_of(state: SessionState) -> dict[str, int]:
+    """Return the number that the report gives to each source, by address."""
+    return {reference.url: reference.number for reference in state.report.references} if state.report else {}
+
+
+def signs(state: SessionState, facts: Sequence[str], numbers: dict[str, int]) -> list[tuple[str, str]]:
+    """Return known facts with the signs that cite them, "" for a source without a number; quotes of one source have letters."""
+    found = [numbers.get(state.facts[name].url, 0) for name in facts]
+    places = [found[:place].count(number) if found.count(number) > 1 else -1 for place, number in enumerate(found)]
+    return [
+        (name, superscript(number, place) if number else "") for name, number, place in zip(facts, found, places, strict=True)
+    ]
+
+
+def _dispute(state: SessionState, pairs: Iterable[Contradiction]) -> tuple[CitedText, CitedText] | None:
+    """Both sides of the first disagreement whose facts are known."""
+    pair = next((pair for pair in pairs if pair.a in state.facts and pair.b in state.facts), None)
+    if pair is None:
+        return None
+    about = pair.explanation or pair.subject
+    return _stated(state, pair.a, about), _stated(state, pair.b, about)
+
+
+def _stated(state: SessionState, fact_id: str, about: str) -> CitedText:
+    """What a fact says, in the sentence that is most like ``about``, with its citation."""
+    fact, number = state.facts[fact_id], numbers_of(state).get(state.facts[fact_id].url, 0)
+    said, wanted = said_by(state, fact), set(content_stems(about))
+    best = max(split_sentences(said) or [said], key=lambda sentence: len(wanted & set(content_stems(sentence))))
+    cite = Cite(fact.url, fact_id, superscript(number) if number else "")
+    return CitedText(one_line(best, LONGEST_SIDE), (cite,) if number or fact.url in shown_sources(state) else ())
+
+
+def said_by(state: SessionState, fact: Fact) -> str:
+    """Return what a fact says, on one line: its claim, where the quote bears that."""
+    return statement(fact.claim if state.bears_claim(fact) else "", fact.quote)
+
+
+def _news(state: SessionState) -> News | None:
+    found, added = state.changes, news_of(state)
+    if found is None:
+        return None
+    lost = tuple(source.url.removeprefix("corpus:") for source in found.unread if is_lost(source))
+    first = tuple(one_line(said_by(state, state.facts[name]), LONGEST_SIDE) for name in added[:_MOST_NEWS])
+    return News(found.since, first, len(added), len(found.changed), len(found.gone), lost)
+
+
+def is_lost(source: SourceChange) -> bool:
+    """Return whether a source that was not read again is a document that was deleted or moved."""
+    return source.url.startswith("corpus:") and source.reason.endswith(GONE)
+
+
+def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
+    """Return a session's readings, one for each page in order."""
+    judged, shown = by_model(state), shown_sources(state)
+    checked = standings(state, (fact.id for fact in all_facts(state))) if judged else {}
+    pairs = contradictions(state) if judged else ()
+    references = {entry.url: entry for entry in state.report.references} if state.report else {}
+    by_url: dict[str, list[Fact]] = {}
+    for fact in state.facts.values():
+        by_url.setdefault(fact.url, []).append(fact)
+
+    def quoted(fact: Fact) -> Quoted:
+        names = dict.fromkeys(pair.b if pair.a == fact.id else pair.a for pair in pairs if fact.id in {pair.a, pair.b})
+        against = (state.facts[name] for name in names if name in state.facts)
+        return Quoted(
+            fact=fact.id,
+            text=fact.quote,
+            claim=fact.claim if state.bears_claim(fact) else "",
+            heading=fact.heading,
+            digest=fact.digest,
+            disputed=fact.id in checked and checked[fact.id].standing == "disputed",
+            against=tuple(QuoteRef(other.url, other.id, other.url in shown) for other in against),
+            cited=fact.url in references and fact.id in references[fact.url].facts,
+            lead=fact.lead,
+            sheet=sheet_of(state, fact),
+        )
+
+    return tuple(
+        Reading(
+            session=state.id,
+            page=page,
+            number=references[page.url].number if page.url in references else 0,
+            reported_at=reported_at,
+            quotes=tuple(map(quoted, by_url.get(page.url, ()))),
+            shown=page.url in shown,
+        )
+        for page in state.pages.values()
+    )

@@ -1,0 +1,343 @@
+"""The notes of the morning: a night with what it found, the home note, the topics; and the picture of thirty nights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar
+
+from pipeline.domain.events import stream_events as n
+from pipeline.domain.state import OUTCOME_WORDS
+from pipeline.text import labels
+from pipeline.text.normalise import one_line, slug
+from pipeline.text.words import language_code
+from pipeline.vault.cards import Card, CitedText, News
+from pipeline.vault.model import Night, Spent, VaultModel
+from pipeline.vault.notes.parts import (
+    best_link,
+    cited,
+    night_link,
+    properties_of,
+    source_link,
+    topic_links,
+    topic_of,
+    topic_path,
+)
+from pipeline.vault.output.escaping import Inert, Link
+from pipeline.vault.output.formatting import joined, money
+from pipeline.vault.output.note import Note, Plain, View
+from pipeline.vault.paths import HOME
+
+MOST_OLDER, MOST_ATTENTION, MOST_TOPICS, MOST_IMPORTS = 20, 10, 20, 8  # that the home note lists
+MOST_LOST = 3  # documents that are gone; the rest is counted
+_NIGHTS, _WIDE, _HIGH, _STEP = 30, 600, 72, 20  # pixels
+# From the foot of a bar to its top; the colours are told apart on light and on dark ground, and by brightness alone.
+_COLOURS = {
+    "answered": ("#2f8f5b", "green"),
+    "in-part": ("#7cc29a", "light green"),
+    "passages": ("#5b8bd0", "blue"),
+    "not-found": ("#c9a227", "yellow"),
+    "failed": ("#b5493a", "red"),
+}
+
+Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
+
+
+def group_of(status: str, card: Card | None) -> Group:
+    """Return where a question stands in the morning, by how its session ended: what changed comes first.
+
+    ``quiet``: it was researched again, and nothing is new.
+    """
+    if status != "complete":
+        return "not-found" if status == "not-found" else "failed" if status == "failed" else "open"
+    if card and card.news:
+        return "quiet" if card.news.quiet and not card.news.lost else "changed"
+    return "passages" if card and card.outcome == "passages" else "answered"
+
+
+def ended_as(status: str, card: Card | None) -> str:
+    """Return the outcome of a question in a night; ``failed`` or ``open`` without one."""
+    if status == "complete":
+        return card.outcome if card and card.outcome else "answered"
+    return group_of(status, card)
+
+
+def outcome_words(outcomes: Iterable[str]) -> str:
+    """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" for none."""
+    counts = Counter(outcomes)
+    words = {**OUTCOME_WORDS, "passages": "with passages", "failed": "failed", "open": "unfinished"}
+    return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name])
+
+
+def standing_words(card: Card) -> str:
+    """Return how many sources the report cites, and whether one denies the answer: ``3 sources``, ``2 sources, disputed``."""
+    words = labels.count(len(card.cited), "source") if card.cited else ""
+    return f"{words}, disputed" if card.disputed else words
+
+
+def news_words(news: News) -> str:
+    """Return what changed: ``4 new facts and 1 gone since 14 November 2026``, ``nothing new since …``.
+
+    Documents of the report before that were deleted or moved come first.
+    """
+    since = f" since {labels.day(news.since)}" if news.since else ""
+    lost = ""
+    if news.lost:
+        more = len(news.lost) - MOST_LOST
+        named = ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST]) + (f" and {more:,} more" if more > 0 else "")
+        one = len(news.lost) == 1
+        lost = f"{'a source' if one else 'sources'} of the last report {'is' if one else 'are'} gone: {named}"
+    if news.quiet:
+        return lost or f"nothing new{since}"
+    added = [labels.count(news.added, "new fact")] if news.added else []
+    others = [f"{number:,} {word}" for number, word in ((news.changed, "changed"), (news.gone, "gone")) if number]
+    return f"{f'{lost}; ' if lost else ''}{joined([*added, *others])}{since}"
+
+
+def entry_of(model: VaultModel, card: Card) -> View:
+    """Return the report of a card in short: the answer, how sure it is, what changed, what is disputed, what is open."""
+
+    def side(text: CitedText) -> View:
+        return {"said": cited(model, text), "source": source_link(model.sources[text.cites[0].url]) if text.cites else None}
+
+    before = [one for one in model.of_query.get(card.query_id, ()) if one.has_report and one.started_at < card.started_at]
+    return {
+        "report": best_link(card),
+        "outcome": OUTCOME_WORDS.get(card.outcome, ""),
+        "first": cited(model, card.answer) if card.answer else None,
+        "standing": standing_words(card),
+        "news": news_words(card.news) if card.news else "",
+        "dispute": [side(one) for one in card.dispute] if card.dispute else [],
+        "more_disputes": max(0, card.disagreements - 1),
+        "question": next(iter(card.open), ""),
+        "more_questions": max(0, len(card.open) - 1),
+        "earlier": len(before) if card.query_id else 0,
+    }
+
+
+def night_note(model: VaultModel, night: Night) -> Note:
+    """Return the note of a night."""
+    languages = {language_code(entry.query) for entry in night.ended}
+    language = languages.pop() if len(languages) == 1 else labels.ENGLISH
+    view = night_view(model, night, language)
+    sizes = {name: len(view[name]) for name in ("changed", "answered", "passages", "quiet", "not_found", "failed")}
+    own = {
+        "done": sizes["changed"] + sizes["answered"] + sizes["passages"] + sizes["quiet"],
+        "not_found": sizes["not_found"],
+        "failed": sizes["failed"],
+        "cost_usd": round(_spent(model, night.ended).usd, 6),
+    }
+    properties = properties_of("night", view["title"], own, created=night.batches[0].started_at, language=language)
+    return Note(f"nights/{night.date}", "night", properties, view)
+
+
+def _spent(model: VaultModel, ended: Iterable[n.QueryEnded]) -> Spent:
+    """What queries cost together in that night."""
+    return Spent(*map(sum, zip(Spent(), *(model.spent[entry.id] for entry in ended), strict=True)))
+
+
+def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> View:
+    """Return what a night's note says; a query counts once, as its last run of the night left it."""
+    last = {entry.query_id: entry for entry in night.ended}
+    cards = {name: model.by_id.get(entry.session) for name, entry in last.items()}
+    groups: dict[Group, list[tuple[n.QueryEnded, Card | None]]] = {}
+    for name, entry in last.items():
+        groups.setdefault(group_of(entry.status, cards[name]), []).append((entry, cards[name]))
+
+    def entries(group: Group) -> list[View]:
+        return [entry_of(model, card) for _, card in groups.get(group, ()) if card]
+
+    def ended(group: Group) -> list[View]:
+        """Questions without a report to show: the link to its note, else the bare question, and why."""
+        return [
+            {
+                "link": best_link(card) if card else entry.query,
+                "outcome": "cancelled" if entry.status == "cancelled" else "",
+                "reason": entry.reason,
+            }
+            for entry, card in groups.get(group, ())
+        ]
+
+    spent, place = _spent(model, night.ended), model.nights.index(night)
+    seconds = (batch.end.duration_s if batch.end else _spent(model, batch.ended).seconds for batch in night.batches)
+    return {
+        "title": labels.label("Night of {day}", language, day=labels.day(night.date, language)),
+        "words": outcome_words(ended_as(entry.status, cards[name]) for name, entry in last.items()) or "nothing was due",
+        "changed": entries("changed"),
+        "answered": entries("answered"),
+        "passages": entries("passages"),
+        "quiet": tuple(best_link(card) for _, card in groups.get("quiet", ()) if card),
+        "not_found": ended("not-found"),
+        "failed": ended("failed"),
+        "open": ended("open"),
+        "skipped": _skipped(model, night, set(last)),
+        "not_made": tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
+        "batches": [
+            {"started_at": batch.started_at, "ended_at": batch.end.at if batch.end else "", "due": len(batch.due)}
+            for batch in night.batches
+        ],
+        "seconds": sum(seconds),
+        "usd": spent.usd,
+        "unknown_usd": spent.unknown_usd,
+        "likely_usd": spent.likely_usd,
+        "earlier": night_link(model.nights[place - 1].date, language) if place else None,
+        "later": night_link(model.nights[place + 1].date, language) if place + 1 < len(model.nights) else None,
+    }
+
+
+def _skipped(model: VaultModel, night: Night, worked: set[str]) -> list[View]:
+    """The queries that no run of the night worked on, by reason, with what was known of each by that night.
+
+    An earlier outcome is marked as earlier, because it is not this night's.
+    """
+    reasons: dict[str, dict[str, Link | str]] = {}
+    for entry in (entry for batch in night.batches for entry in batch.skipped):
+        if entry.query_id not in worked:
+            known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= night.date]
+            outcome, colon, why = entry.reason.partition(": ")
+            is_earlier = colon and outcome in {"not found", "failed", "cancelled"}
+            reason = f"{outcome} earlier: {why}" if is_earlier else entry.reason
+            reasons.setdefault(reason, {})[entry.query_id] = best_link(known[-1]) if known else entry.query
+    return [{"reason": reason, "queries": tuple(queries.values())} for reason, queries in reasons.items()]
+
+
+def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] = ()) -> Note:
+    """Return the home note; ``cards`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
+    last = model.nights[-1] if model.nights else None
+    worked = {entry.query_id for entry in last.ended} if last else set()
+    questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
+    unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]
+    older = [card for same in questions if (card := latest(same)).has_note]
+    topics = topics_of(cards)
+    named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
+    own = {"reports": sum(card.answered for card in cards), "sessions": len(cards), "sources": len(model.sources)}
+    view = {
+        "title": "Research",
+        "night": night_view(model, last) if last else None,
+        "night_link": night_link(last.date) if last else None,
+        "picture": legend(model),
+        "attention": [
+            {
+                "session": best_link(card),
+                "outcome": card.status if card.ended else "its plan waits for approval" if card.waiting else "unfinished",
+                "reason": card.end_reason,
+                "at": card.ended_at or card.started_at,
+            }
+            for card in unanswered[:MOST_ATTENTION]
+        ],
+        "more_attention": max(0, len(unanswered) - MOST_ATTENTION),
+        "older": tuple(map(best_link, older[:MOST_OLDER])),
+        "not_found": tuple(best_link(card) for card in older[:MOST_OLDER] if card.outcome == "not-found"),
+        "more_older": max(0, len(older) - MOST_OLDER),
+        "topics": topic_links(topic_title(topic, topics[topic]) for topic in named[:MOST_TOPICS]),
+        "more_topics": max(0, len(named) - MOST_TOPICS),
+        "imports": tuple(imports[:MOST_IMPORTS]),
+        "more_imports": max(0, len(imports) - MOST_IMPORTS),
+        "reports": own["reports"],
+        "sources": own["sources"],
+    }
+    return Note(HOME, "home", properties_of("home", "Research", own), view)
+
+
+class _Tagged(Protocol):
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+
+
+T = TypeVar("T", bound=_Tagged)
+
+
+def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
+    """Return the cards of each topic by its slug, topics and cards in order; tags with the same slug are one topic."""
+    found: dict[str, list[T]] = {}
+    for card in cards:
+        for topic in dict.fromkeys(map(topic_of, card.tags)):
+            found.setdefault(topic, []).append(card)
+    return {topic: tuple(found[topic]) for topic in sorted(found)}
+
+
+def former_topics(topic: str, cards: Iterable[Card]) -> list[str]:
+    """Return the slugs that the topic had when file names were of Latin letters only: one for each of its tags."""
+    tags = (tag for card in cards for tag in card.tags if topic_of(tag) == topic)
+    return sorted({slug(tag) for tag in tags} - {topic})
+
+
+def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequence[View] = ()) -> Note:
+    """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
+
+    ``asked`` is what was asked about the topic.
+    """
+    questions = list(map(latest, of_questions(cards)))
+    view = {
+        "title": topic_title(topic, cards),
+        "tag": Inert(f"topic/{topic}"),
+        "answered": [entry_of(model, card) for card in questions if card.answered],
+        "others": tuple(best_link(card) for card in questions if not card.answered),
+        "asked": asked,
+    }
+    own = {
+        "questions": len(questions),
+        "reports": sum(card.answered for card in cards),
+        "sources": len({url for card in questions for url in card.cited}),
+        "open_questions": sum(len(card.open) for card in questions),
+    }
+    properties = properties_of("topic", topic_title(topic, cards), own, topics=(topic,), created=cards[0].started_at)
+    return Note(topic_path(topic), "topic", properties, view)
+
+
+def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
+    """Return the sessions of each question in order of their start; the question that was asked last comes first."""
+    found: dict[str, list[Card]] = {}
+    for card in cards:
+        same = found.pop(card.query_id or card.id, [])
+        found[card.query_id or card.id] = [*same, card]
+    return list(reversed(found.values()))
+
+
+def latest(sessions: Sequence[Card]) -> Card:
+    """Return the session of a question's latest report; its latest session if it has none."""
+    return next((card for card in reversed(sessions) if card.answered), sessions[-1])
+
+
+def topic_title(topic: str, cards: Iterable[_Tagged]) -> str:
+    """Return the topic as it was first written."""
+    return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
+
+
+def picture(model: VaultModel) -> Plain:
+    """Return the last thirty nights as an image: for each night a bar of the outcomes of its questions.
+
+    Each bar has a text that a pointer shows: the day, the outcomes, and the cost.
+    """
+    nights = model.nights[-_NIGHTS:]
+    counts = [Counter(_outcomes(model, night)) for night in nights]
+    most = max((sum(count.values()) for count in counts), default=0) or 1
+    bars = "\n".join(_bar(model, night, counts[place], place, most) for place, night in enumerate(nights))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" height="{_HIGH}" role="img">'
+    return Plain("nights/thirty-nights.svg", f"{head}\n<title>The last {len(nights)} nights</title>\n{bars}\n</svg>\n")
+
+
+def legend(model: VaultModel) -> str:
+    """Return what the colours in the image mean, those that it has; "" if it has none."""
+    seen = {outcome for night in model.nights[-_NIGHTS:] for outcome in _outcomes(model, night)}
+    words = {**OUTCOME_WORDS, "failed": "failed"}
+    return ", ".join(f"{words[name]} {colour}" for name, (_, colour) in _COLOURS.items() if name in seen)
+
+
+def _outcomes(model: VaultModel, night: Night) -> Iterator[str]:
+    """How each question of a night ended; a question counts once."""
+    last = {entry.query_id: entry for entry in night.ended}
+    return (ended_as(entry.status, model.by_id.get(entry.session)) for entry in last.values())
+
+
+def _bar(model: VaultModel, night: Night, counts: Mapping[str, int], place: int, most: int) -> str:
+    usd = _spent(model, night.ended).usd
+    words = f"{labels.day(night.date)}: {outcome_words(Counter(counts).elements()) or 'nothing was due'}, {money(usd)}"
+    parts, top = [], float(_HIGH)
+    for name, (colour, _) in _COLOURS.items():
+        tall = counts[name] / most * (_HIGH - 4)
+        top -= tall
+        if tall:
+            parts.append(f'<rect x="{place * _STEP + 2}" y="{top:.1f}" width="{_STEP - 4}" height="{tall:.1f}" fill="{colour}"/>')
+    foot = f'<rect x="{place * _STEP + 2}" y="{_HIGH - 1}" width="{_STEP - 4}" height="1" fill="#888888"/>'
+    return f"<g><title>{words}</title>{''.join(parts)}{foot}</g>"

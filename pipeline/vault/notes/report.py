@@ -1,0 +1,199 @@
+"""The note of a report: what is new, summary, disagreements, sections, open questions, references; or why nothing was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipeline.domain.findings import by_model, nearest_facts, news_of
+from pipeline.domain.state import GIVES_ORDERS, OUTCOME_WORDS, Report, SessionState, outcome_of, workers_in_order
+from pipeline.domain.values import Fact, Sentence
+from pipeline.text import labels
+from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.vault.cards import Card, is_lost, said_by
+from pipeline.vault.model import LoadedSession, VaultModel
+from pipeline.vault.notes.parts import (
+    Citer,
+    address_words,
+    archived,
+    asked_rows,
+    best_link,
+    earlier_link,
+    linked,
+    made_by,
+    open_questions,
+    properties_of,
+    queue_lines,
+    quote_link,
+    session_language,
+    session_link,
+    shown_status,
+    source_link,
+    topic_links,
+    without_note,
+    worker_link,
+)
+from pipeline.vault.output.escaping import Inert, Link, inert, plain
+from pipeline.vault.output.note import Note, View
+from pipeline.vault.output.page_markdown import statement
+from pipeline.vault.output.prose import prose
+
+MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
+_EMPTY = Report("", (), (), (), (), (), (), 0, 0)
+
+
+def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
+    """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
+    state, card, language = loaded.state, loaded.card, session_language(loaded)
+    report, changes = state.report or _EMPTY, state.changes
+    before = _earlier_reports(model, loaded)
+    after = model.followers.get(card.id)  # a session without a report takes the place of none
+    later = best_link(after) if after and after.has_report else None
+    pairs = report.contradictions if by_model(state) else ()
+    own = {
+        "query": plain(state.query, 1_000),
+        "session": linked(session_link(card)),
+        "previous": linked(earlier_link(model, loaded)),
+        "superseded_by": linked(later) if state.report else "",
+        "sources": len(report.references),
+        "facts": card.facts,
+        "disagreements": len(pairs),
+        **({"changes": len(changes.added) + len(changes.changed) + len(changes.gone)} if changes else {}),
+        **({"earlier_reports": len(before)} if before else {}),
+        "open_questions": len(report.unknowns),
+        "cost_usd": round(card.charged_usd, 6),
+        **archived(model, loaded),
+    }
+    reported_at = card.reported_at or state.ended_at
+    properties = properties_of(
+        "report", card.report_title, own, status=shown_status(state), topics=state.tags, created=reported_at, language=language
+    )
+    citer = Citer(model, loaded)
+    is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
+    shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
+    body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
+    view = {
+        "title": report.title or state.query,
+        "heading": shown(report.title or state.query),
+        "query": state.query,
+        "since": _since(model, loaded, citer),
+        "not_found": _not_found(loaded, citer),
+        "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
+        "sections": [
+            {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
+        ],
+        "disagreements": citer.disagreements(pairs),
+        "unknowns": open_questions(report.unknowns),
+        "to_ask": queue_lines((gap.question for gap in report.unknowns), state.tags),
+        "cut": report.cut_sentences,
+        "limits": _limits(state, report),
+        "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
+        "outcome": OUTCOME_WORDS.get(outcome_of(state), ""),
+        "references": [
+            {
+                "number": entry.number,
+                "source": source_link(model.sources[entry.url]),
+                "place": address_words(entry.url, language),
+                "quotes": len(entry.facts),
+                "origin": page_origin(entry.url),
+                "gives_orders": _gives_orders(state, entry.url),
+            }
+            for entry in report.references
+        ],
+        "session": session_link(card, labels.label("how this was researched", language)),
+        "topics": topic_links(state.tags),
+        "workers": tuple(worker_link(loaded, worker.id) for worker in workers_in_order(state)),
+        "later": later,
+        "earlier_answers": () if later else tuple(_dated_link(one, language) for one in before[:MOST]),
+        "more_earlier": 0 if later else max(0, len(before) - MOST),
+        "asked": asked_rows(model, loaded.asked, loaded.shown_sources),
+        "reported_at": reported_at,
+        "facts": card.facts,
+        "pages": len(state.observed) or len(state.pages),
+        "words": report.words,
+        "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
+        **made_by(loaded),
+    }
+    return Note(card.report_path, "report", properties, view)
+
+
+def _not_found(loaded: LoadedSession, citer: Citer) -> View | None:
+    """Why a question has no answer, and the passages that come nearest. ``own``: only the user's documents were searched."""
+    state = loaded.state
+    if state.status != "not-found":
+        return None
+    nearest = citer.passages(Sentence(text=fact.quote, facts=(fact.id,)) for fact in nearest_facts(state))
+    own = state.config.search == ("local",)
+    return {"reason": state.end_reason, "nearest": nearest, "query_id": state.query_id, "own": own}
+
+
+def _limits(state: SessionState, report: Report) -> list[str]:
+    found = list(report.limits)
+    if report.cut and not report.cut_sentences:  # a log of an earlier version only counts them
+        one = report.cut == 1
+        found.append(
+            f"{labels.count(report.cut, 'sentence')} of the draft {'was' if one else 'were'} cut, because "
+            f"{'its' if one else 'their'} quotes do not support {'it' if one else 'them'}."
+        )
+    if ordering := [str(entry.number) for entry in report.references if _gives_orders(state, entry.url)]:
+        sources = "Source" if len(ordering) == 1 else "Each of the sources"
+        orders = "contains orders to language models, which may be meant to mislead. Check what it says."
+        found.append(f"{sources} {', '.join(ordering)} {orders}")
+    return found
+
+
+def _gives_orders(state: SessionState, url: str) -> bool:
+    return url in state.pages and GIVES_ORDERS in state.pages[url].notices
+
+
+def _earlier_reports(model: VaultModel, loaded: LoadedSession) -> list[Card]:
+    """The reports on the same question that this one follows, the latest first."""
+    passed: dict[str, Card] = {}
+    name = loaded.state.previous_session
+    while name not in passed and (card := model.by_id.get(name)):
+        passed[name] = card
+        name = card.previous_session
+    return [card for card in passed.values() if card.has_report and card.query_id == loaded.card.query_id]
+
+
+def _dated_link(card: Card, language: str) -> Link:
+    return Link(best_link(card).path, labels.day(card.started_at, language))
+
+
+def _since(model: VaultModel, loaded: LoadedSession, citer: Citer) -> View | None:
+    """What is new in a session since the report before; None if there is none to compare with."""
+    state, found = loaded.state, loaded.state.changes
+    if found is None:
+        return None
+    added, before = news_of(state), model.by_id.get(found.session)
+    numbered = {reference.url for reference in state.report.references} if state.report else set()
+    # The session before cites the sources that were not read again.
+    noted = loaded.shown_sources | ({source.url for source in found.unread} if before else set())
+
+    def place(url: str, words: str = "") -> Link | Inert:
+        source = model.sources.get(url)
+        if source is None or (words and url not in noted):
+            return inert(words or address_words(url))
+        return source_link(source, words) if url in noted else without_note(url, source.title)
+
+    def stated(name: str) -> View:
+        fact: Fact = state.facts[name]
+        source = model.sources[fact.url]
+        quote = quote_link(source, name) if fact.url in loaded.shown_sources else without_note(fact.url, source.title)
+        return {"text": said_by(state, fact), "place": citer.citation(name) if fact.url in numbered else quote}
+
+    return {
+        "day": found.since,
+        "report": best_link(before) if before else None,
+        "quiet": not (added or found.changed or found.gone),
+        "added": [stated(name) for name in added[:MOST]],
+        "more_added": max(0, len(added) - MOST),
+        "changed": [
+            {"before": statement(one.before.claim, one.before.quote), "after": stated(one.after)} for one in found.changed
+        ],
+        "gone": [{"text": statement(fact.claim, fact.quote), "place": place(fact.url)} for fact in found.gone[:MOST]],
+        "more_gone": max(0, len(found.gone) - MOST),
+        "kept": found.kept,
+        "sources": [place(source.url) for source in found.sources],
+        "unread": [{"place": place(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
+        "lost": [place(one.url, one.url.removeprefix("corpus:")) for one in found.unread if is_lost(one)],
+    }

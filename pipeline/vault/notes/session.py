@@ -1,0 +1,270 @@
+"""The notes of a session and of its workers: plan, perspectives with their searches and facts, what failed, what stayed open.
+
+A session of another program has a note of the same kind: a banner that says that nothing is checked, then its report and claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.domain.agenda.progress import counts_of
+from pipeline.domain.events.session_events import BranchMerged
+from pipeline.domain.events.stream_events import NOT_CHECKED, Import
+from pipeline.domain.findings import by_model, contradictions, open_gaps
+from pipeline.domain.state import OUTCOME_WORDS, SessionState, Worker, outcome_of, search_nodes, workers_in_order
+from pipeline.text.normalise import one_line
+from pipeline.vault.model import LoadedSession, VaultModel
+from pipeline.vault.notes.parts import (
+    Citer,
+    archived,
+    best_link,
+    earlier_link,
+    heading,
+    linked,
+    made_by,
+    open_questions,
+    page_place,
+    perspective_name,
+    properties_of,
+    queue_lines,
+    quote_link,
+    report_link,
+    session_language,
+    session_link,
+    shown_status,
+    topic_links,
+    worker_link,
+    worker_outcome,
+)
+from pipeline.vault.output.escaping import Inert, Link, plain
+from pipeline.vault.output.frontmatter import Property
+from pipeline.vault.output.note import Note, View
+from pipeline.vault.output.page_markdown import claim_beside, is_plain
+
+MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
+_STEPS = {
+    "Survey": "the first survey",
+    "Plan": "planning",
+    "PlainPlan": "planning without the model",
+    "ChoosePassages": "choosing passages",
+    "WriteReport": "writing the report",
+    "CheckReport": "checking the report",
+    "MendReport": "mending the report",
+    "Compare": "comparing with the report before",
+    "ReadPages": "reading the pages found",
+    "PlainReading": "taking passages of the pages found",
+}
+
+
+def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
+    """Return the note of a session."""
+    state, card, counts, language = loaded.state, loaded.card, counts_of(loaded.state), session_language(loaded)
+    own = {
+        "query": plain(state.query, 1_000),
+        "session": state.id,
+        "report": linked(report_link(card)),
+        "previous": linked(earlier_link(model, loaded)),
+        "pages": counts["pages"],
+        "facts": counts["facts"],
+        "cost_usd": round(card.charged_usd, 6),
+        **archived(model, loaded),
+    }
+    properties = properties_of(
+        "session",
+        f"Session: {state.query}",
+        own,
+        status=shown_status(state),
+        topics=state.tags,
+        created=state.started_at,
+        language=language,
+    )
+    after = model.followers.get(card.id)
+    failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
+    view = {
+        "title": state.query,
+        "status": state.status,
+        "outcome": OUTCOME_WORDS.get(outcome_of(state), shown_status(state)),
+        "waiting": state.waiting,
+        "reason": state.end_reason,
+        "session_id": state.id,
+        "query_id": state.query_id,
+        "report": report_link(card),
+        "earlier": earlier_link(model, loaded),
+        "later": best_link(after) if after else None,
+        "diagram": tuple(_diagram(state)),
+        "perspectives": [_planned(loaded, name) for name in (node.id for node in search_nodes(state))],
+        "folded": [worker_view(model, loaded, worker) for worker in workers_in_order(state) if loaded.workers[worker.id].block],
+        "failures": [
+            {"what": _step_words(state, one.step), "message": one.message, "attempts": one.attempts, "given_up": one.final}
+            for one in failures
+        ],
+        "joined": [
+            {
+                "kept": (*event.machines, "one")[0] or "one",
+                "other": (*event.machines, "", "another")[1] or "another",
+                "adopted": len(event.adopted),
+                "differences": [{"what": _step_words(state, one.step), "kept": one.kept} for one in event.conflicts],
+            }
+            for event in loaded.events
+            if isinstance(event, BranchMerged)
+        ],
+        "disagreements": Citer(model, loaded).disagreements(contradictions(state) if by_model(state) else ()),
+        "gaps": open_questions(open_gaps(state)),
+        "to_ask": () if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
+        "topics": topic_links(state.tags),
+        "searches": counts["searches"],
+        "pages": counts["pages"],
+        "facts": counts["facts"],
+        "started_at": state.started_at,
+        "pruned": bool(state.pruned),
+        "imported": None,
+        **made_by(loaded),
+    }
+    return Note(card.session_path, "session", properties, view)
+
+
+def _step_words(state: SessionState, key: str) -> str:
+    kind, _, rest = key.partition(":")
+    if kind == "SearchFor":
+        return f"searching for “{rest}”"
+    if kind == "Read":
+        return f"reading {rest}"
+    worker = state.workers.get(rest.partition(":")[0])
+    view = state.perspectives.get(worker.perspective_id) if worker else None
+    return f"{_STEPS.get(kind, key)}{f' ({view.name})' if view else ''}"
+
+
+def _diagram(state: SessionState) -> Iterator[Inert]:
+    """The plan as the lines of a Mermaid flow chart; of its words only letters, digits and harmless signs are left."""
+    if not state.nodes:
+        return
+    names = {name: f"n{number}" for number, name in enumerate(state.nodes)}
+    yield Inert("flowchart LR")
+    for node in state.nodes.values():
+        words = perspective_name(state.perspectives[node.perspective]) if node.perspective else node.description
+        shown = "".join(sign if sign.isalnum() or sign in " .,?!'()-" else " " for sign in one_line(words, 80))
+        yield Inert(f'    {names[node.id]}["{shown}"]')
+        yield from (Inert(f"    {names[before]} --> {names[node.id]}") for before in node.depends_on if before in names)
+
+
+def _planned(loaded: LoadedSession, name: str) -> View:
+    """A perspective of the plan: the link to its worker (its bare name if it never started), its questions, what it came to."""
+    state = loaded.state
+    view, worker = state.perspectives[state.nodes[name].perspective], state.workers.get(name)
+    return {
+        "name": worker_link(loaded, name) if worker else perspective_name(view),
+        "focus": view.focus,
+        "questions": view.questions,
+        "is_gap": name.startswith("gap_"),
+        "facts": len(loaded.facts[name]) if worker else 0,
+        "outcome": worker_outcome(state, worker) if worker else "",
+    }
+
+
+def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Note:
+    """Return the note of one worker."""
+    state, view = loaded.state, worker_view(model, loaded, worker)
+    own: dict[str, Property] = {
+        "session": linked(session_link(loaded.card)),
+        "report": linked(report_link(loaded.card)),
+        "perspective": plain(view["title"]),
+        "facts": len(loaded.facts[worker.id]),
+    }
+    properties = properties_of(
+        "worker",
+        f"{view['title']} — {state.query}",
+        own,
+        status="ended" if worker.status == "completed" else worker.status,
+        topics=state.tags,
+        created=worker.started_at,
+        language=session_language(loaded),
+    )
+    return Note(loaded.workers[worker.id].path, "worker", properties, view, key=worker.id)
+
+
+def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> View:
+    """Return what is shown of one worker, in a note of its own or in the session's."""
+    state, perspective = loaded.state, loaded.state.perspectives[worker.perspective_id]
+    by_url: dict[str, list[View]] = {}
+    for fact in loaded.facts[worker.id]:
+        source = page_place(model, loaded, fact.url)
+        link = quote_link(model.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
+        by_url.setdefault(fact.url, []).append(
+            {
+                "claim": claim_beside(fact.claim, fact.quote),
+                "quote": fact.quote,
+                "lead": fact.lead,
+                "is_plain": not fact.lead and is_plain(fact.quote),
+                "heading": fact.heading,
+                "citation": link,
+                "disputed": loaded.is_disputed([fact.id]),
+            }
+        )
+    sources = ((url, page_place(model, loaded, url), facts) for url, facts in by_url.items())
+    return {
+        "title": perspective_name(perspective),
+        "block": Inert(loaded.workers[worker.id].block),
+        "focus": perspective.focus,
+        "questions": perspective.questions,
+        "is_gap": worker.id.startswith("gap_"),
+        "outcome": worker_outcome(state, worker),
+        "failed": worker.status == "failed",
+        "under_way": worker.status == "running",
+        "session": session_link(loaded.card),
+        "report": report_link(loaded.card),
+        "siblings": tuple(worker_link(loaded, name) for name in loaded.workers if name != worker.id),
+        "rounds": [_round(model, loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
+        "facts": len(loaded.facts[worker.id]),
+        "by_source": [
+            {"title": model.sources[url].title, "source": place, "has_note": isinstance(place, Link), "facts": facts}
+            for url, place, facts in sources
+        ],
+        "gaps": next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),
+    }
+
+
+def _round(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int) -> View:
+    """One iteration: its thought, its searches with hits or failure, the pages that were chosen, with facts or failure."""
+    state, step = loaded.state, worker.iterations[number - 1]
+    pages = loaded.pages[worker.id][number - 1]
+
+    def searched(query: str) -> View:
+        done, failure = state.searches.get(query), state.failures.get(f"SearchFor:{query}")
+        why = "" if done else failure.message if failure else "not made"
+        return {"query": query, "hits": len(done.hits) if done else 0, "failure": why}
+
+    def page(url: str) -> View:
+        seen, read = pages.observed.get(url), url in state.pages
+        steps = (f"ReadPages:{worker.id}:{number}", f"ObservePage:1:{url}") if read else (f"Read:{url}",)
+        failure = next((state.failures[name] for name in steps if name in state.failures), None)
+        why = "" if seen else failure.message if failure else "not evaluated" if by_model(state) else "read"
+        place = page_place(model, loaded, url) if read else url
+        return {"source": place, "facts": len(seen.facts) if seen else 0, "failure": why}
+
+    return {
+        "number": number,
+        "thought": step.reasoning,
+        "searches": [searched(query) for query in step.queries],
+        "pages": [page(url) for url in pages.chosen],
+        "evaluated": step.evaluated,
+        "gaps": step.gaps,
+    }
+
+
+def import_note(found: Import, path: str) -> Note:
+    """Return the note of an import, at its ``path``."""
+    said = found.last
+    created = said.created or found.first.at
+    own: dict[str, Property] = {"query": plain(said.question, 300), "session": found.id}
+    properties = properties_of("session", f"Imported: {said.heading}", own, status="imported", topics=said.tags, created=created)
+    claims = [one.model_copy(update={"text": one_line(one.text, LONGEST)}) for one in said.claims[:MOST_CLAIMS]]
+    messages = [one.model_copy(update={"text": one_line(one.text, LONGEST)}) for one in said.messages if one.text.strip()]
+    more = said.records - said.left_out - len(claims) - len(messages[:MOST_MESSAGES]) - bool(said.report)
+    shown = {"banner": NOT_CHECKED, "said": said, "claims": claims, "messages": messages[:MOST_MESSAGES], "more": max(0, more)}
+    view = {
+        "title": heading(said.heading),
+        "session_id": found.id,
+        "to_ask": queue_lines(said.queue, said.tags),
+        "imported": shown,
+    }
+    return Note(path, "session", properties, view, formerly=(f"import:{found.id}",))

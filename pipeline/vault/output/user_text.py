@@ -1,0 +1,365 @@
+"""What of a note is a person's, and what is the program's. Pure: text in, text out.
+
+Theirs are the texts of user blocks, properties that the program does not own, and further entries of ``tags``, ``aliases`` and
+``cssclasses``. A user block::
+
+    %% begin notes %%
+    anything at all, kept byte for byte over every rebuild
+    %% end notes %%
+
+A marker is alone on its line. Markers inside a code fence are text. Malformed blocks (that do not end, end twice, are inside
+another, or have the name of another) are an error, never repaired by a guess.
+
+The rest is the program's, and signed by the note's last line, so that an edit is noticed::
+
+    %% generated: q1vXk3Tz….b0Qe %%
+
+It has four letters for each line that the program wrote: its CRC-32, cut to 24 bits, in base64. First come the properties and the
+lines of the body without the texts of user blocks, then, after the dot, the entries of lists that a person may add to. So a
+copy, a clone or a lost cache never makes a note look edited, and in a note that git has put together from two versions, each
+line can be told to be from one of them. Blank lines, white space at the end of lines, the targets of links and the style in which
+an editor writes properties do not count.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from array import array
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from pipeline.vault.output import frontmatter
+from pipeline.vault.output.frontmatter import Property
+from pipeline.vault.output.note import KINDS, OWN_CLASS, OWN_TAGS, OWNED, SHARED_LISTS, Rendered
+
+KEPT_HEADING = "## Kept from an earlier template"
+
+# A block's markers, and the fences of code in which they are text. A line without one of the telling signs is neither.
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})[ \t]*%%[ \t]*\r?\n?\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+_TELLING = ("%%", "```", "~~~")
+
+# The signature; the target of a wikilink, which does not count; a wikilink's words, and what is no letter of a word.
+_LEAD = "%% generated: "
+_LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r?(?:\n|\Z)")
+_TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
+_MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
+_NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
+_SIGNED = sorted(OWNED - set(SHARED_LISTS))
+_LETTERS = 4  # of each line
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class BlocksMalformed(ValueError):
+    """The markers of a note do not pair up; the text says which, and in which line of the note's body (from 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block: its name, and where its text starts and ends in the body (the markers are outside)."""
+
+    name: str
+    start: int
+    end: int
+
+
+def empty_block(name: str) -> str:
+    """Return the two markers of a block, for a template's output.
+
+    Raises:
+        ValueError: the name is not of ``[a-z0-9_-]``.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"a block's name is of a-z, 0-9, - and _; {name!r} is not")
+    return f"%% begin {name} %%\n%% end {name} %%"
+
+
+@lru_cache(maxsize=8)  # one note's body is searched when it is rendered, composed and compared
+def find_blocks(body: str) -> tuple[Block, ...]:
+    """Return the blocks of a note's body in order.
+
+    Raises:
+        BlocksMalformed: markers that do not pair up.
+    """
+    found: list[Block] = []
+    opened: tuple[str, int, int] | None = None
+    for number, kind, name, start, end in _markers(body):
+        if kind == "begin" and opened:
+            raise BlocksMalformed(f"line {number}: “begin {name}” inside the block “{opened[0]}”")
+        if kind == "begin" and any(block.name == name for block in found):
+            raise BlocksMalformed(f"line {number}: a second block “{name}”")
+        if kind == "begin":
+            opened = (name, end, number)
+        elif opened is None or opened[0] != name:
+            raise BlocksMalformed(f"line {number}: “end {name}” without its “begin {name}”")
+        else:
+            found.append(Block(name, opened[1], start))
+            opened = None
+    if opened:
+        raise BlocksMalformed(f"line {opened[2]}: “begin {opened[0]}” without its end (or inside a code fence left open)")
+    return tuple(found)
+
+
+def _markers(body: str) -> Iterator[tuple[int, str, str, int, int]]:
+    """Yield (line number from 1, begin or end, name, start and end of the line) of each marker outside a fence."""
+    fence, telling = "", set[tuple[int, int]]()
+    for signs in _TELLING:
+        end = 0
+        while (at := body.find(signs, end)) >= 0:
+            start, end = body.rfind("\n", 0, at) + 1, body.find("\n", at) + 1 or len(body)
+            telling.add((start, end))
+    for start, end in sorted(telling):
+        line = body[start:end]
+        opening = _FENCE.match(line)
+        if fence:
+            closes = opening and opening[1][0] == fence[0] and len(opening[1]) >= len(fence) and not opening[2].strip()
+            fence = "" if closes else fence
+        elif opening:
+            fence = opening[1] if "`" not in opening[2] or opening[1][0] == "~" else ""
+        elif marker := _MARKER.match(line):
+            yield body.count("\n", 0, start) + 1, marker[1], marker[2], start, end
+
+
+def texts(body: str) -> dict[str, str]:
+    """Return the text of each block that holds more than white space.
+
+    Raises:
+        BlocksMalformed: markers that do not pair up.
+    """
+    return {block.name: body[block.start : block.end] for block in find_blocks(body) if body[block.start : block.end].strip()}
+
+
+def filled(body: str, kept: Mapping[str, str]) -> str:
+    """Return ``body`` with the texts put into its blocks; those whose block it lacks come last, under a heading of their own.
+
+    Raises:
+        BlocksMalformed: the markers of ``body`` do not pair up.
+    """
+    blocks = find_blocks(body)
+    for block in reversed(blocks):
+        if kept.get(block.name) or block.start < block.end:
+            body = body[: block.start] + kept.get(block.name, "") + body[block.end :]
+    homeless = [name for name in sorted(kept) if name not in {block.name for block in blocks}]
+    if homeless:
+        body = body.rstrip("\n") + f"\n\n{KEPT_HEADING}\n"
+    return body + "".join(f"\n%% begin {name} %%\n{kept[name]}%% end {name} %%\n" for name in homeless)
+
+
+def blanked(body: str) -> str:
+    """Return ``body`` with its blocks emptied: what the program alone has written.
+
+    Raises:
+        BlocksMalformed: markers that do not pair up.
+    """
+    return filled(body, {})
+
+
+class Signature(NamedTuple):
+    """The letters of the ``lines`` of the generated part, and of the generated ``entries`` of shared lists."""
+
+    lines: str = ""
+    entries: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line that a note ends with."""
+        return f"{_LEAD}{self.lines}.{self.entries} %%\n"
+
+
+def signed(properties: Mapping[str, Any], body: str) -> Signature:
+    """Return the signature of a generated part: its properties, and its body with empty user blocks."""
+    entries = (_entry(name, entry) for name in SHARED_LISTS for entry in properties.get(name, ()))
+    return Signature(letters_of(significant(properties, body)), letters_of(entries))
+
+
+def taken_off(body: str) -> tuple[str, Signature]:
+    """Return a note's body without its signature, and the signature."""
+    start = body.rfind(_LEAD)
+    found = _LINE.match(body, start) if start >= 0 and body[start - 1 : start] in ("", "\n") else None
+    return (body[:start] + body[found.end() :], Signature(found[1], found[2])) if found else (body, Signature())
+
+
+def _entry(name: str, entry: str) -> bytes:
+    return f"{name}: {entry}".encode("utf-8", "surrogateescape")
+
+
+def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
+    """Return the lines of a generated part that are signed."""
+    lines = []
+    for name in filter(properties.__contains__, _SIGNED):
+        value = _comparable(properties[name])
+        for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
+            shown = repr(entry) if type(entry) is float else _as_json(entry)
+            lines.append(_TARGET.sub("[[", f"{name}: {shown}").encode("utf-8", "surrogateescape"))
+    text = _TARGET.sub("[[", body).replace("- [x] ", "- [ ] ").encode("utf-8", "surrogateescape")  # a tick is no edit
+    lines.extend(filter(None, map(bytes.rstrip, text.split(b"\n"))))
+    return lines
+
+
+def _comparable(value: object) -> object:
+    """A property's value for comparing: dates as text, and one kind of number."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, list | tuple):
+        return list(map(_comparable, value))
+    return value if isinstance(value, str | bool) or value is None else str(value)
+
+
+def letters_of(lines: Iterable[bytes]) -> str:
+    """Return four letters for each line."""
+    sums = array("I", map(crc32, lines))
+    if sys.byteorder == "little":
+        sums.byteswap()
+    whole = bytearray(sums.tobytes())
+    del whole[:: sums.itemsize]  # of each sum the first of its four bytes
+    return urlsafe_b64encode(whole).decode()
+
+
+def each(letters: str) -> set[str]:
+    """Return the letters of each line."""
+    return {letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)}
+
+
+def with_additions(
+    versions: Sequence[Sequence[bytes]],
+    signatures: Iterable[Signature],
+    fresh: Iterable[bytes],
+    elsewhere: Callable[[], Collection[frozenset[str]]] = frozenset,
+) -> list[bool]:
+    """Tell for each version of a note, which git has put together, whether somebody added a word to its generated lines.
+
+    A line that no signature has may still be of an even older version: then all its words are also in the ``fresh`` lines, or in
+    those that are signed. Or git took a removed note for the former place of this one, and put lines of both together: then its
+    ``parts`` are ``elsewhere``, among those of all lines that the log gives notes of the same kind. Numbers, and the plural that
+    follows from them, do not count.
+    """
+    known = {letters for signature in signatures for letters in each(signature.lines)}
+    unknown = [[line for line in lines if letters_of([line]) not in known] for lines in versions]
+    signed_lines = (line for lines in versions for line in lines if letters_of([line]) in known)
+    words = _words(chain(fresh, signed_lines)) if any(unknown) else frozenset()
+    strange = [{part for line in lines for part in parts(line) if part - words} for lines in unknown]
+    generated = elsewhere() if any(strange) else ()
+    return [any(part not in generated for part in found) for found in strange]
+
+
+def parts(line: bytes) -> Iterator[frozenset[str]]:
+    """Yield the words of a line without its links, and those of each link."""
+    text = line.decode("utf-8", "replace")
+    yield _words([_MARKUP.sub(" ", text).encode()])
+    yield from (_words([found[1].encode()]) for found in _MARKUP.finditer(text))
+
+
+def _words(lines: Iterable[bytes]) -> frozenset[str]:
+    """The words of lines, without numbers, markup and the plural."""
+    shown = (_MARKUP.sub(r"\1", line.decode("utf-8", "replace")) for line in lines)
+    return frozenset(word.removesuffix("s") for text in shown for word in _NO_LETTERS.sub(" ", text).split())
+
+
+@dataclass(frozen=True, slots=True)
+class UserText:
+    """A person's additions: raw property lines, further list entries by key, texts by block."""
+
+    lines: str = ""
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.lines.strip() or self.texts or any(self.lists.values()))
+
+
+NOTHING = UserText()
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A note's file taken apart; ``body`` is without its ``signature``."""
+
+    raw: str
+    properties: Mapping[str, Any]
+    body: str
+    signature: Signature
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether the program once made this note, by its properties."""
+        tags = _entries(self.properties.get("tags"))
+        return self.properties.get("kind") in KINDS and any(tag.startswith("research/") for tag in tags)
+
+    @property
+    def generated(self) -> list[bytes]:
+        """The lines of the generated part that are signed, as they are now."""
+        return significant(self.properties, blanked(self.body))
+
+    @property
+    def is_untouched(self) -> bool:
+        """Return whether nobody edited the generated part; a note of before signatures counts as edited."""
+        return self.signature.lines != "" and self.signature.lines == letters_of(self.generated)
+
+
+def parse(text: str) -> OnDisk:
+    """Return a note's file taken apart.
+
+    Raises:
+        ValueError: properties or block markers that cannot be followed.
+    """
+    raw, rest = frontmatter.split(text)
+    body, signature = taken_off(rest)
+    properties = frontmatter.load(raw)
+    find_blocks(body)
+    others = frontmatter.load(frontmatter.lines_of_others(raw, OWNED))
+    if others.keys() != properties.keys() - OWNED:
+        raise ValueError("the properties are not written as one key a line")
+    return OnDisk(raw, properties, body, signature)
+
+
+def kept(disk: OnDisk, fresh: Rendered) -> UserText:
+    """Return what a person added to the note."""
+    lists = {}
+    for name in SHARED_LISTS:
+        ours, known = set(_entries(fresh.properties.get(name))), each(disk.signature.entries)
+        found = (entry for entry in dict.fromkeys(_entries(disk.properties.get(name))) if entry not in ours)
+        lists[name] = tuple(entry for entry in found if not _is_own(name, entry, known))
+    return UserText(frontmatter.lines_of_others(disk.raw, OWNED), lists, texts(disk.body))
+
+
+def _is_own(name: str, entry: str, known: Collection[str]) -> bool:
+    """Tell whether the program may have written an entry of a list; ``known`` are the letters of those that it signed."""
+    if name == "tags":
+        return entry.startswith(OWN_TAGS)
+    if name == "aliases":
+        return letters_of([_entry(name, entry)]) in known
+    return entry == OWN_CLASS or entry.startswith(f"{OWN_CLASS}-")
+
+
+def _entries(value: object) -> tuple[str, ...]:
+    """A list property as its strings; people also write ``tags: a, b``, and Obsidian accepts it."""
+    if isinstance(value, str):
+        return tuple(part.strip().lstrip("#") for part in value.split(",") if part.strip())
+    return tuple(str(entry) for entry in value if entry is not None) if isinstance(value, (list, tuple)) else ()
+
+
+def compose(fresh: Rendered, additions: UserText = NOTHING) -> str:
+    """Return the note's whole text with a person's additions in it.
+
+    Raises:
+        BlocksMalformed: the template's own markers do not pair up.
+    """
+    properties: dict[str, Property] = dict(fresh.properties)
+    for name, entries in additions.lists.items():
+        if entries:
+            properties[name] = (*_entries(properties.get(name)), *entries)
+    head = frontmatter.emit(properties) + additions.lines
+    body = filled(fresh.body, additions.texts)
+    signature = signed(fresh.properties, blanked(body) if additions.texts else body)
+    return f"---\n{head}---\n\n{body}\n{signature.text}"

@@ -1,1 +1,0 @@
-"""Rendering notes: the templates, one task, and the worker processes that share the tasks."""
