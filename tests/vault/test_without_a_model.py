@@ -27,7 +27,7 @@ def test_notes_and_pages_say_passages(folder: Path) -> None:
     texts |= {path: LexborHTMLParser(path.read_text()).css("main")[0].text() for path in pages}
     texts[folder / "site" / "feed.xml"] = (folder / "site" / "feed.xml").read_text()
     assert {path.name: found[0] for path, text in texts.items() if (found := _SAYS_TOO_MUCH.search(text))} == {}
-    assert "1 passages" in (folder / "vault" / "Home.md").read_text()
+    assert "1 with passages" in (folder / "vault" / "Home.md").read_text()
     assert 'status: "passages"' in next((folder / "vault" / "sessions").rglob("*.md")).read_text()
     assert "without a model" in next((folder / "vault" / "reports").rglob("*.md")).read_text()
 
