@@ -16,10 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pipeline.ops.console_output import PRINTED
-from pipeline.ports.distribution import RESEARCH, Night, entry_of
+from pipeline.ports.distribution import RESEARCH, WORKER, Night, Nights, entry_of
 
 if TYPE_CHECKING:
-    from pipeline.adapters.dispatch.night_rows import PostgresNights
     from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
     from pipeline.domain.budget import SharedPart
     from pipeline.domain.events.records import Record
@@ -91,7 +90,7 @@ class _View:
     """Shows a night, and closes and builds it if no worker does. It may end at any time; nothing waits for it."""
 
     env: RunEnvironment
-    nights: PostgresNights
+    nights: Nights
     context: RunContext
     patience_s: float
     finish: Finish
@@ -232,13 +231,16 @@ def _no_desk(state: SessionState) -> StepContext:
 
 @dataclass(frozen=True, slots=True)
 class WorkRequest:
-    """What the options of a worker ask for. ``sessions``: how many at once, None for as many as a run works on."""
+    """What the options of a worker ask for. ``sessions``: how many at once, None for as many as a run works on.
+
+    ``finish`` builds vault and site of a closed batch, where this machine is to.
+    """
 
     until: datetime | None = None
     once: bool = False
     sessions: int | None = None
     lease: timedelta = timedelta(seconds=30)
-    builds: bool = False
+    finish: Callable[[RunEnvironment, str], object] | None = None
 
 
 def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
@@ -263,12 +265,10 @@ def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
 
 
 async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -> dict[str, int]:
-    from pipeline.adapters.dispatch.night_rows import WORKER
     from pipeline.batch.night_workers import NightWorker
     from pipeline.batch.session_pool import with_limits
     from pipeline.cli.progress import Lines
-    from pipeline.cli.run_commands import finish_batch, sessions_at_once
-    from pipeline.cli.run_environment import Request, context_of, prepare
+    from pipeline.cli.run_environment import Request, context_of, prepare, sessions_at_once
     from pipeline.domain.budget import Budget
     from pipeline.wiring import queue_adapters
     from pipeline.wiring.session_adapters import AdapterFactory
@@ -281,7 +281,8 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
         return factory(state, Budget(name="night", shared=part))
 
     async def build(batch: str) -> None:
-        await asyncio.to_thread(finish_batch, env.in_its_night(Request()), batch)
+        if request.finish is not None:
+            await asyncio.to_thread(request.finish, env.in_its_night(Request()), batch)
 
     folder, machine = env.workspace.folder, env.machine
     documents, factory = queue_adapters.DocumentsFingerprint(env.workspace), AdapterFactory(env.workspace, env.store, env.keys)
@@ -292,7 +293,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
     try:
         await asyncio.to_thread(documents.refresh)
         prepare(env.console, env.workspace, factory, ())
-        worker = NightWorker(env.store, nights, context, machine, step_context, build if request.builds else None, say=say)
+        worker = NightWorker(env.store, nights, context, machine, step_context, build if request.finish else None, say=say)
         worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
         engine = queue_adapters.engine_of(
             folder, f"{WORKER}{machine}", at_once, request.lease.total_seconds(), lambda line: say(line, True)

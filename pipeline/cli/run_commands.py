@@ -28,7 +28,16 @@ from pipeline.cli.command_parts import (
 )
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare, report_embedding
+from pipeline.cli.run_environment import (
+    Decisions,
+    Request,
+    RunEnvironment,
+    context_of,
+    environment_of,
+    prepare,
+    report_embedding,
+    sessions_at_once,
+)
 from pipeline.config.service_selection import LOCAL
 from pipeline.config.settings import environment
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -42,7 +51,6 @@ if TYPE_CHECKING:
     from pipeline.batch.batch_log import BatchLog
     from pipeline.batch.totals import BatchResult
     from pipeline.cli.command_parts import BuildProblem
-    from pipeline.config.settings import Workspace
     from pipeline.domain.events.stream_events import VaultFailed
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
@@ -165,13 +173,6 @@ def moment(deadline: str | None) -> datetime | None:
 
 
 _log = logging.getLogger("pipeline.cli.run_commands")
-
-
-def sessions_at_once(workspace: Workspace) -> int:
-    """Return how many sessions a run works on at the same time."""
-    from pipeline.batch.session_pool import SESSIONS_AT_ONCE
-
-    return max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
 
 
 def print_dry_run(console: Console, request: Request) -> None:

@@ -141,6 +141,13 @@ def environment_of(console: Console, request: Request) -> RunEnvironment:
     return RunEnvironment(console, request.bounds.on(workspace), keys, workspace_adapters.store_of(console.folder), documents)
 
 
+def sessions_at_once(workspace: Workspace) -> int:
+    """Return how many sessions a run works on at the same time."""
+    from pipeline.batch.session_pool import SESSIONS_AT_ONCE
+
+    return max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
+
+
 def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, until: datetime | None = None) -> RunContext:
     """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
     from pipeline.batch import session_pool

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from pipeline.domain.values import Cost
 
 CLOSE, BUILD, RESEARCH = "close", "build", "research"
+WORKER = "research work "  # how the connections of workers begin the name that the server lists
 
 
 def entry_of(documents: str = "", machine: str = "") -> str:

@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("psycopg")
 pytest.importorskip("pgqueuer")
 
-from pipeline.adapters.dispatch.job_engine import PgQueuerEngine
-from pipeline.adapters.dispatch.night_rows import WORKER, PostgresNights
 from pipeline.adapters.store.postgres.connection import Database
+from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
+from pipeline.adapters.store.postgres.nights import PostgresNights
 from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.scheduling import ANYWHERE, decide
@@ -36,7 +36,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict
-from pipeline.ports.distribution import BUILD, CLOSE, Night, Share, entry_of
+from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, entry_of
 from pipeline.research import StepContext
 from tests.fakes import Journal, context_for, desk_for, event_names
 from tests.nights import NOW, endings, known, query, queue

@@ -14,9 +14,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from pipeline.adapters.dispatch.night_rows import PostgresNights
 from pipeline.adapters.store.postgres import schema_versions
 from pipeline.adapters.store.postgres.connection import Database
+from pipeline.adapters.store.postgres.nights import PostgresNights
 from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.batch.night_workers import open_night
 from pipeline.batch.scheduling import decide

@@ -9,9 +9,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.adapters.dispatch.job_engine import PgQueuerEngine
-from pipeline.adapters.dispatch.night_rows import WORKER, PostgresNights
 from pipeline.adapters.store.postgres.connection import Database
+from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
+from pipeline.adapters.store.postgres.nights import PostgresNights
 from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.batch.night_workers import NightWorker
 from pipeline.domain import reasoner_questions as q
@@ -22,7 +22,7 @@ from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import Stop
 from pipeline.ports import Answer
-from pipeline.ports.distribution import entry_of
+from pipeline.ports.distribution import WORKER, entry_of
 from pipeline.research import StepContext
 from tests.fakes import A, FakeFetch, FakeReasoner, FakeSearch, Journal
 from tests.simulation.doors import PRICE, WORST

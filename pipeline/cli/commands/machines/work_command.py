@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.command_parts import Length
-from pipeline.cli.run_commands import moment
+from pipeline.cli.run_commands import finish_batch, moment
 from pipeline.ops.console_output import Console, begin, end
 
 
@@ -58,6 +58,6 @@ def work(
         console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
     )
     begin(quiet=console.quiet, verbose=console.verbose)
-    request = WorkRequest(moment(until), once, sessions, lease, builds)
+    request = WorkRequest(moment(until), once, sessions, lease, finish_batch if builds else None)
     with unattended_run(console, "research work", ping_url_file) as run:
         end(work_on_jobs(run, request))

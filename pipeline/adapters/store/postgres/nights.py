@@ -21,9 +21,7 @@ from pipeline.adapters.store.postgres.connection import Database
 from pipeline.domain.budget import budget_spent, nano_usd
 from pipeline.domain.values import Cost
 from pipeline.errors import VersionConflict
-from pipeline.ports.distribution import BUILD, CLOSE, Night, Share, Taken
-
-WORKER = "research work "  # how the connections of workers begin the name that the server lists
+from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
 
 
 def _each(text: str) -> str:

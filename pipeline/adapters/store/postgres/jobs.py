@@ -27,12 +27,11 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.queries import Queries
 from psycopg.rows import dict_row
 
-from pipeline.adapters.dispatch.night_rows import WORKER
 from pipeline.errors import StoreUnreachable
-from pipeline.ports.distribution import Worker
+from pipeline.ports.distribution import WORKER, Worker
 from pipeline.text.normalise import one_line
 
-_log = logging.getLogger("pipeline.adapters.dispatch")
+_log = logging.getLogger("pipeline.adapters.store")
 # A host that vanishes without a word is noticed after some 20 s, not after the hours that TCP would wait.
 _OPTIONS: dict[str, Any] = {
     "connect_timeout": 5,

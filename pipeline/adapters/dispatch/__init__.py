@@ -1,1 +1,0 @@
-"""The queue of jobs and the shared budget of a distributed batch, in PostgreSQL."""
