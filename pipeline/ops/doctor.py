@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -35,7 +36,6 @@ from pipeline.config.service_selection import (
 )
 from pipeline.config.settings import QUEUE_FILE, Workspace, store_address
 from pipeline.config.values import Settings
-from pipeline.domain.distribution.jobs import SeenWorker
 from pipeline.domain.events.json_codec import decode
 from pipeline.errors import CorpusUnusable, LogError, ResearchError, UsageError
 from pipeline.search.local_model import files_of, missing_packages
@@ -362,30 +362,30 @@ def _store(subject: Subject) -> Iterator[Finding]:
 def _machines(subject: Subject) -> Iterator[Finding]:
     if not store_address(subject.folder):
         return
-    dispatcher, _budget = queue_adapters.queue_of(subject.folder)
+    nights = queue_adapters.nights_of(subject.folder)
     try:
-        ahead_s, workers = dispatcher.seconds_ahead(), dispatcher.workers()
+        ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
     finally:
-        dispatcher.disconnect()
+        nights.disconnect()
     yield from machine_findings(ahead_s, workers)
+    if night is not None:
+        waiting, running = (sum(counts[place] for counts in queue.values()) for place in (0, 1))
+        yield ok("machines", f"the night to {night.day} is not over: {counted(waiting, 'job')} waiting, {running} under way")
 
 
-def machine_findings(ahead_s: float, workers: Sequence[SeenWorker]) -> Iterator[Finding]:
-    """Yield findings on a database's clock, and on workers seen within a day; one that is gone only where no other is alive."""
+def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding]:
+    """Yield findings on a database's clock, and on the workers that are connected to it."""
     if abs(ahead_s) <= _MOST_APART_S:
         yield ok("machines", "the clocks of this machine and of the database agree")
     else:
         todo = "let both set their clocks by NTP; the times in notes and logs are those of the machine that did the work"
         word = "ahead of" if ahead_s > 0 else "behind"
         yield note("machines", f"the database's clock is {abs(ahead_s):.0f} s {word} this machine's", todo)
-    alive = {seen.worker.machine for seen in workers if not seen.lost}
-    for seen in workers:
-        name, jobs, ago = seen.worker.machine, counted(seen.jobs, "session"), f"seen {max(0.0, seen.silent_s):.0f} s ago"
-        if not seen.lost:
-            yield ok("machines", f"a worker on {name}: {jobs} of up to {seen.worker.sessions}, {ago}")
-        elif seen.jobs or name not in alive:
-            todo = f"{'others take over its sessions; ' if seen.jobs else ''}if it should run: research work"
-            yield note("machines", f"the worker on {name} was last {ago}{f', with {jobs}' if seen.jobs else ''}", todo)
+    for name, count in Counter(workers).items():
+        again = f"{count} workers go by the name {name}; RESEARCH_MACHINE gives a worker another name"
+        yield ok("machines", f"a worker on {name}" if count == 1 else again)
+    if not workers:
+        yield ok("machines", "no worker is connected: research work starts one")
 
 
 def _log(subject: Subject) -> Iterator[Finding]:

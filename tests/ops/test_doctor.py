@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -20,7 +19,6 @@ from pipeline.cli.main import cli
 from pipeline.config import workspace_files
 from pipeline.config.keys import Keys
 from pipeline.config.settings import load_workspace
-from pipeline.domain.distribution.jobs import SeenWorker, WorkerProcess
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code, machine_findings, note, ok, problem
 from pipeline.ops.doctor_online import local_findings, probe
@@ -314,30 +312,24 @@ def test_a_server_of_embeddings_is_asked_for_two_vectors(folder: Path) -> None:
     assert (refused.exit_code, "canary" in repr(refused)) == (4, False)
 
 
-ALIVE = SeenWorker(WorkerProcess("w1", "north", 4, 30.0), 2.0, 3)
-
-
 def test_clocks_that_differ_by_more_than_a_few_seconds_are_named_with_the_direction() -> None:
-    (fine,), (ahead,), (behind,) = (list(machine_findings(seconds, [])) for seconds in (-4.0, 90.0, -90.0))
+    (fine,), (ahead,), (behind,) = (list(machine_findings(seconds, ["north"]))[:1] for seconds in (-4.0, 90.0, -90.0))
     assert (fine.level, ahead.level, behind.level) == ("ok", "note", "note")
     assert "90 s ahead of" in ahead.text
     assert "90 s behind" in behind.text
 
 
-def test_each_worker_is_listed_and_a_lost_one_with_what_happens_to_its_sessions() -> None:
-    _, alive, lost = machine_findings(0, [ALIVE, replace(ALIVE, silent_s=400.0)])
-    assert (alive.level, lost.level) == ("ok", "note")
-    assert "3 sessions of up to 4" in alive.text
-    assert "400 s ago, with 3 sessions" in lost.text
-    gone = replace(ALIVE, silent_s=400.0, jobs=0)
-    assert [one.level for one in machine_findings(0, [gone])] == ["ok", "note"]
-    assert [one.level for one in machine_findings(0, [ALIVE, gone])] == ["ok", "ok"]  # another runs on its machine
+def test_each_machine_with_a_worker_is_named_and_several_of_one_name_with_what_to_do() -> None:
+    _, north, south = machine_findings(0, ["north", "south", "south"])
+    assert north.text == "a worker on north"
+    assert south.text == "2 workers go by the name south; RESEARCH_MACHINE gives a worker another name"
 
 
 def test_the_queue_in_a_database_is_checked(folder: Path, monkeypatch: pytest.MonkeyPatch, postgres_store_url: str) -> None:
     monkeypatch.setenv("RESEARCH_STORE", postgres_store_url)
     found = [one.text for one in examine(load_workspace(folder), Keys(folder), NOW) if one.about == "machines"]
-    assert found == ["the clocks of this machine and of the database agree"]
+    idle = "no worker is connected: research work starts one"
+    assert found == ["the clocks of this machine and of the database agree", idle]
 
 
 MODELS = {"object": "list", "data": [{"id": "nomic-embed-text"}, {"id": "qwen3:14b"}, {"id": "gemma3"}]}

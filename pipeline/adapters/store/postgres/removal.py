@@ -16,8 +16,7 @@ _HINT = "run it as the role for maintenance: RESEARCH_STORE=postgresql://researc
 _OF_A_STREAM = (
     ("events", "stream"),
     ("branch_events", "stream"),
-    ("jobs", "session"),
-    ("night_shares", "session"),
+    ("night_jobs", "session"),
     ("streams", "stream"),
 )
 
