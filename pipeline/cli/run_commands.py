@@ -26,7 +26,6 @@ from pipeline.cli.command_parts import (
     report_left_out,
     try_builds,
 )
-from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.run_environment import (
     Decisions,
@@ -377,6 +376,7 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
     Whoever stops a run does not wait for a model. ``end`` is the run's; ``env.spent`` what the night has cost.
     """
     from pipeline.batch.totals import account
+    from pipeline.cli.memory_commands import consolidate_after_run
     from pipeline.domain.events.json_codec import decode_all
 
     answer_note_questions(env, open_note_questions(env))

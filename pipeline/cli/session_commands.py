@@ -13,7 +13,7 @@ from pipeline.batch import session_actions
 from pipeline.batch.outages import reason_of
 from pipeline.batch.session_actions import adopt_settings
 from pipeline.cli.command_parts import Length, SessionName, bring_up_to_date, report_build_problems, session_named, show_session
-from pipeline.cli.memory_workflow import consolidate_after_run
+from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.progress import progress_on
 from pipeline.cli.run_environment import Request, context_of, environment_of, prepare
 from pipeline.config.queue_file import contents, invalid

@@ -1,0 +1,252 @@
+"""The commands on what is kept: ``consolidate``, which runs do at their end, and ``forget``, once ``prune`` in part."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.batch.memory import Consolidated, consolidate_with_model, read_memory
+from pipeline.cli.command_parts import (
+    Length,
+    SessionName,
+    bring_up_to_date,
+    import_named,
+    read_sessions,
+    report_build_problems,
+    session_named,
+)
+from pipeline.cli.presentation import price
+from pipeline.cli.run_environment import Request, environment_of
+from pipeline.config.values import FOREVER
+from pipeline.domain.events.records import id_digest
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.values import EXTRACTIVE, Cost
+from pipeline.errors import UsageError
+from pipeline.ops import forgetting
+from pipeline.ops.console_output import PRINTED, Console, end
+from pipeline.text.normalise import counted
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
+from pipeline.wiring.talk_adapters import remove_text_caches, talk_reasoner
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from pipeline.cli.run_environment import RunEnvironment
+
+_log = logging.getLogger("pipeline.cli.memory_commands")
+_KIND = click.Choice(forgetting.PRUNABLE)
+
+
+@click.command()
+@click.pass_obj
+def consolidate(console: Console) -> None:
+    """Consolidate ended sessions into memory, which later sessions recall; then update the vault. A run does it at its end."""
+    env = environment_of(console, Request())
+    with workspace_adapters.lock_of(console.folder, "research consolidate"):
+        done = _consolidate_now(env)
+        problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
+    _print_failures(console, done)
+    line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"
+    value = {"stream": done.stream, "sessions": done.sessions, "statements": done.statements, "failed": dict(done.failed)}
+    value |= {"cost_usd": done.cost.usd, "tokens": done.cost.total_tokens, "problems": done.problems}
+    console.data([line if done.stream else "nothing to consolidate"], value)
+    end(problems or (1 if done.failed else 0))
+
+
+def consolidate_after_run(
+    env: RunEnvironment, spent: Cost | None = None, deadline: datetime | None = None, *, asks_model: bool = True
+) -> None:
+    """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
+
+    With ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest, unless
+    ``asks_model`` is false; ``spent`` is what the run has cost so far.
+    """
+    if env.workspace.queue.settings.memory == "off":
+        return
+    try:
+        _print_failures(env.console, _consolidate_now(env, spent, deadline, asks_model=asks_model))
+    except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
+        hint = "no session is lost; research consolidate tries it again"
+        env.console.say(f"the sessions were not consolidated: {error}\n  → {hint}", always=True, fg="yellow")
+        _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
+
+
+def _consolidate_now(
+    env: RunEnvironment, spent: Cost | None = None, deadline: datetime | None = None, *, asks_model: bool = True
+) -> Consolidated:
+    """Consolidate the ended sessions that changed since they were consolidated last. Values as above.
+
+    Raises:
+        LogError: the memory's stream cannot be written.
+    """
+    context = replace(workspace_adapters.context_of(env.workspace, lambda _event, _state: None), deadline=deadline)
+    sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
+    model, problems = EXTRACTIVE, []
+    if asks_model and settings.memory == "model":
+        try:
+            model = talk_reasoner(env.workspace, env.keys)
+        except UsageError as error:
+            problems = [f"no model was asked for memory: {error.message}"]
+
+    async def work() -> Consolidated:
+        if model == EXTRACTIVE:
+            return await consolidate_with_model(env.store, context, sessions, None)
+        factory = AdapterFactory(env.workspace, env.store, env.keys)
+        try:
+            reasoner = factory.memory_model(model, settings.query_limits.cost_usd, spent or Cost())
+            return await consolidate_with_model(env.store, context, sessions, reasoner)
+        finally:
+            await factory.aclose()
+
+    done = asyncio.run(work())
+    return replace(done, problems=(*problems, *done.problems))
+
+
+def _print_failures(console: Console, done: Consolidated) -> None:
+    """Print which sessions could not be consolidated, what a model failed to do, and what it cost."""
+    for problem in done.problems:
+        console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
+        _log.warning("%s", problem, extra=PRINTED)
+    if done.cost.calls or done.cost.usd:
+        console.say(f"memory: {price(done.cost)}", dim=True)
+    for name, reason in done.failed.items():
+        console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")
+
+
+@click.command()
+@click.argument("session", type=SessionName(), required=False)
+@click.option("--older-than", type=Length(), metavar="TIME", help="Without SESSION: forget what is older than this, such as 90d.")
+@click.option("--only", "kind", type=_KIND, help="Of what is old, only this kind.")
+@click.option("--by-settings", is_flag=True, help="Forget what is older than `keep` in queries.yaml says.")
+@click.option("--dry-run", is_flag=True, help="Print what would go by age, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before SESSION goes.")
+@click.pass_obj
+def forget(console: Console, /, session: str | None, older_than: timedelta | None, by_settings: bool, **options: Any) -> None:
+    """Remove SESSION or an import for good: its log and notes, what only it uses, and what nights, memory, talks say of it.
+
+    Or remove by age: prompts and replies of models, pages that no report cites, logs of sessions, originals of imports. Reports
+    stay. Nothing goes that is not consolidated, of a session that has not ended or is the latest on a recurring question.
+    """
+    kind, dry_run, yes = options["kind"], options["dry_run"], options["yes"]
+    by_age = older_than is not None or by_settings
+    if (session is None) != by_age or (by_age and yes) or (older_than is not None and by_settings):
+        hint = "research forget SESSION, research forget --older-than 90d, or research forget --by-settings"
+        raise UsageError("name one session, or an age", hint=hint)
+    if session is None:
+        _by_age(console, kind, older_than, dry_run=dry_run)
+    elif kind or dry_run:
+        raise UsageError("--only and --dry-run are for what goes by age", hint=f"research forget {session} asks first")
+    else:
+        _one(console, session, asks=not yes)
+
+
+@click.command(hidden=True)
+@click.argument("kind", required=False, type=_KIND)
+@click.option("--older-than", type=Length(), metavar="TIME", help="What is older than this, whatever `keep` says: 90d.")
+@click.option("--dry-run", is_flag=True, help="Print what would go and change nothing.")
+@click.pass_obj
+def prune(console: Console, kind: str | None, older_than: timedelta | None, dry_run: bool) -> None:
+    """Forget by age; the name of `research forget --older-than` and `--by-settings` in earlier versions."""
+    _by_age(console, kind, older_than, dry_run=dry_run)
+
+
+def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *, dry_run: bool) -> None:
+    """Forget what is old: of one kind or all, by one age or by those of the settings."""
+    env = environment_of(console, Request())
+    keep = env.workspace.queue.settings.keep
+    ages: dict[forgetting.Prunable, timedelta | None] = {}
+    for name in forgetting.PRUNABLE if kind is None else [one for one in forgetting.PRUNABLE if one == kind]:
+        age = older_than or getattr(keep, name)
+        ages[name] = None if age == FOREVER else age
+
+    def chosen() -> tuple[forgetting.Usage, forgetting.PrunePlan]:
+        consolidated = {name: one.up_to for name, one in read_memory(env.store).sessions.items()}
+        recurring = {query.id for query in env.workspace.queue.queries if query.every is not None}
+        summaries, stones = read_sessions(console, env.store).sessions, env.store.tombstones()
+        known = forgetting.Known(summaries, consolidated, recurring, forgetting.read_usage(env.store), stones.sessions)
+        return known.usage, forgetting.plan(known, ages, datetime.now(UTC))
+
+    if dry_run:
+        _print_plan(env, *chosen())
+        return
+    with workspace_adapters.lock_of(console.folder, "research forget"):
+        context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+        finished = forgetting.finish(env.store, context)
+        usage, plan = chosen()
+        done = forgetting.prune(env.store, context, plan, usage)
+        words = [counted(len(done.sessions), "session"), counted(done.pages, "page"), counted(done.exchanges, "exchange")]
+        words += [counted(done.originals, "original of an import", "originals of imports")] if done.originals else []
+        checked = f"{done.bytes / 1e6:.1f} MB freed, {counted(done.quotes, 'quote')} checked before"
+        some = done.sessions or done.pages or done.exchanges or done.originals
+        lines = ["what an interrupted run of this began was finished"] if finished else []
+        lines += [f"forgotten by age: {', '.join(words)}; {checked}" if some else "nothing is old enough", *_kept_lines(plan)]
+        lines += [f"  left: {name}: {why}" for name, why in done.left.items()]
+        value: dict[str, Any] = {name: getattr(done, name) for name in (*forgetting.PRUNABLE, "bytes", "quotes", "left")}
+        console.data(lines, value | {"kept": dict(plan.kept), "finished": finished})
+        end(report_build_problems(console, bring_up_to_date(console, env.workspace)) or (1 if done.left else 0))
+
+
+def _print_plan(env: RunEnvironment, usage: forgetting.Usage, plan: forgetting.PrunePlan) -> None:
+    kinds: list[str] = [name for name in forgetting.PRUNABLE if name != "sessions"]
+    objects = {name: [x for x in getattr(plan, name) if env.store.object_size(x)] for name in kinds}
+    size = sum(map(env.store.size_of, plan.sessions))
+    size += sum(env.store.object_size(digest) for found in objects.values() for digest in found)
+    words = [counted(len(plan.sessions), "session"), *(counted(len(found), name[:-1]) for name, found in objects.items())]
+    lines = [f"would go: {', '.join(words)} ({size / 1e6:.1f} MB, and what only those sessions use)"]
+    lines += [f"  {name}" for name in plan.sessions] + _kept_lines(plan)
+    if usage.unreadable:
+        names = ", ".join(sorted(usage.unreadable)[:3])
+        lines.append(f"  no page or exchange goes while a log cannot be read: {names}; research verify")
+    value: dict[str, Any] = {"sessions": plan.sessions, "bytes": size, "kept": dict(plan.kept)}
+    env.console.data(lines, {"dry_run": True, **value, **objects})
+
+
+def _kept_lines(plan: forgetting.PrunePlan) -> list[str]:
+    hints = {forgetting.UNCONSOLIDATED: ": research consolidate"}
+    return [f"  kept although old enough: {number}, {why}{hints.get(why, '')}" for why, number in sorted(plan.kept.items())]
+
+
+def _one(console: Console, session: str, *, asks: bool) -> None:
+    """Forget one session or import for good; what an interrupted command left of it is taken away."""
+    env = environment_of(console, Request())
+    with workspace_adapters.lock_of(console.folder, "research forget"):
+        context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+        forgetting.finish(env.store, context)
+        if at := env.store.tombstones().forgotten.get(id_digest(session)):
+            lines, value = [f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at}
+        else:
+            if name := import_named(env.store, session):
+                what = forgetting.forgetting(env.store, name)
+            else:
+                state = ResearchSession.open(env.store, session_named(console.folder, env.store, session)).state
+                what = forgetting.forgetting(env.store, state.id, state.query, state.query_id)
+            size, follow = f"{what.bytes / 1e6:.1f} MB", "follows it, and its log repeats some of its facts: research forget"
+            followers = [f"  {name} {follow} {name}" for name in what.builds_on]
+            if asks:
+                if not console.terminal or console.as_json:
+                    raise UsageError("forget asks first, and there is no terminal", hint=f"research forget {what.session} --yes")
+                objects = counted(len(what.objects), "page or exchange", "pages and exchanges")
+                parts = f"its log, {objects}, {counted(len(what.talks), 'talk')} and what nights and memory say of it"
+                for line in (f"{what.session}: {what.query}", f"  {parts} go for good: {size}", *followers):
+                    console.say(line, always=True)
+                click.confirm("Forget it?", abort=True, err=True)
+            forgetting.forget(env.store, context, what)
+            queued = any(query.id == what.query_id for query in env.workspace.queue.queries)
+            lines = [f"forgotten: {size} freed; the notes and pages about it are removed with this build", *followers]
+            again = f"no night researches it, until you say: research run {what.query_id}"
+            lines += [f"  {what.query_id} is still in queries.yaml; {again}"] if queued else []
+            lines.append("  copies in backups, in git's history and in vault/attic are not touched")
+            value = {"forgotten": True, "bytes": what.bytes, "queued": queued}
+        try:
+            remove_text_caches(console.folder)
+        except OSError as error:
+            local = f"caches in events/local still hold its texts ({error.strerror}): delete that folder"
+            console.say(local, always=True, fg="yellow")
+        console.data(lines, value)
+        end(report_build_problems(console, bring_up_to_date(console, env.workspace)))

@@ -1,0 +1,106 @@
+"""The commands by which machines share sessions: ``merge`` joins what several continued, ``handoff`` lets another go on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.batch import session_actions
+from pipeline.cli.command_parts import (
+    Length,
+    SessionName,
+    bring_up_to_date,
+    join_branches,
+    report_build_problems,
+    session_named,
+)
+from pipeline.cli.run_environment import Request, environment_of
+from pipeline.domain.events.records import KINDS
+from pipeline.domain.events.session_events import HandoffInitiated
+from pipeline.errors import UsageError
+from pipeline.ops.console_output import Console, end
+from pipeline.ops.unattended import unattended_run
+from pipeline.text.normalise import counted, one_line
+from pipeline.text.times import since, timestamp
+from pipeline.wiring import workspace_adapters
+
+_REFUSED = 20
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), required=False, metavar="[DIR]")
+@click.option(
+    "--check", is_flag=True, help="Print what would be copied and joined and write nothing; exit code 1 if there is any."
+)
+@click.pass_obj
+def merge(console: Console, directory: Path | None, check: bool) -> None:
+    """Join sessions that two machines continued. With DIR, another workspace, copy first what this one lacks.
+
+    Every file of DIR is verified before it is copied; one that cannot be is named and left out. Then vault and site are built.
+    """
+    env = environment_of(console, Request())
+    with unattended_run(console, "research merge") as run, run.lock(None):
+        copied = workspace_adapters.copy_log(console.folder, directory, check=check) if directory else None
+        branched = sorted(env.store.branched(env.store.marks(KINDS)))
+        merged = {} if check else join_branches(console, env.store, branched)
+        code = 1 if check and (branched or (copied and copied.segments)) else 0
+        if not check:
+            code = report_build_problems(console, bring_up_to_date(console, env.workspace))
+        run.summary_line = f"{counted(len(merged), 'stream')} joined"
+    refused = [str(finding) for finding in copied.refused] if copied else []
+    for line in refused:
+        console.say(f"refused: {line}", always=True, fg="red")
+    lines = [f"{'to join' if check else 'joined'}: {name}" for name in branched]
+    if copied and copied.segments:
+        what = f"{counted(len(copied.segments), 'segment')} of {counted(len(copied.streams), 'stream')}"
+        lines.insert(0, f"{what} and {counted(len(copied.objects), 'object')} {'to copy' if check else 'copied'}")
+    value = {
+        "segments": copied.segments if copied else [],
+        "objects": copied.objects if copied else [],
+        "refused": refused,
+        "branched": branched,
+        "merges": {name: [event.model_dump(mode="json") for event in events] for name, events in merged.items()},
+    }
+    console.data(lines or ["nothing to merge"], value)
+    end(_REFUSED if refused else code)
+
+
+class Until(Length):
+    """A moment to come: a duration from now, a date, or a date with a time."""
+
+    name = "when"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
+        """Return in ``2d``, ``2026-11-25`` or ``2026-11-25T06:30`` as a moment; without a zone it is local time."""
+        now = datetime.now(UTC)
+        moment = since(str(value), now)
+        if moment is not None and str(value).strip()[-1:] in "smhd":
+            moment = now + (now - moment)
+        if moment is None or moment <= now:
+            self.fail(f"{value!r} is no moment to come; write 2d (from now), 2026-11-25 or 2026-11-25T06:30", param, ctx)
+        return moment
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.option("--to", "machine", required=True, metavar="NAME", help="The machine that goes on with it.")
+@click.option("--why", default="", metavar="TEXT", help="The reason; the log shows it.")
+@click.option("--until", type=Until(), metavar="WHEN", help="After that, any may: 2d, 2026-11-25, 2026-11-25T06:30.")
+@click.pass_obj
+def handoff(console: Console, session: str, machine: str, why: str, until: datetime | None) -> None:
+    """Hand SESSION over: only runs of the machine NAME go on with it. Hand it over to this machine to take it back."""
+
+    name = one_line(machine, 100)
+    if not name:
+        raise UsageError("--to names no machine", hint="write its RESEARCH_MACHINE, or its host name")
+    env = environment_of(console, Request())
+    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+    about = HandoffInitiated(to=name, why=one_line(why, 500), until=timestamp(until) if until else "")
+    found = session_named(console.folder, env.store, session)
+    session_actions.hand_over(env.store, found, context, about)
+    value = {"session": found, "to": name, "until": about.until}
+    console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
+    end(report_build_problems(console, bring_up_to_date(console, env.workspace)))
