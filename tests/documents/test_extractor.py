@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import os
-import signal
 import subprocess
 import sys
 import zlib
@@ -108,15 +106,6 @@ def test_one_process_serves_many_pages_and_is_then_replaced() -> None:
     assert [pids[0] == pids[1], pids[1] == pids[2], pids[2] == pids[3]] == [True, False, True]
 
 
-def test_pages_asked_for_at_once_each_get_their_own_document() -> None:
-    async def scenario(extractor: Extractor) -> None:
-        pages = [GOOD.replace(b"Good", b"Page %d" % n) for n in range(10)]
-        found = await asyncio.gather(*(extractor.document(page, "text/html", URL) for page in pages))
-        assert [document.title for document in found] == [f"Page {n}" for n in range(10)]
-
-    with_extractor(Limits(), (), scenario)
-
-
 def test_a_reading_that_is_given_up_leaves_nothing_for_the_next(misbehaving: tuple[str, ...]) -> None:
     async def scenario(extractor: Extractor) -> None:
         task = asyncio.create_task(extractor.document(b"sleep", "text/html", URL))
@@ -128,19 +117,6 @@ def test_a_reading_that_is_given_up_leaves_nothing_for_the_next(misbehaving: tup
         assert (await extractor.document(GOOD, "text/html", URL)).title == "Good"
 
     with_extractor(Limits(), misbehaving, scenario)
-
-
-def test_a_worker_that_died_while_idle_is_replaced() -> None:
-    async def scenario(extractor: Extractor) -> None:
-        await extractor.document(GOOD, "text/html", URL)
-        first = extractor.pid
-        os.kill(first, signal.SIGKILL)
-        while extractor.pid:
-            await asyncio.sleep(0.01)
-        assert (await extractor.document(GOOD, "text/html", URL)).title == "Good"
-        assert extractor.pid != first
-
-    with_extractor(Limits(), (), scenario)
 
 
 def test_the_worker_s_environment_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from pipeline.documents.markdown_reader import read_markdown
 from pipeline.errors import ReadFailed
-from pipeline.text.page_format import blocks
 
 
 def body(source: str) -> str:
@@ -34,35 +33,6 @@ def test_faulty_front_matter_is_left_out_and_the_text_is_read(front: str) -> Non
 def test_a_title_with_a_colon_is_a_title(front: str) -> None:
     document = read_markdown(f"{front}\nText.\n", "name")
     assert (document.title, document.published) == ("Snipe: a survey", "2024-03-11")
-
-
-def test_a_rule_at_the_top_is_no_front_matter() -> None:
-    assert read_markdown("---\n\nText.\n", "name").text == "# name\n\nText.\n"
-
-
-def test_headings_of_both_kinds_and_their_anchors() -> None:
-    source = "## One ##\n\nTwo\n---\n\n{#own}\n### Three\n\n#no heading\n"
-    assert body(source) == "## One {#one}\n\n## Two {#two}\n\n### Three {#own}\n\n#no heading"
-
-
-def test_lists_with_continuation_lines_and_boxes() -> None:
-    assert body("one\ntwo\n\n- one\n  more\n* [x] two\n1. three\n\nafter") == "one two\n\n- one more\n- two\n- three\n\nafter"
-
-
-def test_code_is_kept_as_it_was() -> None:
-    assert (
-        body("```python\n# x\n\n- y\n%%x%%\n```\nafter\n\n    z = 1\n")
-        == "```\n# x\n\n- y\n%%x%%\n```\n\nafter\n\n```\nz = 1\n```"
-    )
-    assert body("```x``` is code") == "x is code"
-
-
-def test_tables_become_rows() -> None:
-    assert body("| a | b |\n|---|:-:|\n| 1 | `x` |") == "| a | b |\n| 1 | x |"
-
-
-def test_comments_and_definitions_are_left_out() -> None:
-    assert body("a <!-- b\nc --> d\n\n[x]: http://example.org\n") == "a d"
 
 
 @pytest.mark.parametrize(
@@ -119,10 +89,6 @@ def test_a_note_stands_behind_its_paragraph_with_its_mark() -> None:
     )
 
 
-def test_definitions_are_items_with_their_term() -> None:
-    assert body("WAL\n: a log\n\nafter") == "- WAL: a log\n\nafter"
-
-
 def test_a_box_keeps_its_title_and_text() -> None:
     assert body('!!! warning "Ice"\n    Closed below minus 9.\n') == "Ice\n\nClosed below minus 9."
 
@@ -147,12 +113,6 @@ def test_a_note_that_this_program_made_is_refused() -> None:
 @pytest.mark.parametrize("bomb", ["[" * 20_000, "![](" * 5_000, "a` ``b " * 5_000, "*a " * 9_000, "# " * 20_000, "|-" * 9_000])
 def test_hostile_marks_are_read(bomb: str) -> None:
     assert read_markdown(f"{bomb}\n\nThe end.", "name").text.endswith("The end.\n")
-
-
-@given(st.lists(st.from_regex(r"[a-z]{1,9}( [a-z]{1,9}){0,9}", fullmatch=True), min_size=1, max_size=8))
-def test_plain_paragraphs_stay_as_they_are(paragraphs: list[str]) -> None:
-    text = read_markdown("\n\n".join(paragraphs), "0").text
-    assert [block.text for block in blocks(text)][1:] == paragraphs
 
 
 @given(st.text(st.sampled_from("ab \n#-*`|>[]()<!{}:=_~1.\t$%^"), max_size=200))

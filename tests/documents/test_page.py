@@ -63,13 +63,6 @@ def test_what_looks_like_a_mark_is_no_mark_and_stays_a_verbatim_quote() -> None:
     assert holds_quote(text, "- not an item")
 
 
-def test_a_fence_inside_code_does_not_end_it() -> None:
-    page = PageText()
-    page.add("code", "before\n```\nafter")
-    (_, code) = blocks(page.rendered("Title"))
-    assert code.text == "before\n ```\nafter"
-
-
 def test_a_heading_that_repeats_the_title_is_left_out() -> None:
     page = PageText()
     page.add("heading", "The  Title", 1, "top")
@@ -77,24 +70,6 @@ def test_a_heading_that_repeats_the_title_is_left_out() -> None:
     assert page.rendered("The title") == "# The title\n\n## Part {#part}\n"
 
 
-def test_headings_below_the_title_begin_at_level_two() -> None:
-    page = PageText()
-    page.add("heading", "Deep", 4)
-    page.add("heading", "Deeper", 5)
-    assert page.rendered("T") == "# T\n\n## Deep {#deep}\n\n### Deeper {#deeper}\n"
-
-
 def test_a_title_that_ends_like_an_anchor_keeps_its_end() -> None:
     (title,) = blocks(PageText().rendered("About {#ids}"))
     assert title.heading == "About {#ids}"
-
-
-def test_rows_and_items_stand_without_blank_lines_between() -> None:
-    page = PageText()
-    page.add("item", "one")
-    page.add("item", "two")
-    page.add(*row_text(["a", "b"]))
-    page.add(*row_text(["", "second"]))
-    page.add(*row_text(["", ""]))
-    page.add(*row_text(["alone"]))
-    assert page.rendered("T") == "# T\n\n- one\n- two\n\n| a | b |\n|  | second |\n\n- alone\n"

@@ -21,15 +21,6 @@ def text_of(*pages: list[Line]) -> str:
     return read_pdf(pdf(pages), "name").text
 
 
-def test_lines_are_joined_into_paragraphs_by_their_distance() -> None:
-    lines = sheet(LONG, "and the disk has answered.", "", "A second paragraph follows", "over two lines.")
-    assert text_of(lines) == f"# name\n\n{LONG} and the disk has answered.\n\nA second paragraph follows over two lines.\n"
-
-
-def test_words_cut_at_the_end_of_a_line_are_joined() -> None:
-    assert "a sentence of words." in text_of(sheet(LONG + " in a sen-", "tence of words."))
-
-
 def test_a_word_that_is_written_with_a_hyphen_elsewhere_keeps_it() -> None:
     assert "is append-only too" in text_of(sheet(LONG + " and a store is append-", "only too, as said."))
 
@@ -59,21 +50,10 @@ def test_repeated_headers_and_page_numbers_are_dropped() -> None:
     assert text.count(LONG) == 4
 
 
-def test_bullets_are_items() -> None:
-    assert text_of(sheet("Three things:", "- one", "- two that goes on", "over a line")).endswith(
-        "- one\n- two that goes on over a line\n"
-    )
-
-
 def test_title_author_and_date_come_from_the_file_unless_they_are_poor() -> None:
     document = read_pdf(pdf([sheet(LONG)], "/Title (Logs) /Author (A. Author) /CreationDate (D:20240501120000Z)"), "name")
     assert (document.title, document.author, document.published) == ("Logs", "A. Author", "2024-05-01")
     assert read_pdf(pdf([sheet(LONG)], "/Title (report.docx)"), "name").title == "name"
-
-
-def test_a_scan_is_reported_as_such() -> None:
-    with pytest.raises(ReadFailed, match="no text layer"):
-        read_pdf(pdf([[]]), "name")
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.4\n", b"not a pdf", pdf([sheet(LONG)])[:200], b"%PDF" + bytes(1000)])

@@ -10,20 +10,10 @@ def body(source: str) -> str:
     return read_text(source, "name").text.removeprefix("# name\n").strip("\n")
 
 
-def test_hard_wrapped_paragraphs_are_joined() -> None:
-    assert body("one\ntwo\n\n  three\n  four\n") == "one two\n\nthree four"
-    assert body("运河全长\n九十八公里。") == "运河全长九十八公里。"
-
-
 def test_underlined_lines_are_headings_and_the_first_is_the_title() -> None:
     text = read_text("Title\n=====\n\nText.\n\nPart\n----\n\nMore.\n", "name").text
     assert text == "# Title\n\nText.\n\n## Part {#part}\n\nMore.\n"
     assert read_text("*****\nTitle\n*****\n\nText.\n", "name").title == "Title"
-
-
-def test_a_short_line_of_dashes_below_a_paragraph_is_no_heading() -> None:
-    assert "This is a rather long line of text" in body("This is a rather long line of text\n---\n")
-    assert "#" not in body("This is a rather long line of text\n---\n")
 
 
 def test_numbered_lines_alone_are_headings() -> None:
@@ -31,10 +21,6 @@ def test_numbered_lines_alone_are_headings() -> None:
     assert "## 1. Introduction {#1-introduction}\n" in text
     assert "### 1.2 More of it {#1-2-more-of-it}\n" in text
     assert body("1. do this\n2. do that") == "- 1. do this\n- 2. do that"
-
-
-def test_items_and_their_continuation_lines() -> None:
-    assert body("Before:\n- one\n  more\n* two\n") == "Before:\n\n- one more\n- two"
 
 
 def test_what_is_set_in_columns_keeps_its_lines() -> None:

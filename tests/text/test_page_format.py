@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.page_format import Block, blocks
+from pipeline.text.page_format import blocks
 
 PAGE = """# Title
 
@@ -48,24 +48,6 @@ def test_each_block_knows_its_kind_its_heading_and_its_anchor() -> None:
         ("row", "| a | b |", "Later", "later", 0),
         ("row", "| 1 | 2 |", "Later", "later", 0),
     ]
-
-
-def test_the_path_is_the_chain_of_open_headings() -> None:
-    paths = {b.heading: b.path for b in blocks(PAGE)}
-    assert paths["Deeper"] == ("Title", "Setting up", "Deeper")
-    assert paths["Later"] == ("Title", "Later")
-
-
-def test_text_before_any_heading_has_none() -> None:
-    assert list(blocks("just text")) == [Block("paragraph", "just text", "", "", ())]
-
-
-def test_an_unclosed_fence_ends_with_the_text() -> None:
-    assert [(b.kind, b.text) for b in blocks("```\ncode\n\nmore")] == [("code", "code\n\nmore")]
-
-
-def test_hash_signs_without_a_space_or_more_than_six_are_no_heading() -> None:
-    assert [b.kind for b in blocks("#tag\n\n####### seven")] == ["paragraph", "paragraph"]
 
 
 @given(st.text(st.sampled_from("#-|` \nab{}\t"), max_size=60))

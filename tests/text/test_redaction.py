@@ -50,11 +50,6 @@ def test_a_key_inside_base64_is_found_at_every_offset(value: str, before: bytes,
         assert "[redacted]" in redaction.text(encoded)
 
 
-def test_a_key_that_contains_another_is_taken_out_whole() -> None:
-    redaction = Redaction([Secret("abcdefgh"), Secret("abcdefgh-ijklmnop")])
-    assert redaction.text("a abcdefgh-ijklmnop b abcdefgh c") == "a [redacted] b [redacted] c"
-
-
 def test_a_dummy_key_is_a_word_and_stays() -> None:
     assert Redaction([Secret("ollama")]).text("with ollama") == "with ollama"
     assert Redaction().text("x") == "x"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.words import forms, jaccard, language_of, stems, word_count, words
+from pipeline.text.words import forms, language_of, stems, word_count, words
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,6 @@ def test_an_identifier_counts_whole_and_by_its_parts(word: str, parts: set[str])
 @pytest.mark.parametrize("group", [("ColBERT", "col-bert", "Col_Bert"), ("café", "cafe"), ("Kafka's", "Kafka’s", "kafka")])
 def test_one_word_in_several_spellings_is_one_stem(group: tuple[str, ...]) -> None:
     assert len({forms(word)[0] for word in group}) == 1
-
-
-@pytest.mark.parametrize(("version", "stem"), [("3.11", "3.11"), ("v3.11", "3.11"), ("10.0.0.1", "10.0.0.1"), ("1,000", "1000")])
-def test_a_version_or_a_number_counts_only_whole(version: str, stem: str) -> None:
-    assert forms(version) == (stem,)
-
-
-def test_signs_that_make_another_name_are_kept() -> None:
-    assert len({forms(name)[0] for name in ("C", "C++", "C#")}) == 3
 
 
 @pytest.mark.parametrize(
@@ -84,26 +75,10 @@ def test_a_text_has_a_length_in_words_in_every_script(text: str, least: int, mos
     assert least <= word_count(text) <= most
 
 
-def test_what_is_too_long_to_be_a_word_is_none() -> None:
-    assert stems("x" * 61) == words("x" * 61) == []
-    assert len(stems("x" * 60)) == 1
-
-
 @given(st.text(max_size=200))
 def test_any_text_has_the_stems_of_its_words_in_their_order(text: str) -> None:
     assert stems(text) == [form for word in words(text) for form in forms(word)]
     assert all(form for form in stems(text))
-
-
-@given(st.text(alphabet="aB0._-:/+#é日ßü ", max_size=80))
-def test_no_stem_holds_white_space_or_a_quotation_mark(text: str) -> None:
-    assert not any(sign.isspace() or sign == '"' for form in stems(text) for sign in form)
-
-
-@given(st.text(max_size=80))
-def test_capitals_make_no_difference_to_plain_words(text: str) -> None:
-    plain = " ".join(word for word in words(text) if word.isascii() and word.isalpha())
-    assert stems(plain.upper()) == stems(plain.lower())
 
 
 @pytest.mark.parametrize(
@@ -132,17 +107,6 @@ def test_a_language_is_known_by_its_script_or_its_function_words(text: str, lang
 @pytest.mark.parametrize("text", ["", "1 2 3", "fsync fdatasync renameat2"])
 def test_what_has_no_function_words_is_of_no_known_language(text: str) -> None:
     assert language_of(text) == ""
-
-
-@given(st.frozensets(st.sampled_from("abcdef")), st.frozensets(st.sampled_from("abcdef")))
-def test_likeness_is_between_0_and_1_and_the_same_both_ways(a: frozenset[str], b: frozenset[str]) -> None:
-    assert 0.0 <= jaccard(a, b) == jaccard(b, a) <= 1.0
-    assert jaccard(a, a) == (1.0 if a else 0.0)
-
-
-@given(st.text(alphabet=st.characters(max_codepoint=127)))
-def test_text_in_ascii_has_the_same_words_within_other_text(text: str) -> None:
-    assert words(text) == words(text + " é")[:-1]
 
 
 @given(st.from_regex(r"[A-Za-z]{1,50}", fullmatch=True))

@@ -32,11 +32,6 @@ def test_what_brings_up_something_new_comes_before_what_was_said() -> None:
     assert {order[1], order[2]} in ({2, 3}, {4, 5}, {2, 5}, {3, 4})
 
 
-def test_a_concept_counts_once_so_a_repetition_is_not_chosen() -> None:
-    texts = ["seal torn record", "seal torn record", "seal torn record", "flush cache disk", "flush cache disk"]
-    assert _chosen(texts, 100) == [0, 3]
-
-
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=12), st.integers(0, 60))
 def test_the_budget_is_kept_and_nothing_is_chosen_twice(bodies: list[list[str]], words: int) -> None:
@@ -57,8 +52,3 @@ def test_the_best_of_each_part_of_a_question_comes_first() -> None:
 def test_what_only_one_passage_holds_is_no_concept() -> None:
     texts = ranked(["seal alone torn", "seal torn"])
     assert concept_weights(texts, known_of(texts)).keys() == {"seal", "torn"}
-
-
-def test_a_stem_of_which_the_index_knows_nothing_is_no_concept() -> None:
-    texts = ranked(["seal torn", "seal torn"])
-    assert concept_weights(texts, TermStatistics(passages=100, counts={"seal": 2})).keys() == {"seal"}

@@ -40,26 +40,11 @@ def test_every_passage_and_its_lead_stand_in_the_page(made: Made) -> None:
         assert not one.lead or holds_quote(made.text, one.lead)
 
 
-def test_the_last_part_of_long_code_stands_in_the_page_too() -> None:
-    text = page("```\n" + "\n".join(sentence(number, 10) for number in range(14)) + "\n```", "A paragraph follows.")
-    assert all(holds_quote(text, one.text) for one in passages(text))
-
-
 @settings(deadline=None)
 @given(pages(longest_code=300))
 def test_no_word_of_a_page_is_lost_and_no_two_passages_share_one(made: Made) -> None:
     found = Counter(word.strip("|.`-") for one in passages(made.text) for word in one.text.split())
     assert {word: found[word] for word in made.words} == dict.fromkeys(made.words, 1)
-
-
-@settings(deadline=None)
-@given(pages())
-def test_passages_are_numbered_in_the_order_in_which_they_stand(made: Made) -> None:
-    found = passages(made.text)
-    whole = normalised(made.text)
-    starts = [whole.find(normalised(one.text)) for one in found]
-    assert [one.place for one in found] == list(range(len(found)))
-    assert starts == sorted(starts)
 
 
 def _with_bare_fences(text: str) -> str:
@@ -83,12 +68,6 @@ def test_any_text_is_cut_without_an_error_and_each_passage_stands_in_it(text: st
     assert all(one.text.strip() and normalised(one.text) in normalised(text) for one in found)
 
 
-def test_code_that_nothing_closes_is_a_passage_as_it_stands_in_the_page() -> None:
-    text = "# Title\n\n```\nset lamp on"
-    assert [one.text for one in passages(text)] == ["```\nset lamp on"]
-    assert holds_quote(text, "```\nset lamp on")
-
-
 # ---- what belongs together -------------------------------------------------------------------------------------
 
 
@@ -96,11 +75,6 @@ def test_short_paragraphs_of_a_section_are_one_passage_and_another_section_is_an
     (first, second) = passages(page("## One {#one}", "A short one.", "Another one.", "## Two {#two}", "A third one."))
     assert (first.text, first.path, first.anchor) == ("A short one.\n\nAnother one.", ("Manual", "One"), "one")
     assert (second.text, second.path, second.anchor) == ("A third one.", ("Manual", "Two"), "two")
-
-
-def test_only_the_first_passage_of_a_section_opens_it() -> None:
-    found = passages(page("## One", *(sentence(number, 70) for number in range(3))))
-    assert [one.opens for one in found] == [True, False, False]
 
 
 def test_a_paragraph_that_points_back_stays_with_the_one_before_it() -> None:
@@ -115,21 +89,6 @@ def test_a_long_paragraph_is_cut_at_the_ends_of_sentences() -> None:
     assert len(found) > 2
     assert " ".join(found) == " ".join(sentences)
     assert all(one.startswith("Sentence") and one.endswith(".") for one in found)
-
-
-def test_a_line_that_introduces_goes_with_what_it_introduces() -> None:
-    (found,) = texts("These are the modes:", "- the first mode\n- the second mode")
-    assert found == "These are the modes:\n\n- the first mode\n- the second mode"
-
-
-def test_items_and_rows_keep_their_marks_and_their_lines() -> None:
-    (found,) = texts("- one pump\n- two pumps", "| Name | Use |\n| pump | water |")
-    assert found == "- one pump\n- two pumps\n\n| Name | Use |\n| pump | water |"
-
-
-def test_code_keeps_its_fence_and_its_lines() -> None:
-    code = "```\nfor pump in pumps:\n    pump.start()\n```"
-    assert texts("Start all pumps:", code) == [f"Start all pumps:\n\n{code}"]
 
 
 # ---- what a passage leans on -----------------------------------------------------------------------------------
@@ -156,23 +115,6 @@ def test_what_goes_on_after_the_first_passage_has_the_header_or_the_introduction
     assert all(leading not in one.text and one.body == f"{leading}\n{one.text}" for one in others)
 
 
-def test_a_lead_that_is_long_is_cut_to_its_last_sentence() -> None:
-    introduction = f"{sentence(0, 70)} These are the names:"
-    found = passages(page(introduction, "\n".join(f"- {sentence(number, 60)}" for number in range(1, 6))))
-    assert {one.lead for one in found if one.text.startswith("- ")} <= {"These are the names:", ""}
-    assert found[-1].lead == "These are the names:"
-
-
-def test_the_lead_of_one_table_is_not_that_of_the_next() -> None:
-    tables = [
-        "\n".join([f"| Head{at} | Text |", *(f"| cell{at}x{n} | {sentence(100 * at + n)} |" for n in range(6))]) for at in (1, 2)
-    ]
-    found = passages(page(tables[0], "Between the two stands a paragraph.", tables[1]))
-    for one in found:
-        at = 1 if "cell1" in one.text else 2
-        assert one.lead in ("", f"| Head{at} | Text |")
-
-
 # ---- what is no passage ----------------------------------------------------------------------------------------
 
 
@@ -192,34 +134,10 @@ def test_captions_pointers_and_furniture_are_no_passages(scrap: str) -> None:
     assert texts("## Part", scrap) == []
 
 
-@pytest.mark.parametrize(
-    "prose",
-    [
-        "Index files are rebuilt at every start.",
-        "Home directories are created with mode 0700.",
-        "Next, restart the server with pumpctl restart.",
-        "Up to 90 connections are kept open.",
-        "Source code is compiled once.",
-    ],
-)
-def test_a_short_sentence_is_a_passage_whatever_word_it_opens_with(prose: str) -> None:
-    assert texts("## Part", prose) == [prose]
-
-
-def test_a_short_text_under_two_terms_is_two_passages() -> None:
-    found = passages(page("## Timeout", "Not set by default.", "## Retries", "Not set by default."))
-    assert [passage.lead for passage in found] == ["Timeout", "Retries"]
-
-
 def test_a_text_that_stands_twice_in_a_page_is_one_passage_the_first() -> None:
     said = "The pump is loud and wants oil each week, " + "which nobody remembers, " * 6 + "so that it is louder each month."
     (found,) = passages(page("## One", said, "## Two", said.upper()))
     assert found.path == ("Manual", "One")
-
-
-def test_a_page_without_a_heading_has_passages_without_a_path() -> None:
-    (found,) = passages("The pump is loud.\n")
-    assert (found.path, found.anchor, found.headings) == ((), "", "")
 
 
 # ---- hostile pages ---------------------------------------------------------------------------------------------
@@ -266,11 +184,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_page_of_two_megabytes_is_gone_through_a_few_times_and_no_more(name: str, counted: list[int]) -> None:
     passages.__wrapped__(HOSTILE[name])
     assert sum(counted) <= 8 * len(HOSTILE[name])
-
-
-def test_a_paragraph_in_a_script_without_spaces_is_cut_too() -> None:
-    found = texts("".join(f"这是第{number}个没有空格的句子。" for number in range(400)))
-    assert len(found) > 5
 
 
 @pytest.mark.parametrize(
@@ -329,10 +242,3 @@ def test_the_item_that_introduces_a_list_leads_the_rest_of_it_and_no_other_item(
         ["- Use. You may use a pump, provided that:", *items, "- You must stop it.", "- Pay. " + "It is dear. " * 40]
     )
     assert [passage.lead for passage in passages(page("## Part", listed))][1:] == ["Use. You may use a pump, provided that:", ""]
-
-
-def test_an_address_that_ends_a_sentence_stays_with_it() -> None:
-    assert texts("## Part", "You may obtain a copy of the book at", "http://example.org/book") == [
-        "You may obtain a copy of the book at\n\nhttp://example.org/book"
-    ]
-    assert texts("## Part", "Everything is in the book.", "http://example.org/book") == ["Everything is in the book."]

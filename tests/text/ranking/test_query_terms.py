@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.query_terms import MOST_PARTS, content_stems, parse_question
+from pipeline.text.ranking.query_terms import MOST_PARTS, parse_question
 
 
 def said(text: str) -> set[str]:
@@ -41,23 +41,8 @@ def test_a_question_of_one_part_is_its_own_part(question: str) -> None:
     assert parse_question(question).parts == (question,)
 
 
-def test_a_part_with_hardly_a_word_of_its_own_has_those_of_the_first() -> None:
-    first, second = parse_question("What does os.replace guarantee, and when does it fail?").parts
-    assert "os.replace" in first
-    assert "os.replace" in second
-
-
 def test_the_words_that_a_question_is_put_with_need_not_be_in_an_answer() -> None:
     assert said("What does fsync do, and why would I want it for the journal?") == {"fsync", "journal"}
-
-
-def test_a_word_in_capitals_is_a_name_and_no_way_of_putting_things() -> None:
-    assert "WHO" in said("What is the WHO?")
-    assert "who" not in said("who is it that founded Rome?")
-
-
-def test_a_question_of_nothing_but_such_words_keeps_them_all() -> None:
-    assert parse_question("What is it?").terms
 
 
 def test_a_word_of_little_meaning_counts_half() -> None:
@@ -89,15 +74,6 @@ def test_any_text_is_a_question_with_a_part_and_sound_weights(text: str) -> None
     assert 1 <= len(query.parts) <= MOST_PARTS
     assert all(0.0 < term.weight <= 1.0 for term in query.terms)
     assert len({term.stem for term in query.terms}) == len(query.terms)
-
-
-@pytest.mark.parametrize("unit", ["and how ", "what is ", "if you ", "a-b ", "? ", ", when ", "why and "])
-def test_a_question_of_a_thousand_characters_is_taken_apart(unit: str) -> None:
-    assert parse_question((unit * 500)[:1_000]).parts
-
-
-def test_content_stems_are_those_of_the_words_that_carry_meaning() -> None:
-    assert content_stems("Which of the pumps is the loudest?") == content_stems("pump loudest")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from pipeline.text.ranking.scoring import (
     BEST,
     StemmedText,
     coverage,
-    importance,
     rarity,
     scores,
     statistics_of,
@@ -60,11 +59,6 @@ def test_scores_are_in_range_and_do_not_depend_on_the_order_of_the_passages(bodi
     assert all(0.0 <= score <= BEST + 1e-9 for score in found)
 
 
-def test_no_passages_have_no_scores_and_no_statistics() -> None:
-    assert scores(parse_question(QUESTION), [], TermStatistics()) == []
-    assert statistics_of([]).passages == 0
-
-
 def test_statistics_count_each_passage_once_a_stem_headings_included() -> None:
     known = statistics_of([StemmedText.of("pump pump", "valve", "english"), StemmedText.of("pump", "pump", "english")])
     assert (known.passages, known.counts) == (2, {"pump": 2, "valv": 1})
@@ -92,15 +86,3 @@ def test_a_compound_is_covered_whole_or_by_all_its_parts(held: tuple[str, ...]) 
     assert coverage(term_weights(query, known), held) == 1.0
     assert coverage(term_weights(query, known), held[:1]) in (0.0, 1.0)
     assert coverage(term_weights(query, known), ()) == 0.0
-
-
-def test_the_parts_of_a_compound_count_less_than_the_whole() -> None:
-    known = statistics_of(ranked(["os.replace renames a file", "another file"]))
-    found = importance(parse_question("What is os.replace?"), known)
-    assert found["os.replac"] > found["replac"] > 0
-
-
-def test_a_rare_word_weighs_more_than_a_frequent_one_and_one_of_little_meaning_half() -> None:
-    known = TermStatistics(language="english", passages=5_000, counts={"harbour": 50})
-    weights = {term.word: weight for term, weight in term_weights(parse_question("Do cranes keep a harbour?", "english"), known)}
-    assert weights["harbour"] < weights["cranes"] == 2 * weights["keep"]
