@@ -16,9 +16,15 @@ from typing import Any, TypeVar, cast
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.reasoner_questions import Reply
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeText
-from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
+from pipeline.domain.reasoner_questions import (
+    EpisodeQuestion,
+    EpisodeText,
+    Reply,
+    StandAlone,
+    StandAloneQuestion,
+    TalkQuestion,
+    TalkReply,
+)
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Hit, ResearchConfig
 from pipeline.engine.run_context import RunContext

@@ -14,7 +14,7 @@ from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.config.settings import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
-from pipeline.domain.agenda.progress import summary_of
+from pipeline.domain.agenda import summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession

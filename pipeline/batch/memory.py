@@ -21,7 +21,7 @@ from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.events.stream_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, consolidated, cost_of_calls, episode_step, remember
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
+from pipeline.domain.reasoner_questions import EpisodeQuestion
 from pipeline.domain.recall import MemoryIndex
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState

@@ -95,7 +95,7 @@ def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, En
     for name in names:
         is_session = not name.startswith("batch-")
         try:
-            from pipeline.domain.agenda.progress import summary_of
+            from pipeline.domain.agenda import summary_of
             from pipeline.domain.session import ResearchSession
 
             entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _sessions_named_in(store, name)

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
-from pipeline.domain.agenda import agenda
-from pipeline.domain.agenda.node_agenda import node_ended
-from pipeline.domain.agenda.progress import counts_of, summary_of
+from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts

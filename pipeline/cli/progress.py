@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from pipeline.cli.presentation import happened
-from pipeline.domain.agenda.progress import progress as steps_of
+from pipeline.domain.agenda import progress as steps_of
 from pipeline.domain.events.session_events import (
     NO_EVIDENCE,
     Answered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 
-from pipeline.domain.agenda.progress import counts_of, progress
+from pipeline.domain.agenda import counts_of, progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.findings import all_facts, contradictions, open_gaps, standings

@@ -241,7 +241,7 @@ def _session(one: Summary) -> Session:
 
 
 def _report(state: SessionState) -> Report:
-    from pipeline.domain.agenda.progress import summary_of
+    from pipeline.domain.agenda import summary_of
 
     report, titles = state.report, {page.digest: clean(page.title) for page in state.pages.values()}
     parts, cited = [f"# {clean(report.title if report else state.query)}"], dict[str, int]()
@@ -339,7 +339,7 @@ def server_of(library: Library) -> MCPServer[Any]:
         queued = [query for query in load_workspace(library.folder).queue.queries if query.id == id]
         if queued and id not in read_all(library.store, library.kept).latest():
             return _session(Summary(id=id, status="queued", query=queued[0].text))
-        from pipeline.domain.agenda.progress import summary_of
+        from pipeline.domain.agenda import summary_of
 
         return _session(summary_of(library.state(id)))
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
-from pipeline.research import choosing, compare_with_earlier, gathering, planning, reading, reporting, writing
+from pipeline.research import comparing, gathering, planning, reading, reporting, writing
 from pipeline.research.step_context import Outcome, StepContext
 
 
 def _make_report(step: s.MakeReport, state: SessionState) -> Outcome:
-    return Outcome((choosing.report_of_passages(state),)) if state.passages else reporting.make_report(step, state)
+    return Outcome((reporting.report_of_passages(state),)) if state.passages else reporting.make_report(step, state)
 
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
@@ -38,11 +38,11 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.Read: gathering.read,
     s.ReadPages: reading.read_pages,
     s.PlainReading: reading.read_plainly,
-    s.ChoosePassages: choosing.choose_passages,
+    s.ChoosePassages: reporting.choose_passages,
     s.WriteReport: writing.write_report,
     s.CheckReport: writing.check_report,
     s.MendReport: writing.mend_report,
-    s.Compare: compare_with_earlier.compare,
+    s.Compare: comparing.compare,
 }
 
 

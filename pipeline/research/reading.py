@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.domain.agenda.worker_agenda import pages_to_read
+from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import page_of
 from pipeline.domain.not_found import survey_statistics

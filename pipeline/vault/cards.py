@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from pipeline.domain import Summary
-from pipeline.domain.agenda.progress import summary_of
+from pipeline.domain.agenda import summary_of
 from pipeline.domain.findings import (
     all_facts,
     by_model,

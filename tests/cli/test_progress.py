@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.progress import Lines, Live, Tally, progress_on
-from pipeline.domain.agenda.progress import progress
+from pipeline.domain.agenda import progress
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

@@ -20,7 +20,7 @@ from pipeline.domain.values import (
     ResearchConfig,
     Statement,
 )
-from pipeline.research.recalled_pages import recalled_pages
+from pipeline.research.gathering import recalled_pages
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe
 

@@ -21,8 +21,7 @@ from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, TemplateNot
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
-from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
+from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Recalled
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message

@@ -10,8 +10,7 @@ from typing import TypeVar
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.findings import page_of
-from pipeline.domain.reasoner_questions import CheckedSentence, CheckQuestion, Reply
-from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
+from pipeline.domain.reasoner_questions import CheckedSentence, CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion
 from pipeline.domain.talk import StepName, TalkState, TalkStep, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
 from pipeline.domain.values import Outcome as SessionOutcome

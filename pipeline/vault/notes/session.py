@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.agenda.progress import counts_of
+from pipeline.domain.agenda import counts_of
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import NOT_CHECKED, Import
 from pipeline.domain.findings import by_model, contradictions, open_gaps

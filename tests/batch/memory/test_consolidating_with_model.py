@@ -22,8 +22,7 @@ from pipeline.domain.budget import Budget, CombinedBudget, announce
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent, EventBase, StepFailed
 from pipeline.domain.memory import cost_of_calls
-from pipeline.domain.reasoner_questions import Question, Reply
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeText
+from pipeline.domain.reasoner_questions import EpisodeQuestion, EpisodeText, Question, Reply
 from pipeline.domain.values import Cost, Fact, Sentence
 from pipeline.errors import AnswerInvalid, ProviderRefused, StepError
 from pipeline.ports import Answer

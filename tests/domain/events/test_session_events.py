@@ -39,6 +39,8 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin is tuple:
+        if arguments[-1] is not Ellipsis:
+            return st.tuples(*map(values_of, arguments))
         return st.lists(values_of(arguments[0]), max_size=2).map(tuple)
     if origin is dict:
         return st.dictionaries(*map(values_of, arguments), max_size=2)

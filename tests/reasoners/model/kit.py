@@ -14,9 +14,7 @@ import httpx
 
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
-from pipeline.domain.reasoner_questions import Reply
-from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion
-from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
+from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Perspective
 from pipeline.net.client import SERVICES, HttpClient
 from pipeline.ports import Answer

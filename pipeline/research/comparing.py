@@ -1,13 +1,16 @@
-"""Differences between two sessions on the same query, computed from the facts and page texts of both. Pure."""
+"""What is new against the earlier session on the same query, and the step that records it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SessionState
-from pipeline.domain.steps import Read
+from pipeline.domain.steps import Compare, Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, PageDone, SourceChange
+from pipeline.errors import ObjectMissing
+from pipeline.research.step_context import Outcome, StepContext
 from pipeline.text.normalise import holds_quote, normalised
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.words import jaccard
@@ -105,3 +108,20 @@ def _unread(earlier: EarlierSession, state: SessionState) -> Iterable[SourceChan
             failure = state.failures.get(Read(url).key)
             reason = failure.message if failure else "there was no time to read it again"
             yield SourceChange(url=url, title=titles[url].title, before=titles[url].digest, reason=reason)
+
+
+async def compare(_step: Compare, state: SessionState, context: StepContext) -> Outcome:
+    """Compute what is new since the earlier session, from the stored texts of both."""
+    if state.earlier is None:
+        return Outcome(())
+    before = {source.digest for source in state.earlier.sources}
+
+    def text_of(digest: str) -> str:
+        try:
+            return context.page_text(digest)
+        except ObjectMissing:
+            if digest in before:  # the earlier text has been pruned
+                return ""
+            raise
+
+    return Outcome((e.ChangesFound(changes=session_changes(state.earlier, state, text_of)),))

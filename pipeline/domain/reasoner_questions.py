@@ -5,8 +5,7 @@ A language model answers it with the prompt template of the question's ``name``.
 sent as the schema and what its reply is read into: every text and list has a bound, and what exceeds it is cut off, not refused.
 
 Whatever may be cited has a key that the question gives out: ``E3`` for a fact, ``S1`` for a page, ``Q2`` for a question, ``T4``
-for a sentence. The answer names keys alone; who asked knows what they stand for.
-"""
+for a sentence. The answer names keys alone; who asked knows what they stand for."""
 
 from __future__ import annotations
 
@@ -291,3 +290,65 @@ class MendingQuestion(EvidenceQuestion[Mending]):
     sentences: Mapping[str, CheckedSentence]
     faults: Mapping[str, str]
     missing: Mapping[str, str] = Field(default_factory=dict)
+
+
+class PastTurn(Value):
+    """A question that was answered before, in words that stand alone, and the text of its answer ("" if there was none)."""
+
+    question: str
+    answer: str = ""
+
+
+class StandAlone(Reply):
+    """A question that can be understood without those before it."""
+
+    question: Line
+
+
+class TalkReply(Reply):
+    """An answer in sentences with keys; empty if the facts do not say. ``follow_ups`` are questions that it suggests."""
+
+    answer: Passage
+    follow_ups: Annotated[tuple[Line, ...], cut(3), Field(max_length=3)] = ()
+
+
+class StandAloneQuestion(Question[StandAlone]):
+    """What does ``query`` ask, in words that stand alone?
+
+    ``history`` are the last turns, the latest last; ``folded`` are the questions before them. ``subject`` is the question that
+    the talk is about, or "".
+    """
+
+    name = "stand_alone"
+    answer_type = StandAlone
+    history: tuple[PastTurn, ...] = ()
+    folded: tuple[str, ...] = ()
+    subject: str = ""
+
+
+class TalkQuestion(EvidenceQuestion[TalkReply]):
+    """Answer ``query`` from ``facts`` in at most ``words`` words."""
+
+    name = "talk"
+    answer_type = TalkReply
+    words: int = 120
+    history: tuple[PastTurn, ...] = ()
+
+
+class EpisodeText(Reply):
+    """What a session found, in sentences with keys; empty if the facts say nothing worth keeping."""
+
+    episode: Passage = ""
+
+
+class EpisodeQuestion(EvidenceQuestion[EpisodeText]):
+    """What did the session on ``query`` find? At most ``count`` sentences with ``words`` words in all, each from ``facts``.
+
+    ``open`` are the questions that it left open; ``today`` is the day on which it ended.
+    """
+
+    name = "episode"
+    answer_type = EpisodeText
+    open: tuple[str, ...] = ()
+    count: int = 2
+    words: int = 60

@@ -1,0 +1,441 @@
+"""The agenda: the steps that a session may take now, as a pure function of its state.
+
+It goes through the plan's nodes in plan order; a node whose dependencies have ended gives its next steps. The steps are
+independent and may run in parallel. A step that failed for good is not returned again: its dependants continue without it, or
+the worker or the session ends, as the functions below say. An empty agenda means that the session has ended or waits
+for approval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, takewhile
+
+from pipeline.domain import Summary
+from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
+from pipeline.domain.plan import validation_round
+from pipeline.domain.report_parts import BEGINNING, cites_anything, facts_of_parts, kept_text
+from pipeline.domain.state import (
+    STOPPED,
+    Failure,
+    SessionState,
+    Worker,
+    cost_of,
+    outcome_of,
+    search_nodes,
+    workers_in_order,
+    working_seconds,
+)
+from pipeline.domain.steps import (
+    AskApproval,
+    CheckReport,
+    ChoosePassages,
+    Compare,
+    Complete,
+    ExtendPlan,
+    Fail,
+    FailWorker,
+    FindGaps,
+    FinishWorker,
+    MakeReport,
+    MendReport,
+    NextRound,
+    PlainPlan,
+    PlainReading,
+    Plan,
+    Read,
+    ReadPages,
+    SearchFor,
+    StartAnalysis,
+    StartSynthesis,
+    StartWorker,
+    Step,
+    Survey,
+    WriteReport,
+)
+from pipeline.domain.values import EXTRACTIVE, PlanNode
+from pipeline.text.normalise import counted
+
+
+def step_or_fail(state: SessionState, step: Step) -> Step:
+    """Return a step that the session cannot do without, or the end of the session if it failed for good."""
+    if not state.failed_for_good(step.key):
+        return step
+    failure = state.failures[step.key]
+    return Fail(failure.error, f"{type(step).__name__.lower()}: {failure.message}")
+
+
+def with_substitute(state: SessionState, step: Step, plain: Step) -> Step:
+    """Return a step of the model; if it failed for good, the one that does the same without the model."""
+    if state.failed_for_good(step.key) and state.config.reasoner != EXTRACTIVE:
+        return step_or_fail(state, plain)
+    return step_or_fail(state, step)
+
+
+def no_evidence(state: SessionState) -> Fail:
+    """Return the end of a session without facts. The reason is a spent cap, failed steps, or sources without an answer."""
+    if state.exhausted:
+        return Fail("budget", f"stopped before any evidence was found: {state.exhausted} exhausted")
+    failed = [failure for failure in state.failures.values() if failure.final]
+    last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
+    searches, pages = len(state.searches), len(state.pages)
+    searched = f"{counted(searches, 'search', 'searches')}, " if searches else ""
+    effort = f"{searched}{counted(pages, 'page')} read"
+    observed = (
+        state.passages is not None
+        or state.observed
+        or any(step.observed for worker in state.workers.values() for step in worker.iterations)
+    )
+    if last is not None and not observed:
+        return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
+    without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
+    from pipeline.domain.not_found import no_evidence_step  # the ranking, which lists and builds do not need
+
+    refusal = no_evidence_step(state)
+    return replace(refusal, reason=f"{refusal.reason} ({effort}{without})")
+
+
+def _failure_text(failure: Failure) -> str:
+    kind, _, what = failure.step.partition(":")
+    return f"{kind.lower()} {what}: {failure.message}"
+
+
+def worker_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
+    """Yield the start or the next steps of a node's worker. Workers beyond ``max_workers`` start when those before have ended."""
+    worker = state.workers.get(node.id)
+    if worker and state.exhausted:
+        yield FinishWorker(worker.id, f"{STOPPED}{state.exhausted} exhausted")
+        return
+    first = wave_of(state, node.id)[0]
+    before = [state.workers.get(other.id) for other in takewhile(lambda other: other.id != first, search_nodes(state))]
+    if all(other and other.status != "running" for other in before):
+        yield from _iteration_steps(state, worker) if worker else [StartWorker(node.id)]
+
+
+def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
+    done = len(worker.iterations)
+    if done == 0 or worker.iterations[-1].evaluated:
+        yield _next_iteration_step(state, worker)
+    elif searches := open_searches(state, worker):
+        yield from searches
+    elif not _waits_for_others(state, worker, done):
+        yield from list(page_steps(state, worker, done)) or [_reading_step(state, worker, done)]
+
+
+def _next_iteration_step(state: SessionState, worker: Worker) -> Step:
+    done = len(worker.iterations)
+    most = 1 if worker.round else state.config.iterations  # gaps are searched for once more
+    if done and worker.iterations[-1].sufficient:
+        return FinishWorker(worker.id, "nothing left to ask")
+    return FinishWorker(worker.id, counted(done, "iteration")) if done >= most else NextRound(worker.id, done + 1)
+
+
+def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bool:
+    """Return whether another worker of the wave has still to search in this iteration: no page is read by two workers.
+
+    Who reads which page depends on the plan's order alone, so it must be known what each has found.
+    """
+    wave = wave_of(state, worker.id)
+    beside = (state.workers.get(name) for name in wave if name != worker.id)
+    return any(other is None or _is_before_searches(state, other, iteration) for other in beside)
+
+
+def _is_before_searches(state: SessionState, worker: Worker, iteration: int) -> bool:
+    """Return whether a worker will still make searches of an iteration (1-based), or finish an earlier one."""
+    if worker.status != "running" or len(worker.iterations) > iteration:
+        return False
+    return len(worker.iterations) < iteration or bool(open_searches(state, worker))
+
+
+def open_searches(state: SessionState, worker: Worker) -> list[Step]:
+    """Return the searches of a worker's latest iteration that are still to be made; only then are its pages chosen for good.
+
+    None of an iteration that was evaluated: a search that had failed for good and may be tried again, in a session that was
+    cancelled and reopened, comes too late for it. Workers that waited for it would wait for each other for ever.
+    """
+    if worker.iterations[-1].evaluated:
+        return []
+    steps = (SearchFor(query) for query in worker.iterations[-1].queries if query not in state.searches)
+    return [step for step in steps if not state.failed_for_good(step.key)]
+
+
+def page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator[Step]:
+    """Yield the open reads of the pages chosen in this iteration; a page that fails is left out."""
+    for url in chosen_pages(state, worker, iteration):
+        step = Read(url)
+        if url not in state.pages and not state.failed_for_good(step.key):
+            yield step
+
+
+def pages_to_read(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
+    """Return the chosen pages in which facts are still to be found: those that were read, and not shown whole before."""
+    step = worker.iterations[iteration - 1]
+    chosen = (url for url in chosen_pages(state, worker, iteration) if url in state.pages and url not in step.observed)
+    return tuple(url for url in chosen if not ((seen := state.observed.get(url)) and seen.whole))
+
+
+def _reading_step(state: SessionState, worker: Worker, iteration: int) -> Step:
+    """Return the reading of an iteration's pages, or the end of the worker if there are none."""
+    if pages_to_read(state, worker, iteration):
+        substitute = PlainReading(worker.id, iteration)
+        step = with_substitute(state, ReadPages(worker.id, iteration), substitute)
+        return step if isinstance(step, ReadPages | PlainReading) else FailWorker(worker.id, substitute.key)
+    asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
+    tried: list[Step] = [Read(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
+    for steps in (asked, tried):
+        if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
+            return FailWorker(worker.id, steps[0].key)
+    return FinishWorker(worker.id, "no page that was not read")
+
+
+def gap_steps(state: SessionState, number: int) -> Iterator[Step]:
+    """Yield the end of a round of gathering (0-based), its gaps, and the worker for them if one is due."""
+    if number == len(state.analyses):
+        yield StartAnalysis(number)
+    elif state.analyses[number].gaps is None:
+        yield FindGaps(number)
+    elif needs_gap_worker(state, number):
+        yield ExtendPlan(number)
+
+
+def round_ended(state: SessionState, number: int) -> bool:
+    """Return whether a round's gaps are known, and no worker has still to be planned for them."""
+    known = number < len(state.analyses) and state.analyses[number].gaps is not None
+    return known and not needs_gap_worker(state, number)
+
+
+def needs_gap_worker(state: SessionState, number: int) -> bool:
+    """Return whether a worker for this round's gaps has still to be planned."""
+    may = number == state.gap_rounds and number < state.config.gap_rounds and not state.exhausted
+    return may and bool(state.analyses[number].open_gaps())
+
+
+def passages_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the steps of the worker; when it has ended, the choice of the passages, then the report.
+
+    A session that an earlier version left open goes on from the pages that it has read; it starts no second worker.
+    """
+    if state.passages is None:
+        steps = dict.fromkeys([*_worker_steps(state), *reread_steps(state)])
+        yield from steps or [step_or_fail(state, ChoosePassages()) if state.pages else no_evidence(state)]
+    elif not state.passages:
+        yield no_evidence(state)
+    else:
+        yield from report_of_passages(state)
+
+
+def _worker_steps(state: SessionState) -> list[Step]:
+    if not state.workers and not state.exhausted:
+        return [StartWorker(next(search_nodes(state)).id)]
+    running = [worker for worker in workers_in_order(state) if worker.status == "running"]
+    return [step for worker in running for step in _gathering(state, worker)]
+
+
+def _gathering(state: SessionState, worker: Worker) -> list[Step]:
+    if state.exhausted:
+        return [FinishWorker(worker.id, f"{STOPPED}{state.exhausted} exhausted")]
+    done = len(worker.iterations)
+    searches = open_searches(state, worker) if done else []
+    reads: list[Step] = [step for step in page_steps(state, worker, done) if isinstance(step, Read)] if done else []
+    return searches or reads or [FinishWorker(worker.id, counted(done, "iteration"))]
+
+
+def report_of_passages(state: SessionState) -> list[Step]:
+    """Return the next step after the passages were chosen: the comparison with the earlier session, the report, the end."""
+    if state.earlier is not None and state.changes is None and not state.failed_for_good(Compare().key):
+        return [Compare()]
+    return [Complete() if state.report else MakeReport()]
+
+
+def reread_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
+    for url in state.earlier.cited if state.earlier and not state.exhausted else ():
+        if url not in state.pages and may_be_read(url, state.config) and not state.failed_for_good(Read(url).key):
+            yield Read(url)
+
+
+def node_ended(state: SessionState, node_id: str) -> bool:
+    """Return whether the nodes that depend on this one may start."""
+    node = state.nodes[node_id]
+    if node.task == "search":
+        worker = state.workers.get(node_id)
+        return worker.status != "running" if worker else bool(state.exhausted)
+    if node.task == "validate":  # without a model nobody looks for gaps
+        return state.config.reasoner == EXTRACTIVE or round_ended(state, validation_round(node))
+    return state.report is not None
+
+
+def is_ready(state: SessionState, node: PlanNode) -> bool:
+    """Return whether a node may give steps: it is open, and all that it depends on has ended."""
+    return not node_ended(state, node.id) and all(node_ended(state, name) for name in node.depends_on)
+
+
+def node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
+    """Return the steps of a ready node that may start now."""
+    if node.task == "search":
+        return worker_steps(state, node)
+    if node.task == "validate":
+        return gap_steps(state, validation_round(node))
+    if state.facts:
+        return iter([StartSynthesis()])
+    unread = state.pages and not state.observed and state.passages is None
+    return iter([ChoosePassages() if unread and not state.failed_for_good(ChoosePassages().key) else no_evidence(state)])
+
+
+def report_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the parts of the report side by side, its beginning after them, then the comparison, the report, the end.
+
+    Where nothing of the text may stay, or none was written, the session falls back to the passages that it has read.
+    """
+    if state.report is not None:
+        yield Complete()
+        return
+    count = len(facts_of_parts(state))
+    steps = [step for part in range(1, count + 1) if (step := part_step(state, part))]
+    if not steps and count > 1 and (beginning := part_step(state, BEGINNING)):
+        steps = [beginning]
+    if steps:
+        yield from steps
+    elif cites_anything(kept_text(state)[0]):
+        yield from _comparison_steps(state) or [MakeReport()]
+    elif state.passages is None:
+        yield step_or_fail(state, ChoosePassages())
+    else:
+        yield no_evidence(state)
+
+
+def part_step(state: SessionState, part: int) -> Step | None:
+    """Return the next step of one part of the report; a part that cannot be written, checked or mended stays as it is."""
+    text = state.parts.get(part)
+    step: Step | None = None
+    if text is None:
+        step = WriteReport(part)
+    elif not text.checked:
+        step = CheckReport(part, text.revision)
+    elif text.revision == 0 and (text.faults or text.missing):
+        step = MendReport(part)
+    return None if step is None or state.failed_for_good(step.key) else step
+
+
+def _comparison_steps(state: SessionState) -> list[Step]:
+    """Return what a recurring query needs before its report: reading the earlier sources again, then comparing the sessions."""
+    if state.earlier is None or state.changes is not None or state.failed_for_good(Compare().key):
+        return []
+    return list(reread_steps(state)) or [Compare()]
+
+
+def agenda(state: SessionState) -> tuple[Step, ...]:
+    """Return the steps that may start now, each once, in a fixed order; empty if it has ended or waits for approval."""
+    if state.ended or state.waiting or state.status == "pending":
+        return ()
+    if state.exhausted and not state.nodes:
+        return (no_evidence(state),)
+    if state.survey is None:
+        return (step_or_fail(state, Survey()),)
+    if not state.nodes:
+        return (with_substitute(state, Plan(), PlainPlan()),)
+    if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
+        return (AskApproval(),)
+    if state.config.reasoner == EXTRACTIVE:
+        return tuple(passages_steps(state))
+    if state.passages:
+        return tuple(report_of_passages(state))
+    if state.synthesis:
+        return tuple(report_steps(state))
+    nodes = (node for node in state.nodes.values() if is_ready(state, node))
+    steps = chain.from_iterable(node_steps(state, node) for node in nodes)
+    found = tuple(dict.fromkeys(chain(steps, reread_steps(state))))
+    # A Fail step must come last: no other step, such as finishing a worker, can be recorded after it.
+    return tuple(step for step in found if not isinstance(step, Fail)) or found
+
+
+def progress(state: SessionState) -> tuple[int, int]:
+    """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
+    done = state.pruned.get("steps", 0) if state.pruned else _steps_done(state)
+    return done, done + (0 if state.ended else _steps_ahead(state))
+
+
+def counts_of(state: SessionState) -> dict[str, int]:
+    """Return how many workers, searches, pages, facts, sources and events a session has, or had before it was pruned."""
+    return state.pruned or {
+        "events": state.version,
+        "workers": len(state.workers),
+        "searches": len(state.searches),
+        "pages": len(state.pages),
+        "facts": len(state.facts),
+        "sources": len({fact.url for fact in state.facts.values()}),
+    }
+
+
+def summary_of(state: SessionState) -> Summary:
+    """Return the summary of a session."""
+    cost = cost_of(state)
+    done, in_all = progress(state)
+    found = counts_of(state)
+    return Summary(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        outcome=outcome_of(state),
+        query=state.query,
+        query_id=state.query_id,
+        mode=state.config.mode,
+        waiting=state.waiting,
+        approved=state.approval == "given" and not state.workers,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        end_reason=state.end_reason,
+        title=state.title,
+        facts=found["facts"],
+        sources=found["sources"],
+        calls=state.spent.calls,
+        tokens=state.spent.total_tokens,
+        usd=cost.usd,
+        assumed_usd=cost.assumed_usd,
+        expected_usd=cost.expected_usd,
+        seconds=working_seconds(state),
+        steps=done,
+        steps_in_all=in_all,
+        handed_to=state.handoff.to if state.handoff else "",
+        handed_until=state.handoff.until if state.handoff else "",
+    )
+
+
+def _steps_done(state: SessionState) -> int:
+    iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
+    # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
+    parts = [2 * part.revision + 1 + part.checked for part in state.parts.values()]
+    sections = [(one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]  # of older logs
+    made = (state.survey is not None, bool(state.nodes), state.passages is not None)
+    worked = sum(1 + bool(iteration.observed) for iteration in iterations)
+    rounds = sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
+    failed = sum(failure.final for failure in state.failures.values())
+    return sum(made) + len(state.searches) + len(state.pages) + worked + rounds + sum(parts) + sum(sections) + failed
+
+
+def _steps_ahead(state: SessionState) -> int:
+    if not state.nodes:
+        return (state.survey is None) + 1
+    if state.config.reasoner == EXTRACTIVE:
+        return (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in passages_steps(state))
+    ahead = 0
+    for node in state.nodes.values():
+        if node.task == "search" and not node_ended(state, node.id):
+            ahead += _iteration_ahead(state, state.workers.get(node.id))
+        elif node.task == "validate" and not node_ended(state, node.id):
+            ahead += 2
+    if not state.parts:
+        return ahead + 2
+    return ahead + sum(part_step(state, number) is not None for number in state.parts)
+
+
+def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
+    pages = state.config.pages_per_iteration
+    if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
+        return 3 + pages
+    if searches := open_searches(state, worker):
+        return len(searches) + pages + 1
+    return len(list(page_steps(state, worker, len(worker.iterations)))) + 1
