@@ -72,7 +72,9 @@ class NoteList:
 
     def shown(self, month: str) -> object:
         """Return all that a page shows, as a value that costs little to make."""
-        return self.title, self.kind, month, self.pages[month], [*self.pages], len(self.notes)
+        months = [*self.pages]
+        beside = months[max(1, months.index(month) - 1) : months.index(month) + 2] if month else [*map(len, self.pages.values())]
+        return self.title, self.kind, month, self.pages[month], beside, () if month else (months, len(self.notes))
 
     def page(self, site: Site, month: str) -> ListPage:
         """Return one page."""

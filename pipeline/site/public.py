@@ -75,12 +75,17 @@ def public_vault(vault: Path, paths: Iterable[str], marks: Collection[str], hidd
     ``marks`` are those that say themselves that they are not, ``hidden`` the ids of those that a person hid: a hidden report is
     private, while other notes are also hidden to have fewer of them.
     """
-    if not marks and not hidden:
-        return PublicVault(vault)
-    texts = {path: data.decode("utf-8", "replace") for path in paths if (data := read(vault, path)) is not None}
+
+    def read_all(paths: Iterable[str]) -> dict[str, str]:
+        return {path: data.decode("utf-8", "replace") for path in paths if (data := read(vault, path)) is not None}
+
+    said = (_property(_parted(text)[0], "id") for text in read_all(marks).values())
+    sessions = {_session(note) for note in said if note.startswith(("report:", "session:"))}
+    sessions |= {_session(note) for note in hidden if note.startswith("report:")}
+    if not sessions:
+        return PublicVault(vault, frozenset(marks))
+    texts = read_all(paths)
     ids = {path: _property(_parted(text)[0], "id") for path, text in texts.items()}
-    marked = (note for path, note in ids.items() if path in marks and note.startswith(("report:", "session:")))
-    sessions = set(map(_session, (*marked, *(note for note in hidden if note.startswith("report:")))))
     unsaid = {path for path, note in ids.items() if note in hidden or _session(note) in sessions}
     sources = {key_of(path): path for path, note in ids.items() if note.startswith("source:")}
     cited: dict[bool, set[str]] = {True: set(), False: set()}

@@ -99,7 +99,7 @@ class Build:
         notes = (path for path in sorted(fresh) if path.endswith(".md"))
         said = ((path, public.marks_of(read(self._folders.vault, path) or b"")) for path in notes)
         marks = {path: value for path, value in said if value is not None}
-        paths = sorted(path for path in self._looks if path.endswith(".md")) if marks or hidden else []
+        paths = sorted(path for path in self._looks if path.endswith(".md"))
         decided = public.public_vault(self._folders.vault, paths, marks.keys(), hidden)
         self._notices += public.unknown(marks)
         private = json.dumps([sorted(decided.private), sorted(decided.unsaid)])

@@ -404,19 +404,19 @@ def build_site(folder: Path, url: str, *, everything: bool = False) -> SiteRepor
 
 
 def _hidden_notes(folder: Path) -> set[str]:
-    """The ids of the notes that a person hid, and of the sources that only hidden reports cite."""
+    """The ids of the notes that are left out because a person hid a report, with the sources that only hidden reports cite."""
     hidden = {note.id for note in notes_of(folder) if not note.path}
     sessions = {name.removeprefix("report:") for name in hidden if name.startswith("report:")}
-    if sessions:
-        from pipeline.vault.kept import stored_readings
-        from pipeline.vault.model import readings_from
-        from pipeline.vault.output.files import note_id
+    if not sessions:
+        return set()
+    from pipeline.vault.kept import stored_readings
+    from pipeline.vault.model import readings_from
+    from pipeline.vault.output.files import note_id
 
-        rows = dict.fromkeys(row for session in sorted(sessions) for row in stored_readings(folder / "events" / "local", session))
-        readings = readings_from(rows)
-        shown = {one.page.url for one in readings if one.cited and one.session not in sessions}
-        hidden |= {note_id(f"source:{one.page.url}", "source") for one in readings if one.page.url not in shown}
-    return hidden
+    rows = dict.fromkeys(row for session in sorted(sessions) for row in stored_readings(folder / "events" / "local", session))
+    readings = readings_from(rows)
+    shown = {one.page.url for one in readings if one.cited and one.session not in sessions}
+    return hidden | {note_id(f"source:{one.page.url}", "source") for one in readings if one.page.url not in shown}
 
 
 def rate(folder: Path, note: str, block: str, rating: str) -> None:
