@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pipeline import __version__
 from pipeline.config.keys import DATABASE_PASSWORD, Keys
 from pipeline.config.network import proxy_secrets
-from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
+from pipeline.config.values import EmbeddingChoice, ModelChoice, RerankerChoice, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 
@@ -65,11 +65,6 @@ class ModelServer:
     key: Secret | None
     model: str
     choice: ModelChoice = field(default_factory=lambda: ModelChoice(""))
-
-    @property
-    def known(self) -> bool:
-        """Whether it is one of the public services; else it is somebody's own."""
-        return self.name in USUAL_MODELS
 
     @property
     def at_once(self) -> int | None:
@@ -161,7 +156,10 @@ def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> Reasoner
     own = urlsplit(url).netloc
     public = next((one for one in (OPENROUTER, OPENAI) if urlsplit(one.url).netloc == own and url.startswith("https:")), None)
     key_name = choice.key or (public.key_name if public else "")
-    server = ModelServer(public.name if public else own, url, _needed(key_name, keys, what), choice.model, choice)
+    key_found = keys.secret(key_name) if key_name else None
+    if key_name and key_found is None:
+        raise UsageError(f"{key_name} is not set, which {what}: in queries.yaml needs", hint=_SETUP)
+    server = ModelServer(public.name if public else own, url, key_found, choice.model, choice)
     return ReasonerChoice(server, f"queries.yaml names {choice.model} at {own}")
 
 
@@ -174,20 +172,19 @@ def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
     said = settings.embeddings
     if not isinstance(said, EmbeddingChoice) or said.folder:
         return None
-    choice = ModelChoice(said.model, said.base_url, said.key, concurrency=said.concurrency)
-    server = _chosen(choice, keys, "embeddings").server
-    assert server is not None  # noqa: S101 - a model is named, so there is a server or an error
-    return replace(server, name=f"embeddings at {urlsplit(server.base_url).netloc}")
+    return _server_beside(ModelChoice(said.model, said.base_url, said.key, concurrency=said.concurrency), keys, "embeddings")
 
 
 def reranking_server(settings: Settings, keys: Keys) -> ModelServer | None:
     """Return the server of the reranker; None if the settings name none. Raises as ``embedding_server``."""
     said = settings.reranker
-    if said is None:
-        return None
-    server = _chosen(ModelChoice(said.model, said.base_url, said.key), keys, "reranker").server
+    return _server_beside(ModelChoice(said.model, said.base_url, said.key), keys, "reranker") if said else None
+
+
+def _server_beside(choice: ModelChoice, keys: Keys, what: str) -> ModelServer:
+    server = _chosen(choice, keys, what).server
     assert server is not None  # noqa: S101 - a model is named, so there is a server or an error
-    return replace(server, name=f"reranker at {urlsplit(server.base_url).netloc}")
+    return replace(server, name=f"{what} at {urlsplit(server.base_url).netloc}")
 
 
 def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
@@ -195,16 +192,6 @@ def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
         if key := keys.secret(service.key_name):
             return service, key
     return None
-
-
-def _needed(name: str, keys: Keys, what: str) -> Secret | None:
-    key = keys.secret(name) if name else None
-    if name and key is None:
-        raise UsageError(f"{name} is not set, which {_WHO[what]} in queries.yaml needs", hint=_SETUP)
-    return key
-
-
-_WHO = {"reasoner": "the reasoner", "embeddings": "embeddings:", "reranker": "reranker:"}
 
 
 def _no_server(model: str, what: str = "reasoner") -> UsageError:
@@ -269,34 +256,30 @@ def _searxng_url(settings: Settings, keys: Keys) -> str:
     return settings.searxng_url or keys.value(SEARXNG_URL)
 
 
+def _named(settings: Settings) -> list[ModelChoice | EmbeddingChoice | RerankerChoice]:
+    return [one for one in (settings.reasoner, settings.embeddings, settings.reranker) if one and not isinstance(one, str)]
+
+
 def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
     """Return the addresses that the user named: the only ones that may lie on this machine or in a private network."""
-    model = settings.reasoner.base_url if isinstance(settings.reasoner, ModelChoice) else ""
-    vectors = settings.embeddings.base_url if isinstance(settings.embeddings, EmbeddingChoice) else ""
-    order = settings.reranker.base_url if settings.reranker else ""
-    return tuple(filter(None, (model, vectors, order, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
+    models = [one.base_url for one in _named(settings)]
+    return tuple(filter(None, (*models, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
 
 
 def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
     """Return how many requests the servers of models take at the same time, by name; without those that take any number."""
     found: dict[str, int] = {}
-    with suppress(UsageError):  # it is reported where the model is needed
-        found |= _slots(reasoner_for(settings, keys).server)
-    with suppress(UsageError):
-        found |= _slots(embedding_server(settings, keys))
+    for server_of in (lambda: reasoner_for(settings, keys).server, lambda: embedding_server(settings, keys)):
+        with suppress(UsageError):  # it is reported where the model is needed
+            server = server_of()
+            found |= {server.name: server.at_once} if server and server.at_once else {}
     return found
-
-
-def _slots(server: ModelServer | None) -> dict[str, int]:
-    return {server.name: server.at_once} if server and server.at_once else {}
 
 
 def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
     """Return every key that is set, also those that the settings name: what is taken out of all that is written."""
-    named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
-    vectors = settings.embeddings.key if isinstance(settings.embeddings, EmbeddingChoice) else ""
-    order = settings.reranker.key if settings.reranker else ""
-    return (*keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors, order])), *proxy_secrets(keys))
+    named = [one.key for one in _named(settings) if one.key]
+    return (*keys.secrets(DATABASE_PASSWORD, *named), *proxy_secrets(keys))
 
 
 def agent_of(settings: Settings) -> str:
