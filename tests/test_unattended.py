@@ -163,7 +163,9 @@ def test_without_home_language_or_terminal_everything_is_said(env: dict[str, str
     stamped = [line for line in lines if re.match(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  harbour-", line)]
     assert len(stamped) >= 4
     assert b"\x1b" not in done.stderr + done.stdout
-    for args in (["list"], ["log", "harbour-0"], ["--json", "show", "harbour-0"]):
+    (folder / "queries.yaml").write_text("queries:\n  - {query: 'How deep is the harbour — 港, Häfen?', id: deep}\n")
+    assert said(folder, "run", env=env).returncode == 0  # its note has letters that are not ASCII in its name
+    for args in (["list"], ["log", "harbour-0"], ["--json", "show", "harbour-0"], ["build", "--all"]):
         assert said(folder, *args, env=env).returncode == 0, args
 
 

@@ -17,7 +17,7 @@ from pipeline.batch.session_index import read_all, refresh
 from pipeline.config.queue_file import read
 from pipeline.config.settings import QUEUE_FILE, load_workspace, store_address
 from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
-from pipeline.ops.console_output import PRINTED, Console
+from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.text.normalise import digest_of
 from pipeline.text.times import since
 from pipeline.wiring import workspace_adapters
@@ -42,6 +42,7 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
     ``read_only``: do not write the summary cache.
     """
     known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not read_only))
+    note_damage(known.damaged.values())
     for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
@@ -211,6 +212,8 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers)
     store, summaries = workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder)
     refresh(store, summaries, report.marks, report.sessions)
+    if report.problems:
+        note_damage(read_all(store, summaries).damaged.values())
     if mode == "check":
         return report
     problems = link_reports(workspace, lambda: read_all(store, summaries), workspace_adapters.report_of(folder))

@@ -120,6 +120,8 @@ def refuse_unprintable(folder: Path) -> None:
 
 def main() -> None:
     """Run the command line: the entry point of the console command ``research``."""
+    if sys.getfilesystemencoding().lower() != "utf-8":  # an ASCII locale, in which no file could have the name of a note
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this very command
     gc.set_threshold(*COLLECTION)
     try:
         with report_errors():

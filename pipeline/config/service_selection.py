@@ -269,9 +269,9 @@ def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
 def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
     """Return how many requests the servers of models take at the same time, by name; without those that take any number."""
     found: dict[str, int] = {}
-    for server_of in (lambda: reasoner_for(settings, keys).server, lambda: embedding_server(settings, keys)):
+    for is_reasoner in (True, False):
         with suppress(UsageError):  # it is reported where the model is needed
-            server = server_of()
+            server = reasoner_for(settings, keys).server if is_reasoner else embedding_server(settings, keys)
             found |= {server.name: server.at_once} if server and server.at_once else {}
     return found
 

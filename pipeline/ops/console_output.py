@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +15,27 @@ from typing import Any, NoReturn
 
 import click
 
+from pipeline.errors import NOT_FOUND, ResearchError, SystemRefused
+
 LOG_FILE = "events/local/research.log"
 PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
 
+_DAMAGED = 20
+_LONGEST_ARGUMENT = 100  # characters of one that a message repeats
+
 _masks: list[Callable[[str], str]] = []
+_damage: list[str] = []
 _SHOW_CURSOR = "\x1b[?25h"
 
 
 def add_mask(mask: Callable[[str], str]) -> None:
     """Pass all later output and log records through ``mask``, which removes keys."""
     _masks.append(mask)
+
+
+def note_damage(errors: Iterable[ResearchError]) -> None:
+    """Remember that a part of the log is damaged: a command that goes on without it ends with 20 all the same."""
+    _damage.extend(error.message for error in errors if error.exit_code == _DAMAGED)
 
 
 def masked(text: str) -> str:
@@ -70,8 +81,6 @@ def put(text: str) -> None:
         BrokenPipeError: the reader of stdout has closed it.
         SystemRefused: stdout cannot be written, on a full disk for example.
     """
-    from pipeline.errors import SystemRefused
-
     try:
         click.echo(text)
     except BrokenPipeError:
@@ -117,6 +126,7 @@ class _Messages(logging.Handler):
 def begin(*, quiet: bool, verbose: bool) -> None:
     """Set up the output: print characters that the terminal lacks as escapes, and log records from warnings up on stderr."""
     _masks.clear()
+    _damage.clear()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -131,8 +141,8 @@ def begin(*, quiet: bool, verbose: bool) -> None:
 
 
 def end(code: int) -> NoReturn:
-    """End the program with an exit code."""
-    sys.exit(code)
+    """End the program with an exit code; with 20 where something worked, but a part of the log is damaged."""
+    sys.exit(_DAMAGED if _damage and code in (0, 1, NOT_FOUND) else code)
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:
@@ -145,32 +155,45 @@ def end_at_once(code: int, message: str = "") -> NoReturn:
 @contextmanager
 def report_errors() -> Iterator[None]:
     """Turn every error into one message and its exit code. The traceback of a bug is logged, not printed."""
-    from pipeline.errors import ResearchError, SystemRefused
-
     try:
         yield
-    except ResearchError as error:
-        _fail(error.message, error.hint, error.exit_code, type(error).__name__)
+        if _damage:
+            end(0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        if not json_wanted():
-            error.show()
-            sys.exit(2)
-        _fail(error.format_message(), "", 2, "UsageError")
+        if json_wanted():
+            _fail(error.format_message(), "", 2, "UsageError")
+        text = io.StringIO()
+        error.show(text)
+        _try_print(_shortened(text.getvalue().rstrip("\n")), err=True)
+        sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", "all answers so far are recorded; research run continues from there", 130, "Interrupted")
     except BrokenPipeError:
         sys.exit(1)
-    except OSError as error:
-        logging.getLogger("pipeline").info("refused by the system", exc_info=error)
-        hint = "free disk space or change the permissions, then try again; what was recorded is safe; -v prints the traceback"
-        what = f"{error.filename or 'system error'}: {error.strerror or error}"
-        _fail(what, hint, SystemRefused.exit_code, SystemRefused.__name__)
     except Exception as error:
-        logging.getLogger("pipeline").info("unexpected", exc_info=error)
+        first: BaseException | None = error
+        while first and not isinstance(first, ResearchError):  # one that came while it was handled does not hide it
+            first = None if first.__suppress_context__ else first.__context__
+        later = f"; and then: {error}" if first is not error else ""
+        if isinstance(first, ResearchError):
+            _fail(f"{first.message}{later}", first.hint, first.exit_code, type(first).__name__)
+        logging.getLogger("pipeline").info("refused by the system or unexpected", exc_info=error)
+        if isinstance(error, OSError):
+            hint = "free disk space or change the permissions, then try again; what was recorded is safe; -v prints the traceback"
+            what = f"{error.filename or 'system error'}: {error.strerror or error}"
+            _fail(what, hint, SystemRefused.exit_code, SystemRefused.__name__)
         hint = f"this is a bug in the program; what was recorded is safe; -v prints the traceback, {LOG_FILE} has that of a run"
         _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
+
+
+def _shortened(message: str) -> str:
+    """A message without the whole of arguments that are very long."""
+    for word in sys.argv[1:]:
+        for said in {word, repr(word)[1:-1]} if len(word) > _LONGEST_ARGUMENT else ():
+            message = message.replace(said, f"{said[:60]}…")
+    return message
 
 
 def flush_output() -> None:
@@ -189,6 +212,7 @@ def json_wanted() -> bool:
 
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
+    message, hint = _shortened(message), _shortened(hint)
     error = {"kind": kind, "message": message, "hint": hint}
     printed = json_wanted() and _try_print(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
     if not printed:  # not wanted, or stdout failed

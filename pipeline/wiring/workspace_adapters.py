@@ -21,7 +21,7 @@ from pipeline.config.network import services_route
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Workspace, environment
 from pipeline.config.values import Settings
-from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid
+from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
 from pipeline.system import files
 from pipeline.text.normalise import one_line
 from pipeline.wiring.store_adapters import (
@@ -286,10 +286,12 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
         TemplateInvalid: a template is faulty; no note was changed.
         LogError: a session's log cannot be read.
         SystemRefused: the disk refuses.
+        UsageError: the vault is a link into the log.
     """
     from pipeline.vault import build_vault
 
     refuse_missing_log(folder)
+    _refuse_inside_the_log(folder, "vault")
     if mode != "check":
         workspace_files.restore_vault(folder)
     make = partial(
@@ -304,6 +306,18 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
         workers=workers,
     )
     return make() if mode == "check" else _with_templates_of_now(folder, make)
+
+
+def _refuse_inside_the_log(folder: Path, made: str) -> None:
+    """Check that what is made is not made among the events, through a link: it would be taken for a part of the log.
+
+    Raises:
+        UsageError: it would be.
+    """
+    log, place = (Path(os.path.realpath(folder / name)) for name in ("events", made))
+    if place.is_relative_to(log) or log.is_relative_to(place):
+        hint = "let it be a folder of its own, or a link to a folder elsewhere"
+        raise UsageError(f"{folder / made} leads to {place}, which holds the event log or is in it", hint=hint)
 
 
 def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
@@ -396,6 +410,8 @@ def build_site(folder: Path, url: str, *, everything: bool = False) -> SiteRepor
     from pipeline.site.build import build_site
     from pipeline.site.files import Folders
 
+    _refuse_inside_the_log(folder, "site")
+
     folders = Folders(
         folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local", compiled_templates()
     )
@@ -426,7 +442,6 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
         UsageError: there is no such report or quote.
     """
     from pipeline.domain.events.stream_events import NoteRated
-    from pipeline.errors import UsageError
     from pipeline.vault.model import folded
     from pipeline.vault.paths import block_id
 

@@ -19,6 +19,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.config import workspace_files
+from pipeline.errors import LogUnwritable
 from pipeline.system.process_lock import WorkspaceLock
 from scripts.write_commands import written
 from tests.commanding import Said, copied_templates, said, workspace_in
@@ -398,3 +399,43 @@ def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(t
     ]
     assert "1 with passages" in said[0]
     assert said[1] == "nothing to do\nimported []\n"
+
+
+def test_every_command_that_meets_a_damaged_log_ends_with_20(workspace: Path, research: Research) -> None:
+    with (workspace / "queries.yaml").open("a") as queue:
+        queue.write("  - {query: Where do ships wait?, id: ships, mode: fast}\n")
+    assert research(workspace, "-q", "run").code == 0
+    segment = next(workspace.rglob("*-harbour-*/events/*.jsonl"))
+    segment.write_bytes(segment.read_bytes().replace(b"harbour", b"hARbour", 1))
+    reading = ["list", "show harbour", "log harbour", "verify", "doctor", "run --dry-run", "references", "build --check"]
+    for command in [*reading, "build", "run", "ask ships Where?", "export ships", "hide ships", "merge", "forget --by-settings"]:
+        assert research(workspace, *command.split()).code == 20, command
+    assert research(workspace, "show", "ships").code == 0  # it reads nothing that is damaged
+
+
+def test_a_long_argument_is_not_repeated_whole(workspace: Path, research: Research) -> None:
+    for command in ("show", "run", "hide", "forget", "nonsense"):
+        told = research(workspace, command, "a" * 5_000)
+        assert (told.code in (1, 2), len(told.err) < 700) == (True, True), command
+
+
+def test_a_second_error_does_not_hide_the_first(workspace: Path, research: Research, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        try:
+            raise LogUnwritable("the disk is full", hint="free space")
+        finally:
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("pipeline.wiring.workspace_adapters.store_of", fail)
+    told = research(workspace, "list")
+    assert (told.code, "the disk is full" in told.err, "Input/output error" in told.err) == (12, True, True)
+
+
+@pytest.mark.parametrize("place", ["events", "events/vault", "."])
+def test_a_vault_that_leads_into_the_log_is_refused(place: str, workspace: Path, research: Research) -> None:
+    (workspace / place).mkdir(parents=True, exist_ok=True)
+    (workspace / "vault").symlink_to(workspace / place, target_is_directory=True)
+    assert research(workspace, "-q", "run").code == 2
+    told = research(workspace, "build")
+    assert (told.code, "which holds the event log or is in it" in told.err) == (2, True)
+    assert not list((workspace / "events").rglob("*.md"))
