@@ -1,8 +1,8 @@
 """The values of the HTTP client: a request (``Call``), its reply (``Reply``), the judgement of it (``Verdict``); strict JSON.
 
 In strict JSON, duplicate keys, NaN, infinities and huge numbers are refused, because parsers disagree on them. A byte order mark
-and leading white space (which servers send to keep a connection alive) are accepted. The envelope around an answer is read
-leniently: a fault in a part that nobody uses must not cost an answer that was paid for.
+and leading white space (which servers send to keep a connection alive) are accepted. The body of a reply is read leniently: a
+fault in a part that nobody uses must not cost an answer that was paid for.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _WEB_PAGE = re.compile(r"<(?:!doctype|\?xml|!--|html|head|body|title|meta|script
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
-def parse_object(data: bytes, *, lenient: bool = False) -> dict[str, Any]:
-    """Return the JSON object in the UTF-8 bytes ``data``.
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in the UTF-8 bytes ``data``, the body of a reply, read leniently.
 
-    ``lenient``: of a key that occurs twice the last value counts, and a number that is none of JSON's, or too large, is null.
+    Of a key that occurs twice the last value counts, and a number that is none of JSON's, or too large, is null.
 
     Raises:
-        Malformed: ``data`` is no JSON object, or an ambiguous one; ``kind`` is the reason.
+        Malformed: ``data`` is no JSON object; ``kind`` is the reason.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Malformed("encoding", f"the body is not UTF-8 (byte {error.start})") from None
-    value = parse(text, _LENIENT if lenient else None)
+    value = parse(text, _LENIENT)
     if not isinstance(value, dict):
         name = {list: "a list", str: "a string", type(None): "null"}.get(type(value), "a bare value")
         raise Malformed("not an object", f"a JSON object was expected, not {name}")
@@ -179,17 +179,9 @@ class Reply:
         """Return the body as a JSON object, whatever type the server declares.
 
         Raises:
-            Malformed: the body is no JSON object, or an ambiguous one; ``kind`` is the reason.
+            Malformed: the body is no JSON object; ``kind`` is the reason.
         """
         return parse_object(self.body)
-
-    def envelope(self) -> dict[str, Any]:
-        """Return the body as a JSON object, read leniently: see ``parse_object``.
-
-        Raises:
-            Malformed: the body is no JSON object.
-        """
-        return parse_object(self.body, lenient=True)
 
 
 @dataclass(frozen=True, slots=True)

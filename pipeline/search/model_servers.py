@@ -79,7 +79,7 @@ def scores_in(reply: Reply, count: int) -> list[float]:
 
 def _rows(reply: Reply, name: str, count: int) -> list[dict[str, Any]]:
     """Return the rows of a reply in the order of their ``index``, or as they stand if they have none."""
-    rows = reply.envelope().get(name)
+    rows = reply.json_object().get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Malformed("shape", f"the reply has no list under {name}")
     if len(rows) != count:
@@ -103,7 +103,7 @@ def _vector(values: object) -> Vector:
 
 def usage_in(reply: Reply) -> tuple[int | None, float | None]:
     """Return the tokens that a reply says it counted, and its price in USD; None for what it does not say, or cannot be true."""
-    usage = reply.envelope().get("usage")
+    usage = reply.json_object().get("usage")
     usage = usage if isinstance(usage, dict) else {}
     count, cost = usage.get("total_tokens", usage.get("prompt_tokens")), usage.get("cost")
     is_price = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1_000
@@ -185,7 +185,7 @@ class _PaidServer:
     def _said(self, reply: Reply) -> str:
         """Return a server's own words on one line, without the key, in the forms of OpenAI, llama.cpp, Ollama and TEI."""
         try:
-            body: dict[str, Any] = reply.envelope()
+            body: dict[str, Any] = reply.json_object()
         except Malformed:
             body = {}
         error = body.get("error")

@@ -85,7 +85,7 @@ def test_a_reply_that_cannot_be_used_is_asked_for_once_more_and_then_an_error(st
 )
 def test_any_reply_is_vectors_or_malformed(body: Any) -> None:
     class Read(Reply):
-        def envelope(self) -> dict[str, Any]:
+        def json_object(self) -> dict[str, Any]:
             return {"data": body, "usage": body}
 
     one = Read(200, {}, b"", "")

@@ -34,7 +34,7 @@ def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
         "consolidated",
         "asked back",
     }
-    for seed in range(80):
+    for seed in (39, 12, *range(80)):  # the first two have what is rare
         wanted -= happenings(seed)
         if not wanted:
             break

@@ -252,7 +252,7 @@ async def _asked(
     )
     try:
         reply = await http.send(call, _heard)
-        return reply.envelope() if reply.status == 200 else {}
+        return reply.json_object() if reply.status == 200 else {}
     except (StepError, Malformed):
         return {}
 

@@ -149,7 +149,7 @@ def whole(reply: Reply) -> Reply:
 def text_of_event(line: bytes) -> str:
     """Return the text, thoughts included, that one event of a stream adds; "" if it adds none, or cannot be read."""
     try:
-        choices = parse_object(line.removeprefix(b"data:"), lenient=True).get("choices")
+        choices = parse_object(line.removeprefix(b"data:")).get("choices")
     except Malformed:
         return ""
     first = choices[0] if isinstance(choices, list) and choices else None
@@ -162,7 +162,7 @@ def text_of_event(line: bytes) -> str:
 def body_of(reply: Reply) -> dict[str, Any]:
     """Return the reply's JSON object, or an empty one if it has none."""
     try:
-        return reply.envelope()
+        return reply.json_object()
     except Malformed:
         return {}
 
@@ -173,7 +173,7 @@ def _envelope_of(reply: Reply) -> dict[str, Any]:
     lines = [line.removeprefix(b"data:").strip() for line in text.split(b"\n") if line.startswith(b"data:")]
     if lines and text[:1] not in (b"{", b"["):
         return _joined(lines, stopped=reply.stopped)
-    body = parse_object(text[1:-1], lenient=True) if text[:1] == b"[" else reply.envelope()
+    body = parse_object(text[1:-1]) if text[:1] == b"[" else reply.json_object()
     inner = body.get("data")
     return inner if "choices" not in body and isinstance(inner, dict) and "choices" in inner else body
 
@@ -185,7 +185,7 @@ def _joined(lines: list[bytes], *, stopped: bool) -> dict[str, Any]:
         Malformed: an event is faulty, or the stream has no end.
     """
     events = lines[:-1] if stopped else lines  # the last one may be a part
-    chunks = [parse_object(line, lenient=True) for line in events if line not in (b"[DONE]", b"")]
+    chunks = [parse_object(line) for line in events if line not in (b"[DONE]", b"")]
     for chunk in chunks:
         if chunk.get("error"):
             return chunk
@@ -208,7 +208,7 @@ def _joined(lines: list[bytes], *, stopped: bool) -> dict[str, Any]:
 def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
     """Return the meaning of a ``whole`` reply. ``hide`` masks secrets in the server's messages. Never raises."""
     try:
-        body = reply.envelope()
+        body = reply.json_object()
     except Malformed as fault:
         return Again(fault.message) if reply.status < 300 else _meaning_of_status(reply.status, f"status {reply.status}")
     error = _error_in(body, reply.status)
