@@ -285,11 +285,11 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
             await asyncio.to_thread(request.finish, env.in_its_night(Request()), batch)
 
     folder, machine = env.workspace.folder, env.machine
-    documents, factory = queue_adapters.DocumentsFingerprint(env.workspace), AdapterFactory(env.workspace, env.store, env.keys)
+    nights, documents = queue_adapters.nights_of(folder), queue_adapters.DocumentsFingerprint(env.workspace)
+    factory = AdapterFactory(env.workspace, env.store, env.keys, pace=queue_adapters.NightsPace(nights))
     at_once = request.sessions or sessions_at_once(env.workspace)
     limits = replace(env.workspace.queue.settings.limits, deadline=None, timeout=None)  # a night's end comes with each job
     context = with_limits(context_of(env, Lines(env.console).listen, run), limits, request.until)
-    nights = queue_adapters.nights_of(folder)
     try:
         await asyncio.to_thread(documents.refresh)
         prepare(env.console, env.workspace, factory, ())

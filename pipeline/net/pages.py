@@ -23,6 +23,7 @@ from pipeline.net.client import HttpClient
 from pipeline.net.robots import RobotsCache, canonical, host_of, redirect_target
 from pipeline.net.soft_pages import no_page_reason
 from pipeline.ports import Page
+from pipeline.ports.distribution import SharedPace
 from pipeline.system.files import read_bytes, write
 from pipeline.text.normalise import digest_of
 
@@ -129,6 +130,7 @@ class WebFetch:
         contact: str = "",
         cache: PageCache | None = None,
         limits: ReadingLimits | None = None,
+        pace: SharedPace | None = None,
         clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -136,7 +138,7 @@ class WebFetch:
         self._extractor = extractor
         self._cache = cache
         self._limits = limits or ReadingLimits()
-        self._clock = clock
+        self._clock, self._pace = clock, pace
         agent = f"{AGENT}/{__version__}" + (f" (+{contact})" if contact else "")
         self._headers = {"user-agent": agent, "accept": _ACCEPT}
         self._robots = RobotsCache(http, AGENT, {"user-agent": agent}, clock)
@@ -187,10 +189,14 @@ class WebFetch:
             wait = self._ended.get(host, -math.inf) + max(self._limits.pause_s, pause_s) - self._clock()
             if wait > 0:
                 await self._sleep(wait)
+            if self._pace is not None:
+                await self._pace.turn(f"host {host}", self._limits.exchange_s)
             try:
                 yield
             finally:
                 self._ended[host] = self._clock()
+                if self._pace is not None:
+                    await self._pace.rest(f"host {host}", max(self._limits.pause_s, pause_s))
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)

@@ -133,8 +133,24 @@ class Nights(Protocol):
         """Return the names of the workers that are connected, sorted."""
         ...
 
-    def turn_at(self, name: str, pause_s: float) -> float:
-        """Take the next turn at a host or provider; return in how many seconds it is. Turns are ``pause_s`` apart."""
+    def take_turn(self, name: str, hold_s: float) -> float:
+        """Take the turn at a host or provider for ``hold_s`` seconds, if it is free; return 0, else in how many seconds it is."""
+        ...
+
+    def rest(self, name: str, pause_s: float) -> None:
+        """End a turn that was taken: the next may be taken after ``pause_s`` seconds."""
+        ...
+
+
+class SharedPace(Protocol):
+    """The pace towards hosts and providers that several machines keep together."""
+
+    async def turn(self, name: str, hold_s: float) -> None:
+        """Return when it is this process's turn at ``name``: nobody else takes one for ``hold_s`` seconds, or until ``rest``."""
+        ...
+
+    async def rest(self, name: str, pause_s: float) -> None:
+        """End a turn: the next one is ``pause_s`` seconds later."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
     from pipeline.adapters.store.postgres.nights import PostgresNights
     from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+    from pipeline.ports.distribution import Nights
     from pipeline.search.folders import Corpus, FoundFile
 
 PATIENCE_S = 600.0
+LOOK_S = 0.5  # at most, between two looks whether a turn is free
 _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
 _HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/several-machines.md"
 
@@ -56,6 +59,22 @@ def engine_of(folder: Path, program: str, at_once: int, lease_s: float, say: Cal
 def patient_store_of(folder: Path) -> PostgresStore:
     """Return the workspace's store for a run that does not end because the database is being restarted. Raises: as above."""
     return postgres_store(folder, require_queue(folder), PATIENCE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class NightsPace:
+    """The port ``SharedPace`` over the rows of nights."""
+
+    nights: Nights
+
+    async def turn(self, name: str, hold_s: float) -> None:
+        """Return when it is this process's turn at a host or provider."""
+        while (wait_s := await asyncio.to_thread(self.nights.take_turn, name, hold_s)) > 0:
+            await asyncio.sleep(min(wait_s, LOOK_S))
+
+    async def rest(self, name: str, pause_s: float) -> None:
+        """End a turn."""
+        await asyncio.to_thread(self.nights.rest, name, pause_s)
 
 
 @dataclass

@@ -32,6 +32,7 @@ from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, 
 if TYPE_CHECKING:
     from pipeline.net.client import HttpClient
     from pipeline.net.pages import PageCache, WebFetch
+    from pipeline.ports.distribution import SharedPace
     from pipeline.reasoners.model.reasoner import OpenAIReasoner
     from pipeline.reasoners.model.roles import Prices
     from pipeline.search.passage_search import IndexReport
@@ -62,7 +63,7 @@ class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
     ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``spent`` is
-    what earlier runs of the night cost.
+    what earlier runs of the night cost. The ``pace`` towards hosts and providers is kept with other machines.
     """
 
     workspace: Workspace
@@ -70,6 +71,7 @@ class AdapterFactory:
     keys: Keys
     extractor: Extractor | None = None
     spent: Cost = field(default_factory=Cost)
+    pace: SharedPace | None = None
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -83,7 +85,7 @@ class AdapterFactory:
         self._reranker = reranker_of(settings, self.keys, lambda: self._http)
         self._documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker)
         self._closers += [self._http.aclose, self._extractor.aclose]
-        self._searches = Searches(settings, self.keys, self._http, self._documents)
+        self._searches = Searches(settings, self.keys, self._http, self._documents, self.pace)
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=self.spent)
         self._models: dict[str, OpenAIReasoner] = {}
         self._web: WebFetch | None = None
@@ -237,7 +239,7 @@ class AdapterFactory:
         if self._web is None:
             http = _pages_http(self._settings, self.keys)
             self._closers.append(http.aclose)
-            self._web = _web_fetch(http, self._settings, self._kept_pages(), self._extractor)
+            self._web = _web_fetch(http, self._settings, self._kept_pages(), self._extractor, self.pace)
         return self._web
 
     def _kept_pages(self) -> PageCache:
@@ -260,8 +262,8 @@ def _pages_http(settings: Settings, keys: Keys) -> HttpClient:
     return HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, keys))
 
 
-def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor) -> WebFetch:
+def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor, pace: SharedPace | None) -> WebFetch:
     from pipeline.net.pages import ReadingLimits, WebFetch
 
     limits = ReadingLimits(at_once=settings.limits.concurrency)
-    return WebFetch(http, extractor, contact=settings.contact, cache=kept, limits=limits)
+    return WebFetch(http, extractor, contact=settings.contact, cache=kept, limits=limits, pace=pace)

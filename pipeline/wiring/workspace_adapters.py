@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.net.client import HttpClient
+    from pipeline.ports.distribution import SharedPace
     from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
     from pipeline.search.several import FallbackChain, Member
@@ -131,10 +132,12 @@ class Searches:
     Belongs to one event loop; ``documents`` is the search called ``local``.
     """
 
-    def __init__(self, settings: Settings, keys: Keys, http: HttpClient, documents: PassageSearch) -> None:
+    def __init__(
+        self, settings: Settings, keys: Keys, http: HttpClient, documents: PassageSearch, pace: SharedPace | None = None
+    ) -> None:
         from pipeline.search.several import Member
 
-        self._settings, self._keys, self._http = settings, keys, http
+        self._settings, self._keys, self._http, self._pace = settings, keys, http, pace
         self._members = {"local": Member(documents)}
 
     def chain(self, names: Iterable[str]) -> FallbackChain:
@@ -153,7 +156,7 @@ class Searches:
 
         if name not in self._members and (access := search_access(name, self._settings, self._keys)):
             headers = {"user-agent": agent_of(self._settings)}
-            search = web_search(name, access.url, access.key, self._http, headers)
+            search = web_search(name, access.url, access.key, self._http, headers, self._pace)
             self._members[name] = Member(search, price=search.price)
         return self._members[name]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,7 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, entry_of
 from pipeline.research import StepContext
+from pipeline.wiring.queue_adapters import NightsPace
 from tests.fakes import Journal, context_for, desk_for, event_names
 from tests.nights import NOW, endings, known, query, queue
 
@@ -119,12 +121,31 @@ class TestMoney:
         nights.reserve(taken.share, usd(0.5), 1)
 
 
-def test_turns_at_a_host_are_apart_whoever_takes_them(postgres_store_url: str) -> None:
-    machines = [PostgresNights(Database(postgres_store_url, lambda _connection: None)) for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        waits = sorted(pool.map(lambda number: machines[number % 4].turn_at("host example.org", 2.0), range(12)))
-    assert all(later - sooner > 1.5 for sooner, later in pairwise(waits))
-    assert machines[0].turn_at("host example.com", 2.0) == 0.0
+def test_machines_visit_a_host_one_after_another_with_the_pause_between_and_a_lost_one_holds_it_for_a_while_only(
+    postgres_store_url: str,
+) -> None:
+    async def visits(_machine: int) -> list[tuple[float, float]]:
+        pace = NightsPace(PostgresNights(Database(postgres_store_url, lambda _connection: None)))
+        found = []
+        for _ in range(4):
+            await pace.turn("host example.org", 30.0)
+            began = time.monotonic()
+            await asyncio.sleep(0.02)
+            found.append((began, time.monotonic()))
+            await pace.rest("host example.org", 0.1)
+        return found
+
+    async def machines() -> list[tuple[float, float]]:
+        return sorted(visit for found in await asyncio.gather(*map(visits, range(3))) for visit in found)
+
+    held = asyncio.run(machines())
+    assert len(held) == 12
+    assert all(later[0] - sooner[1] >= 0.1 for sooner, later in pairwise(held))
+    nights = PostgresNights(Database(postgres_store_url, lambda _connection: None))
+    assert nights.take_turn("host example.com", 0.2) == 0.0
+    assert 0 < nights.take_turn("host example.com", 0.2) <= 0.2
+    time.sleep(0.25)
+    assert nights.take_turn("host example.com", 0.2) == 0.0
 
 
 def test_what_a_night_waits_for_is_put_in_the_queue_again_when_it_is_lost(nights: PostgresNights) -> None:

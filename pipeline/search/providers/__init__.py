@@ -9,13 +9,16 @@ from pipeline.text.redaction import Secret
 
 if TYPE_CHECKING:
     from pipeline.net.client import HttpClient
+    from pipeline.ports.distribution import SharedPace
     from pipeline.search.providers.provider import Provider, WebSearch
 
 NAMES = ("brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
 
-def web_search(name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str]) -> WebSearch:
-    """Return the search of the provider ``name`` at ``url``; ``headers`` are sent with every request.
+def web_search(
+    name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str], pace: SharedPace | None = None
+) -> WebSearch:
+    """Return the search of the provider ``name`` at ``url``; ``headers`` are sent with every request. ``pace`` is shared.
 
     Raises:
         KeyError: there is no such provider.
@@ -33,5 +36,6 @@ def web_search(name: str, url: str, key: Secret | None, http: HttpClient, header
         "semanticscholar": lambda: papers.SemanticScholar(key, url),
     }
     # arXiv's terms allow one connection, so its requests run one at a time.
-    pacers = {"arxiv": Pacer(papers.ARXIV_GAP_S, one_at_a_time=True), "semanticscholar": Pacer(papers.SCHOLAR_GAP_S)}
-    return WebSearch(made[name](), http, pacers.get(name) or Pacer(), headers)
+    gap_s = {"arxiv": papers.ARXIV_GAP_S, "semanticscholar": papers.SCHOLAR_GAP_S}.get(name, 0.0)
+    pacer = Pacer(gap_s, one_at_a_time=name == "arxiv", name=name, shared=pace)
+    return WebSearch(made[name](), http, pacer, headers)

@@ -19,6 +19,7 @@ from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnava
 from pipeline.net.calls import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status, loop_time
 from pipeline.net.client import HttpClient
 from pipeline.ports import SearchResult
+from pipeline.ports.distribution import SharedPace
 from pipeline.search.addresses import distinct
 from pipeline.text.normalise import clean, one_line
 
@@ -147,7 +148,7 @@ class Pacer:
     """Starts the calls of one provider one after another, with a gap. Belongs to one event loop; times are in seconds.
 
     Until a call has succeeded, and always with ``one_at_a_time``, a call waits for the previous one to end: so a wrong key is
-    tried once, however many calls wait.
+    tried once, however many calls wait. ``shared`` keeps the gap over several machines, under ``name``.
     """
 
     def __init__(
@@ -155,11 +156,14 @@ class Pacer:
         gap_s: float = 0.0,
         *,
         one_at_a_time: bool = False,
+        name: str = "",
+        shared: SharedPace | None = None,
         clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._gap_s = gap_s
         self._one_at_a_time = one_at_a_time
+        self._name, self._shared = name, shared
         self._clock = clock
         self._sleep = sleep
         self._lock = asyncio.Lock()
@@ -193,6 +197,8 @@ class Pacer:
         wait = self._free_at - self._clock()
         if wait > 0:
             await self._sleep(wait)
+        if self._shared is not None and self._gap_s:
+            await self._shared.turn(f"provider {self._name}", self._gap_s)
         self._free_at = max(self._free_at, self._clock() + self._gap_s)
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -58,6 +59,8 @@ def folders(tmp_path: Path, postgres_url: str) -> dict[str, Path]:
     found = {name: tmp_path / name for name in ("run", "north", "south")}
     found["run"].mkdir()
     assert run("init", folder=found["run"], url=postgres_url).returncode == 0
+    file = found["run"] / "queries.yaml"  # without vectors a worker is ready at once
+    file.write_text(re.sub(r"^settings:.*\n", "settings:\n  embeddings: off\n", file.read_text(), count=1, flags=re.M))
     for name in ("north", "south"):
         shutil.copytree(found["run"], found[name])
     return found
@@ -99,6 +102,29 @@ def _kill_once_it_works(process: subprocess.Popen[str], running: subprocess.Pope
         if "plan.created" in line or running.poll() is not None:
             break
     process.send_signal(signal.SIGKILL)
+
+
+def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_that_builds(
+    folders: dict[str, Path], postgres_url: str
+) -> None:
+    assert run("store", "init", folder=folders["run"], url=postgres_url).returncode == 0
+    distributed = [sys.executable, "-m", "pipeline", "run", "--distribute"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with (
+        worker(folders["north"], postgres_url, "north", "--sessions", "1") as north,
+        subprocess.Popen(distributed, cwd=folders["run"], env=environment(postgres_url, "here"), **quiet) as running,
+    ):
+        _kill_once_it_works(north, running)
+        running.kill()
+    with worker(folders["south"], postgres_url, "south", "--builds", "--lease", "2s"):
+        until = time.monotonic() + 60
+        last_run = folders["south"] / "events" / "local" / "last-run.json"
+        while not last_run.exists() and time.monotonic() < until:
+            time.sleep(0.2)
+    assert json.loads(last_run.read_text())["done"] == 5
+    assert len(list((folders["south"] / "vault").glob("reports/**/*.md"))) == 5
+    assert "nothing to do" in run("run", "--distribute", folder=folders["run"], url=postgres_url).stdout
+    assert run("verify", folder=folders["run"], url=postgres_url).returncode == 0
 
 
 def test_without_a_database_the_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

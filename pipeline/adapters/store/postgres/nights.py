@@ -223,15 +223,21 @@ class PostgresNights:
         values = (len(WORKER) + 1, f"{WORKER}%")
         return sorted(row[0] for row in self._database.run(lambda connection: connection.execute(query, values).fetchall()))
 
-    def turn_at(self, name: str, pause_s: float) -> float:
-        """Take the next turn at a host or provider."""
-        query = """insert into pace (name, next_at) values (%(name)s, clock_timestamp() + make_interval(secs => %(pause)s))
-            on conflict (name) do update
-            set next_at = greatest(pace.next_at, clock_timestamp()) + make_interval(secs => %(pause)s)
-            returning extract(epoch from next_at - clock_timestamp())::float8"""
-        values = {"name": name, "pause": pause_s}
+    def take_turn(self, name: str, hold_s: float) -> float:
+        """Take the turn at a host or provider, if it is free; return 0, else in how many seconds it is."""
+        query = """with taken as (
+                insert into pace (name, next_at) values (%(name)s, clock_timestamp() + make_interval(secs => %(hold)s))
+                on conflict (name) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp() returning 1
+            ) select extract(epoch from next_at - clock_timestamp())::float8 from pace
+            where name = %(name)s and not exists (select from taken)"""
+        values = {"name": name, "hold": hold_s}
         row = self._database.run(lambda connection: connection.execute(query, values).fetchone())
-        return max(0.0, row[0] - pause_s) if row else 0.0
+        return max(0.001, row[0]) if row else 0.0
+
+    def rest(self, name: str, pause_s: float) -> None:
+        """End a turn: the next may be taken after ``pause_s`` seconds."""
+        query = "update pace set next_at = clock_timestamp() + make_interval(secs => %s) where name = %s"
+        self._database.run(lambda connection: connection.execute(query, (pause_s, name)))
 
     def seconds_ahead(self) -> float:
         """Return by how many seconds the server's clock is ahead of this machine's, to about the time of an answer."""
