@@ -41,6 +41,7 @@ addEventListener("DOMContentLoaded", () => {
     if (one.tagName !== "INPUT" || !words || !block) continue;
     const about = { note: one.closest("article").dataset.note, block };
     one.disabled = false;
+    one.ariaLabel = words[1];
     one.addEventListener("change", () => fetch("/-/rate", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
