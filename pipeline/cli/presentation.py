@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
@@ -11,7 +11,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts
 from pipeline.domain.state import OUTCOME_WORDS, SessionState, cost_of, outcome_of, workers_in_order, working_seconds
-from pipeline.domain.values import Cost, Perspective
+from pipeline.domain.values import Cost
 from pipeline.text.normalise import clean, counted, one_line
 
 _MOST_DROPPED = 20
@@ -51,103 +51,82 @@ def repair_lines(repair: Any) -> Iterator[str]:
 
 def happened(event: e.EventBase) -> str:
     """Return an event's content in a few words. Control characters are removed from text of other sources."""
-    return one_line(_happened(event), 160)
+    return one_line(_SAID.get(type(event), lambda _event: "")(event), 160)
 
 
-def _happened(event: e.EventBase) -> str:
-    match event:
-        case e.RunStarted():
-            name = f"{event.agent}, " if event.agent not in ("", event.host) else ""
-            return f"run {event.run_id} of {event.program} on {name}{event.host}, process {event.process}"
-        case e.ResearchStarted():
-            return event.query
-        case e.TopicSurveyed():
-            return f"{counted(len(event.hits), 'hit')} from {event.provider}"
-        case e.EarlierRecalled():
-            return f"{counted(len(event.earlier.facts), 'fact')} of {event.earlier.session}"
-        case e.MemoryRecalled():
-            known, asked = event.recalled.statements, event.recalled.queries
-            return f"of earlier nights: {counted(len(known), 'statement')}, {counted(len(asked), 'search', 'searches')}"
-        case e.PlanCreated():
-            return ", ".join(view.name for view in event.perspectives)
-        case e.ApprovalRequested():
-            return "its plan waits for approval"
-        case e.ApprovalGiven():
-            return "with other perspectives: " + ", ".join(v.name for v in event.perspectives) if event.nodes else "as planned"
-        case e.PlanExtended():
-            return counted(len(event.perspectives), "gap") + " to fill"
-        case e.WorkerStarted():
-            return f"{event.worker_id}: {event.perspective_id}"
-        case e.WorkerThought():
-            again = f"{counted(len(event.pages), 'page')} of earlier nights" if event.pages else "no further query"
-            return f"{event.worker_id}, iteration {event.iteration}: " + (" | ".join(event.queries) or again)
-        case e.SearchCompleted():
-            return f"{event.query}: {counted(len(event.hits), 'hit')} from {event.provider}"
-        case e.PageRead():
-            return f"{event.title} ({event.url})" + (f"; it says: {', '.join(event.notices)}" if event.notices else "")
-        case e.FactsObserved():
-            again = " (again)" if event.part > 1 else ""
-            return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}{again}"
-    return _happened_later(event)
+def _of(things: Sized, one: str, many: str = "") -> str:
+    return counted(len(things), one, many)
 
 
-def _happened_later(event: e.EventBase) -> str:
-    match event:
-        case e.WorkerEvaluated():
-            return f"{event.worker_id}: {counted(len(event.gaps), 'open question')}"
-        case e.WorkerCompleted() | e.WorkerFailed():
-            return f"{event.worker_id}: {event.reason}"
-        case e.FactsValidated():
-            return f"{counted(len(event.facts), 'fact')} compared"
-        case e.ContradictionsFound():
-            return counted(len(event.contradictions), "disagreement")
-        case e.AnalysisCompleted() | e.GapsFound():
-            return counted(len(event.gaps), "gap")
-        case e.GapLookedUp():
-            where = f"in {event.url}" if event.url else "in the pages read"
-            return f"gap {event.gap + 1}: {counted(len(event.facts), 'fact') if event.facts else 'nothing'} {where}"
-        case e.PassagesChosen():
-            return f"{counted(len(event.passages), 'passage')}, {counted(len(event.more), 'further place')}"
-        case e.OutlineCreated():
-            return " | ".join(section.title for section in event.sections)
-        case e.ReportWritten():
-            return f"{counted(len(event.sections), 'section')}: {event.outcome}"
-        case e.ClaimsChecked() if not event.section_id:
-            return f"{counted(len(event.verdicts), 'sentence')} not supported, {counted(len(event.missing), 'fact')} missing"
-        case e.ReportRevised() if not event.section_id:
-            return f"{len(event.new)} new or changed, {len(event.lost)} left out"
-        case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
-            return event.section_id
-        case e.ReportEdited():
-            return f"{counted(len(event.sections), 'section')} changed"
-        case e.ChangesFound():
-            found = event.changes
-            return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} unchanged"
-        case e.ReportGenerated():
-            return f"{event.title}: {counted(event.words, 'word')}, {counted(len(event.references), 'source')}"
-        case e.ResearchFailed():
-            return f"not found: {event.reason}" if event.cause == e.NO_EVIDENCE else event.reason
-        case e.StepFailed():
-            return f"{event.step}: {event.error}: {event.message}"
-        case e.BranchMerged():
-            counts = (len(event.adopted), "adopted"), (len(event.same), "the same"), (len(event.left), "left")
-            parts = [f"{count} {word}" for count, word in counts if count]
-            parts += [counted(len(event.conflicts), "conflict")] if event.conflicts else []
-            return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
-        case e.HandoffInitiated():
-            until = f" until {event.until}" if event.until else ""
-            return f"to {event.to}{until}" + (f": {event.why}" if event.why else "")
-        case e.HandoffAccepted() | e.HandoffCompleted():
-            return f"by {event.machine}"
-        case e.SettingsChanged():
-            return f"goes on with {event.reasoner}, searching {', '.join(event.search)}: the settings have changed"
-        case e.CallSent():
-            return f"{event.step}: at most {event.worst.usd:.4f} USD"
-        case e.BudgetExhausted():
-            return f"{event.cap}: {event.spent} of {event.limit}"
-        case ResearchImported():
-            return f"{counted(event.records, 'record')} of {event.origin}; not checked"
-    return ""
+def _run(event: e.RunStarted) -> str:
+    name = f"{event.agent}, " if event.agent not in ("", event.host) else ""
+    return f"run {event.run_id} of {event.program} on {name}{event.host}, process {event.process}"
+
+
+def _joined(event: e.BranchMerged) -> str:
+    counts = (len(event.adopted), "adopted"), (len(event.same), "the same"), (len(event.left), "left")
+    parts = [f"{count} {word}" for count, word in counts if count] + (
+        [_of(event.conflicts, "conflict")] if event.conflicts else []
+    )
+    return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
+
+
+def _checked(event: e.ClaimsChecked) -> str:
+    found = f"{_of(event.verdicts, 'sentence')} not supported, {_of(event.missing, 'fact')} missing"
+    return event.section_id or found
+
+
+_SAID: dict[type, Callable[[Any], str]] = {
+    e.RunStarted: _run,
+    e.ResearchStarted: lambda x: x.query,
+    e.TopicSurveyed: lambda x: f"{_of(x.hits, 'hit')} from {x.provider}",
+    e.EarlierRecalled: lambda x: f"{_of(x.earlier.facts, 'fact')} of {x.earlier.session}",
+    e.MemoryRecalled: lambda x: (
+        f"of earlier nights: {_of(x.recalled.statements, 'statement')}, {_of(x.recalled.queries, 'search', 'searches')}"
+    ),
+    e.PlanCreated: lambda x: ", ".join(view.name for view in x.perspectives),
+    e.ApprovalRequested: lambda _: "its plan waits for approval",
+    e.ApprovalGiven: lambda x: (
+        "with other perspectives: " + ", ".join(v.name for v in x.perspectives) if x.nodes else "as planned"
+    ),
+    e.PlanExtended: lambda x: f"{_of(x.perspectives, 'gap')} to fill",
+    e.WorkerStarted: lambda x: f"{x.worker_id}: {x.perspective_id}",
+    e.WorkerThought: lambda x: (
+        f"{x.worker_id}, iteration {x.iteration}: {' | '.join(x.queries) or f'{len(x.pages)} pages of earlier nights'}"
+    ),
+    e.SearchCompleted: lambda x: f"{x.query}: {_of(x.hits, 'hit')} from {x.provider}",
+    e.PageRead: lambda x: f"{x.title} ({x.url})" + (f"; it says: {', '.join(x.notices)}" if x.notices else ""),
+    e.FactsObserved: lambda x: f"{x.worker_id}: {_of(x.facts, 'fact')} in {x.url}{' (again)' if x.part > 1 else ''}",
+    e.WorkerEvaluated: lambda x: f"{x.worker_id}: {_of(x.gaps, 'open question')}",
+    e.WorkerCompleted: lambda x: f"{x.worker_id}: {x.reason}",
+    e.WorkerFailed: lambda x: f"{x.worker_id}: {x.reason}",
+    e.FactsValidated: lambda x: f"{_of(x.facts, 'fact')} compared",
+    e.ContradictionsFound: lambda x: _of(x.contradictions, "disagreement"),
+    e.AnalysisCompleted: lambda x: _of(x.gaps, "gap"),
+    e.GapsFound: lambda x: _of(x.gaps, "gap"),
+    e.GapLookedUp: lambda x: f"gap {x.gap + 1}: {_of(x.facts, 'fact')} in {x.url or 'the pages read'}",
+    e.PassagesChosen: lambda x: f"{_of(x.passages, 'passage')}, {_of(x.more, 'further place')}",
+    e.OutlineCreated: lambda x: " | ".join(section.title for section in x.sections),
+    e.ReportWritten: lambda x: f"{_of(x.sections, 'section')}: {x.outcome}",
+    e.ClaimsChecked: _checked,
+    e.ReportRevised: lambda x: x.section_id or f"{len(x.new)} new or changed, {len(x.lost)} left out",
+    e.SectionWritten: lambda x: x.section_id,
+    e.ReportEdited: lambda x: f"{_of(x.sections, 'section')} changed",
+    e.ChangesFound: lambda x: (
+        f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
+    ),
+    e.ReportGenerated: lambda x: f"{x.title}: {counted(x.words, 'word')}, {_of(x.references, 'source')}",
+    e.ResearchFailed: lambda x: f"not found: {x.reason}" if x.cause == e.NO_EVIDENCE else x.reason,
+    e.StepFailed: lambda x: f"{x.step}: {x.error}: {x.message}",
+    e.BranchMerged: _joined,
+    e.HandoffInitiated: lambda x: f"to {x.to}{f' until {x.until}' if x.until else ''}{f': {x.why}' if x.why else ''}",
+    e.HandoffAccepted: lambda x: f"by {x.machine}",
+    e.HandoffCompleted: lambda x: f"by {x.machine}",
+    e.SettingsChanged: lambda x: f"goes on with {x.reasoner}, searching {', '.join(x.search)}: the settings have changed",
+    e.CallSent: lambda x: f"{x.step}: at most {x.worst.usd:.4f} USD",
+    e.BudgetExhausted: lambda x: f"{x.cap}: {x.spent} of {x.limit}",
+    ResearchImported: lambda x: f"{counted(x.records, 'record')} of {x.origin}; not checked",
+}
 
 
 def log_line(event: e.EventBase) -> str:
@@ -267,15 +246,11 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
         yield f"report     {report}"
     if about["last_error"]:
         yield f"last error {one_line(about['last_error'], 500)}"
-    yield from _nearest_lines(state)
-    yield from _plan_lines(state)
-
-
-def _nearest_lines(state: SessionState) -> Iterator[str]:
     for place, fact in enumerate(nearest_facts(state)):
         yield f"{'' if place else 'nearest':<10} {one_line(fact.url, 80)}: {one_line(fact.quote, 160)}"
     if state.status == "not-found":
         yield f"next       put documents about it into your folder and run research retry {state.query_id}, or search the web"
+    yield from _plan_lines(state)
 
 
 def _doing(steps: list[str], state: SessionState) -> str:
@@ -300,11 +275,6 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
         found = f"{counted(facts[node.id], 'fact')}; " if worker and by_model(state) else ""
         detail = f"  ({found}{reason})" if worker else ""
         yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"
-        yield from _view_lines(view)
-
-
-def _view_lines(view: Perspective | None) -> Iterator[str]:
-    """The focus and questions of a perspective that waits for approval."""
-    if view is not None:
-        yield f"{'':<31}{one_line(view.focus, 200)}"
-        yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)
+        if view is not None:  # it waits for approval
+            yield f"{'':<31}{one_line(view.focus, 200)}"
+            yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)

@@ -32,7 +32,7 @@ def spoilt(value: Any, evil: str) -> Any:
     """The JSON value with every text in it spoilt, but for the words the program itself depends on."""
     if isinstance(value, dict):
         kept = {"type", "at", "schema_version", "digest", "version", "standing", "kind", "mode", "task", "shape", "form", "basis"}
-        kept |= {"names", "outcome"}
+        kept |= {"names", "outcome", "within"}
         return {
             name: part if name in kept or (name == "section_id" and not part) else spoilt(part, evil)
             for name, part in value.items()
