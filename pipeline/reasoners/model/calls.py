@@ -133,15 +133,12 @@ class Pace:
         for line in lines:
             if line.startswith(b"data:"):
                 self._events_left -= 1
-                self._hear(line)
+                text = text_of_event(line)
+                self._talks = self._talks or bool(text)
+                self._tail, self._new = (self._tail + text)[-_TAIL:], self._new + len(text)
         if self._events_left < 0 or (self._new > _TAIL // 4 and self._repeats()):
             return 0.0
         return min(self._deadline_s / 2 if self._talks else self._deadline_s, self._until - loop_time())
-
-    def _hear(self, line: bytes) -> None:
-        text = text_of_event(line)
-        self._talks = self._talks or bool(text)
-        self._tail, self._new = (self._tail + text)[-_TAIL:], self._new + len(text)
 
     def _repeats(self) -> bool:
         """Return whether the last characters are white space, or the same few words again and again."""
@@ -244,13 +241,6 @@ class ModelClient:
                 known[model] = server.context or await window_of(self._http, server.name, server.base_url, server.key, model)
         return known[model]
 
-    async def _ask_when_loaded(self, model: str) -> None:
-        """Ask a server of one's own, after a model's first answer, once more: Ollama lists the context of loaded models."""
-        known = self.capabilities
-        if self._server.key is None and known.windows.get(model) == 0 and not known.of(model).proven:
-            known.windows.pop(model)
-            await self.window(model)
-
     async def ask(self, wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
         """Return the meaning of the model's reply; a rejected request is sent again with other options.
 
@@ -271,10 +261,13 @@ class ModelClient:
                     hint="the exchange is kept with the event; name a larger model in queries.yaml (`reasoner:`)",
                 )
             if not isinstance(found, BadRequest):
+                known, model = self.capabilities, wanted.model
                 if isinstance(found, Content):
-                    await self._ask_when_loaded(wanted.model)
-                if isinstance(found, Content) and not wanted.plain:
-                    self.capabilities.prove(wanted.model)
+                    if self._server.key is None and known.windows.get(model) == 0 and not known.of(model).proven:
+                        known.windows.pop(model)  # Ollama lists the context of loaded models, so of this one only now
+                        await self.window(model)
+                    if not wanted.plain:
+                        known.prove(model)
                 return found
             other = dialect.after(found.why, about_format=found.about_format)
             if other is None:
@@ -306,12 +299,17 @@ class ModelClient:
             said: Meaning = meaning_of(reply, self._redaction.text)
             cost = self._billed(reply, wanted, worst)
             if is_absurd(cost, worst):
-                said, cost = _absurd(cost, worst), worst
+                claimed = f"a reply states {cost.usd:,.2f} USD and {cost.total_tokens:,} tokens for one call, which can cost"
+                most = f"{worst.usd:.4f} USD and {worst.total_tokens:,} tokens at most"
+                hint = "look at the account's bill before the next run; the reply is kept with the event"
+                said, cost = Refused(f"{claimed} {most}", hint, "states an absurd cost"), worst
             meter.replied(cost)
             calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff | Endless | Unparsed))
             calls.model = cost.model if isinstance(said, Content) else calls.model
             found.append(said)
-            return _verdict(said, last=wanted.last)
+            if isinstance(said, NoCapacity) and wanted.last:
+                return Again(said.why, said.after_s, down=True)
+            return said if isinstance(said, Again | Refused | Failed) else Good()  # the reasoner itself handles the others
 
         return judge
 
@@ -327,19 +325,3 @@ class ModelClient:
     def _worst(self, wanted: ModelRequest) -> Cost:
         sent = sum(tokens("".join(message["content"])) + _PER_MESSAGE for message in wanted.messages)
         return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema or "")), wanted.max_tokens)
-
-
-def _absurd(stated: Cost, worst: Cost) -> Refused:
-    """Return the end of the night for a bill that cannot be true; it is charged at the call's worst case."""
-    claimed = f"{stated.usd:,.2f} USD and {stated.total_tokens:,} tokens"
-    why = f"a reply states {claimed} for one call, which can cost {worst.usd:.4f} USD and {worst.total_tokens:,} tokens at most"
-    return Refused(
-        why, "look at the account's bill before the next run; the reply is kept with the event", "states an absurd cost"
-    )
-
-
-def _verdict(said: Meaning, *, last: bool) -> Verdict:
-    """Return what the retry policy should do; meanings that the reasoner handles itself count as good."""
-    if isinstance(said, NoCapacity) and last:
-        return Again(said.why, said.after_s, down=True)
-    return said if isinstance(said, Again | Refused | Failed) else Good()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pipeline.errors import Malformed, StepError
-from pipeline.net.calls import Again, Call, Good, Reply, Verdict
+from pipeline.net.calls import Again, Call, Good
 from pipeline.net.client import HttpClient
 from pipeline.text.redaction import Secret
 
@@ -251,14 +251,10 @@ async def _asked(
         f"{name} (about its models)", method, url, headers, json=body, max_bytes=_MAX_BYTES, deadline_s=_ASK_S, total_s=_ASK_S
     )
     try:
-        reply = await http.send(call, _heard)
+        reply = await http.send(call, lambda reply: Again("it is busy") if reply.status in (429, 503) else Good())
         return reply.json_object() if reply.status == 200 else {}
     except (StepError, Malformed):
         return {}
-
-
-def _heard(reply: Reply) -> Verdict:
-    return Again("it is busy") if reply.status in (429, 503) else Good()
 
 
 def _entry(listed: Mapping[str, Any], model: str) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -115,7 +115,13 @@ class OpenAIReasoner:
         """Ask one model, and count whether its answers in this role are of use."""
         known, name = self._client.capabilities, ROLE_OF[question.name]
         if known.is_of_no_use(name, model):
-            raise _of_no_use(model, name)
+            error = AnswerInvalid(
+                f"{model} is not asked any more in this run: {UNUSABLE_AT_MOST} of its answers in a row were of no use "
+                f"(role {name})",
+                hint=f"name another model in queries.yaml (`reasoner: {{roles: {{{name}: …}}}}`); the next run goes on",
+            )
+            error.outage = Outage(model)
+            raise error
         await self._client.window(model)
         last = model == role.models[-1]
         attempt = _ModelAttempt(self._prompts, known, self._delimiters, role, model, question, last)
@@ -140,15 +146,6 @@ class OpenAIReasoner:
                 attempt.learn(calls.costs[-1].output_tokens)
                 return value
             attempt.meet(found)
-
-
-def _of_no_use(model: str, role: str) -> AnswerInvalid:
-    error = AnswerInvalid(
-        f"{model} is not asked any more in this run: {UNUSABLE_AT_MOST} of its answers in a row were of no use (role {role})",
-        hint=f"name another model in queries.yaml (`reasoner: {{roles: {{{role}: …}}}}`); the next run goes on",
-    )
-    error.outage = Outage(model)
-    return error
 
 
 @dataclass
@@ -218,7 +215,9 @@ class _ModelAttempt:
         if isinstance(found, CutOff):
             self._enlarge()
         elif isinstance(found, Unparsed):
-            self._ask_plainly(found)
+            # Without a response format and with all room: the server does not say which of the two was at fault.
+            self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
+            self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
         elif isinstance(found, Withheld):
             self._reduce(found)
         elif isinstance(found, TooLong):
@@ -231,11 +230,6 @@ class _ModelAttempt:
             raise error
         else:
             raise AnswerInvalid(f"{self.model} gave no answer")
-
-    def _ask_plainly(self, found: Unparsed) -> None:
-        """Prepare a re-ask without a response format and with all room: the server does not say which of the two was at fault."""
-        self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
-        self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
 
     @property
     def _most_room(self) -> int:
@@ -289,13 +283,6 @@ def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Que
 
     It is the source that contains the ``flagged`` text, or else the one with the most phrases that give orders to a model.
     """
-    texts = _texts_by_source(question)
-    offender = _flagged_source(texts, flagged) or _most_commanding_source(texts)
-    return None if offender is None or len(texts) < 2 else _without(question, offender)
-
-
-def _texts_by_source(question: Question[Any]) -> dict[str, str]:
-    """Return the text of each source in the question, by address."""
     found: dict[str, list[str]] = {}
     for fact in (*getattr(question, "facts", {}).values(), *getattr(question, "earlier", ())):
         found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
@@ -305,19 +292,12 @@ def _texts_by_source(question: Question[Any]) -> dict[str, str]:
         found.setdefault(hit.url, []).append(f"{hit.title} {hit.heading} {hit.snippet}")
     for page in getattr(question, "pages", {}).values():
         found.setdefault(page.url, []).append(page.text)
-    return {url: normalised(" ".join(parts)) for url, parts in found.items()}
-
-
-def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
+    texts = {url: normalised(" ".join(parts)) for url, parts in found.items()}
     wanted = [normalised(text).removesuffix("...").removesuffix("…").casefold() for text in flagged]
-    held = (url for url, text in texts.items() if any(part and part in text.casefold() for part in wanted))
-    return next(held, None)
-
-
-def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
-    counts = {url: orders_in(text) for url, text in texts.items()}
-    worst = max(counts, key=lambda url: counts[url], default=None)
-    return worst if worst is not None and counts[worst] else None
+    holding = (url for url, text in texts.items() if any(part and part in text.casefold() for part in wanted))
+    orders = {url: orders_in(text) for url, text in texts.items()}
+    offender = next(holding, None) or max((url for url in orders if orders[url]), key=lambda url: orders[url], default=None)
+    return None if offender is None or len(texts) < 2 else _without(question, offender)
 
 
 def _without(question: Question[A], url: str) -> Question[A]:

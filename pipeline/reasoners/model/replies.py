@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -248,27 +248,37 @@ def _error_in(body: Mapping[str, Any], status: int) -> Mapping[str, Any] | None:
 def _meaning_of_error(error: Mapping[str, Any], status: int, hide: Hide) -> Meaning:
     said = error.get("message") or error.get("detail") or ""
     why = hide(one_line(said if isinstance(said, str) else str(said), 300)) or f"an error of status {status}"
-    words = set(_error_codes(error))
+    metadata, availability = (
+        found if isinstance(found := error.get(name), dict) else {} for name in ("metadata", "availability")
+    )
+    places = [place for place in (error, metadata, availability, error.get("details")) if isinstance(place, dict)]
+    codes = (place.get(name) for place in places for name in ("code", "type", "error_type", "error_code", "provider_code"))
+    words = {code.lower() for code in codes if isinstance(code, str)}
     number = _status_of(error, status)
-    for judge in (_meaning_of_refusal, _meaning_of_model_error, _meaning_of_filter, _meaning_of_unparsed):
-        if (found := judge(error, words, number, why, hide)) is not None:
-            return found
+    if words & _REFUSING or number in (401, 402):
+        return Refused(why, _ACCOUNT)
+    retryable = availability.get("retryable")  # the documented examples of an unknown model and of no capacity have no error code
+    if "model_not_found" in words or (number in (400, 404) and _NO_MODEL.search(why)):
+        return NoModel(why)
+    if "capacity_exhausted" in words or retryable is True:
+        return NoCapacity(why, _seconds(availability.get("retry_after")))
+    if retryable is False:
+        return NoModel(why)
+    given = any(metadata.get(name) for name in ("flagged_input", "patterns", "reasons"))
+    if words & _FILTERING or _FILTER_WORDS.search(why) or (number in (400, 403) and given):
+        flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
+        return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
+    if words & _UNPARSED or (number in (400, 422, 500) and _UNPARSED_WORDS.search(why)):
+        text = error.get("failed_generation")
+        return Unparsed(why, hide(text) if isinstance(text, str) else "")
     if words & _TOO_LONG or number == 413 or (number in (400, 422, 500) and _TOO_LONG_WORDS.search(why)):
         named = _LIMIT.search(why)
         return TooLong(why, int(named[1].replace(",", "")) if named else 0)
     if number in (400, 404, 415, 422, 500, 501) and _FORMAT.search(why):
         return BadRequest(why, about_format=True)
+    asked = (seconds for place in (error, metadata, availability) if (seconds := _seconds(place.get("retry_after"))) is not None)
     said_again = _AGAIN_IN.search(why)
-    return _meaning_of_status(number, why, _retry_after(error) or (float(said_again[1]) if said_again else None))
-
-
-def _error_codes(error: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the error's codes and types, which servers put in different places."""
-    for place in (error, *(error.get(name) for name in ("metadata", "availability", "details"))):
-        if isinstance(place, dict):
-            for name in ("code", "type", "error_type", "error_code", "provider_code"):
-                if isinstance(place.get(name), str):
-                    yield place[name].lower()
+    return _meaning_of_status(number, why, next(asked, None) or (float(said_again[1]) if said_again else None))
 
 
 def _status_of(error: Mapping[str, Any], status: int) -> int:
@@ -281,48 +291,10 @@ def _status_of(error: Mapping[str, Any], status: int) -> int:
     return status if status >= 300 else 500
 
 
-def _meaning_of_refusal(_error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
-    return Refused(why, _ACCOUNT) if words & _REFUSING or number in (401, 402) else None
-
-
-def _meaning_of_model_error(error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
-    """Use ``availability`` where there is one: the documented examples have no error code."""
-    availability = error.get("availability")
-    availability = availability if isinstance(availability, dict) else {}
-    if "model_not_found" in words or (number in (400, 404) and _NO_MODEL.search(why)):
-        return NoModel(why)
-    if "capacity_exhausted" in words or availability.get("retryable") is True:
-        return NoCapacity(why, _seconds(availability.get("retry_after")))
-    return NoModel(why) if availability.get("retryable") is False else None
-
-
-def _meaning_of_filter(error: Mapping[str, Any], words: set[str], number: int, why: str, hide: Hide) -> Meaning | None:
-    metadata = error.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    given = [metadata.get(name) for name in ("flagged_input", "patterns", "reasons")]
-    if not words & _FILTERING and not _FILTER_WORDS.search(why) and not (number in (400, 403) and any(given)):
-        return None
-    flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
-    return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
-
-
-def _meaning_of_unparsed(error: Mapping[str, Any], words: set[str], number: int, why: str, hide: Hide) -> Meaning | None:
-    if not words & _UNPARSED and not (number in (400, 422, 500) and _UNPARSED_WORDS.search(why)):
-        return None
-    text = error.get("failed_generation")
-    return Unparsed(why, hide(text) if isinstance(text, str) else "")
-
-
 def _strings(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [entry for entry in value[:20] if isinstance(entry, str)] if isinstance(value, list) else []
-
-
-def _retry_after(error: Mapping[str, Any]) -> float | None:
-    places = (error, error.get("metadata"), error.get("availability"))
-    asked = (_seconds(place.get("retry_after")) for place in places if isinstance(place, dict))
-    return next((seconds for seconds in asked if seconds is not None), None)
 
 
 def _seconds(value: object) -> float | None:
@@ -353,7 +325,10 @@ def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
     message = given if isinstance(given, dict) else {"content": first.get("text")}  # "text": a completion that is no chat
     content = _text_of(message.get("content"))
     if isinstance(finish, str) and finish.lower() in ("length", "max_tokens", "max_output_tokens"):
-        return Content(content) if _is_object(content) else CutOff()
+        with suppress(Malformed):  # white space without end can come behind a whole object, until there is no room
+            if isinstance(parse(content), dict):
+                return Content(content)
+        return CutOff()
     if finish == "content_filter":
         return Withheld("the provider's filter stopped the reply")
     refusal = message.get("refusal")
@@ -362,16 +337,10 @@ def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
     if called := _arguments_of(message):
         return Content(called, unusable=_TOOL)
     if not content.strip():
-        return Content(_answer_in_thoughts(message), unusable=_TOOL if message.get("tool_calls") else _EMPTY)
+        thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))  # where some servers put the answer
+        answer = next((one for one in thoughts if isinstance(one, str) and "{" in one), "")
+        return Content(answer, unusable=_TOOL if message.get("tool_calls") else _EMPTY)
     return Content(content)
-
-
-def _is_object(text: str) -> bool:
-    """Return whether a text is one whole JSON object: white space without end can come behind it, until there is no room."""
-    try:
-        return isinstance(parse(text), dict)
-    except Malformed:
-        return False
 
 
 def _arguments_of(message: Mapping[str, Any]) -> str:
@@ -392,9 +361,3 @@ def _text_of(content: object) -> str:
     parts = content if isinstance(content, list) else []
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _answer_in_thoughts(message: Mapping[str, Any]) -> str:
-    """Return the thoughts, where some servers put the answer; it is checked like any other."""
-    thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return next((thought for thought in thoughts if isinstance(thought, str) and "{" in thought), "")
