@@ -23,20 +23,9 @@ _LARGER = {
     "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949",
 }  # fmt: skip
 _FOLLOWED = (
-    "iso8859-",
-    "iso2022_jp",
-    "cp125",
-    "cp866",
-    "cp874",
-    "cp932",
-    "cp949",
-    "koi8-",
-    "mac-roman",
-    "euc_jp",
-    "utf-8",
-    "gb18030",
+    "iso8859-", "iso2022_jp", "cp125", "cp866", "cp874", "cp932", "cp949", "koi8-", "mac-roman", "euc_jp", "utf-8", "gb18030",
     "big5hkscs",
-)
+)  # fmt: skip
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 # Where HTML, XML, and comments of other files declare a charset; it must be found before the bytes can be parsed.
 _DECLARED = re.compile(

@@ -23,13 +23,14 @@ def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) 
     """Answer requests until stdin ends; ``cpu_s`` are seconds of CPU time for each begun megabyte."""
     with TemporaryDirectory() as folder:
         os.chdir(folder)  # which is gone after this line: no file has a name here
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_AS, memory_bytes)
+    for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_AS, memory_bytes)):
+        resource.setrlimit(what, (value, value))
     while line := requests.readline():
         request = json.loads(line)
         data = requests.read(request.pop("size"))
-        _allow_cpu(cpu_s * megabytes(len(data)))
+        used, hard = resource.getrusage(resource.RUSAGE_SELF), resource.getrlimit(resource.RLIMIT_CPU)[1]
+        allowed = int(used.ru_utime + used.ru_stime) + cpu_s * megabytes(len(data)) + 1  # after that the kernel ends the process
+        resource.setrlimit(resource.RLIMIT_CPU, (allowed, hard))
         answers.write(json.dumps(_answer(data, request)).encode("ascii") + b"\n")
         answers.flush()
 
@@ -44,17 +45,6 @@ def _answer(data: bytes, request: dict[str, str]) -> dict[str, object]:
         return {"failed": "reading it takes too much memory", "spent": True}
     except Exception as error:  # noqa: BLE001 - a bug in a parser costs one page, never the night
         return {"failed": f"reading it failed ({type(error).__name__})", "spent": True}
-
-
-def _limit(what: int, value: int) -> None:
-    resource.setrlimit(what, (value, value))
-
-
-def _allow_cpu(seconds: int) -> None:
-    """Let this process use ``seconds`` more of CPU time; after that the kernel ends it."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds + 1, hard))
 
 
 if __name__ == "__main__":

@@ -99,10 +99,10 @@ def _name(part: str) -> str:
 
 def percent_encoded(text: str) -> str:
     """Return ``text`` with normalised percent-encoding: in upper case, and only where it is needed."""
-    escaped = _ESCAPE.sub(_escape, _STRAY_PERCENT.sub("%25", text))
+
+    def escape(found: re.Match[str]) -> str:
+        byte = unquote_to_bytes(found[0])
+        return byte.decode() if byte[0] in _UNRESERVED else found[0].upper()
+
+    escaped = _ESCAPE.sub(escape, _STRAY_PERCENT.sub("%25", text))
     return quote(escaped, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")
-
-
-def _escape(found: re.Match[str]) -> str:
-    byte = unquote_to_bytes(found[0])
-    return byte.decode() if byte[0] in _UNRESERVED else found[0].upper()

@@ -150,30 +150,28 @@ def printable(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-class _Member(NamedTuple):
-    """A folder; ``prefix`` is the part of its addresses between scheme and path: "" or ``@<name>/``."""
-
-    prefix: str
-    folder: Path
-
-
 class Corpus:
     """The folders of documents in the order of the settings; a folder listed twice counts once."""
 
     def __init__(self, folders: Path | Sequence[Path]) -> None:
-        self._members = list(_members_of([folders] if isinstance(folders, Path) else folders))
+        once = {os.path.realpath(folder): folder for folder in ([folders] if isinstance(folders, Path) else folders)}
+        self._folders: dict[str, Path] = {}  # by the part of their addresses between scheme and path: "" or "@<name>/"
+        for folder in once.values():
+            base = Path(os.path.normpath(folder.absolute())).name or "folder"
+            names = (f"@{base}/" if n == 1 else f"@{base}-{n}/" for n in range(1, len(once) + 1))
+            self._folders[next(name for name in names if name not in self._folders) if self._folders else ""] = folder
 
     def __str__(self) -> str:
-        return ", ".join(str(member.folder) for member in self._members)
+        return ", ".join(map(str, self._folders.values()))
 
     @property
     def identity(self) -> str:
         """A key of these folders for their index; it changes when a folder is added, removed or replaced."""
-        return "\n".join(f"{member.prefix}{os.path.realpath(member.folder)}" for member in self._members)
+        return "\n".join(f"{prefix}{os.path.realpath(folder)}" for prefix, folder in self._folders.items())
 
     def place(self, url: str) -> int:
         """Return the place, from 0, of an address's folder in the order of the settings."""
-        return self._members.index(self._split(url)[0])
+        return list(self._folders).index(self._split(url)[0])
 
     def prefixes(self, folder: str) -> tuple[str, ...]:
         """Return how the addresses in ``folder`` begin: one of the folders by its name, or a folder within one of them.
@@ -183,12 +181,12 @@ class Corpus:
         """
         parts = Path(os.path.normpath(folder)).parts
         found: list[str] = []
-        for member in self._members:
+        for prefix, known in self._folders.items():
             for cut in range(len(parts) + 1):
                 inner = Path(*parts[cut:])
-                named = not cut or member.folder.absolute().parts[-cut:] == parts[:cut]
-                if named and ".." not in parts and (member.folder / inner).is_dir():
-                    found.append(self._address(member, f"{inner}/" if inner.parts else ""))
+                named = not cut or known.absolute().parts[-cut:] == parts[:cut]
+                if named and ".." not in parts and (known / inner).is_dir():
+                    found.append(self._address(prefix, f"{inner}/" if inner.parts else ""))
         if not found:
             hint = "write under in: a folder of settings: corpus:, or one within it"
             raise CorpusUnusable(f"Your documents have no folder {folder}.", hint=hint)
@@ -196,44 +194,40 @@ class Corpus:
 
     def unusable(self) -> list[CorpusUnusable]:
         """Return one error for each folder that is missing or cannot be listed."""
-        return [error for member in self._members if (error := _fault(member)) is not None]
+        return list(self._faults().values())
+
+    def _faults(self) -> dict[str, CorpusUnusable]:
+        found: dict[str, CorpusUnusable] = {}
+        for prefix, folder in self._folders.items():
+            try:
+                resolved_folder(folder)
+            except CorpusUnusable as error:
+                found[prefix] = error
+        return found
 
     def scan(self) -> Iterator[FoundFile | SkippedFile]:
-        """Yield the files of all folders, as ``document_folder.scan`` does; an unusable folder is yielded as a skipped file.
+        """Yield the files of all folders, as ``scan`` does; an unusable folder is yielded as a skipped file.
 
         Raises:
             CorpusUnusable: none of the folders can be used.
         """
-        faults = self.unusable()
-        if len(faults) == len(self._members):
-            raise faults[0]
-        for member in self._members:
-            if error := _fault(member):
-                yield SkippedFile(member.prefix.rstrip("/") or ".", error.message.rstrip("."))
-            else:
-                yield from (self._entry(member, entry) for entry in scan(member.folder))
-
-    def _entry(self, member: _Member, entry: FoundFile | SkippedFile) -> FoundFile | SkippedFile:
-        if isinstance(entry, SkippedFile):
-            return entry._replace(path=member.prefix + entry.path)
-        return entry._replace(url=self._address(member, path_of(entry.url)))
-
-    def _address(self, member: _Member, path: str) -> str:
-        plain = address_of(path).removeprefix(SCHEME)
-        if (
-            plain and not member.prefix and self._member_at(plain) is not member
-        ):  # its "@" would be read as another folder's prefix
-            plain = "%40" + plain[1:]
-        return SCHEME + address_of(member.prefix).removeprefix(SCHEME) + plain
-
-    def _member_at(self, plain: str) -> _Member:
-        others = (member for member in self._members[1:] if plain.startswith(address_of(member.prefix).removeprefix(SCHEME)))
-        return next(others, self._members[0])
+        faults = self._faults()
+        if len(faults) == len(self._folders):
+            raise next(iter(faults.values()))
+        for prefix, folder in self._folders.items():
+            if error := faults.get(prefix):
+                yield SkippedFile(prefix.rstrip("/") or ".", error.message.rstrip("."))
+                continue
+            for entry in scan(folder):
+                if isinstance(entry, SkippedFile):
+                    yield entry._replace(path=prefix + entry.path)
+                else:
+                    yield entry._replace(url=self._address(prefix, path_of(entry.url)))
 
     def path_at(self, url: str) -> Path:
         """Return the path of an address that ``scan`` yielded; it is not checked."""
-        member, inner = self._split(url)
-        return member.folder / path_of(inner)
+        prefix, inner = self._split(url)
+        return self._folders[prefix] / path_of(inner)
 
     def locate(self, url: str) -> Path:
         """Return the path of the document at ``url``.
@@ -241,31 +235,18 @@ class Corpus:
         Raises:
             ReadFailed: ``url`` is no address of a document in one of the folders.
         """
-        member, inner = self._split(url)
-        return locate(member.folder, inner)
+        prefix, inner = self._split(url)
+        return locate(self._folders[prefix], inner)
 
-    def _split(self, url: str) -> tuple[_Member, str]:
-        plain = url.removeprefix(SCHEME)
-        if plain == url:
-            return self._members[0], url
-        member = self._member_at(plain)
-        return member, SCHEME + plain.removeprefix(address_of(member.prefix).removeprefix(SCHEME))
+    def _address(self, prefix: str, path: str) -> str:
+        url = address_of(path)
+        if not prefix and self._split(url)[0]:  # its "@" would be read as another folder's prefix
+            return f"{SCHEME}%40{url.removeprefix(SCHEME)[1:]}"
+        return address_of(prefix) + url.removeprefix(SCHEME)
 
-
-def _members_of(folders: Sequence[Path]) -> Iterator[_Member]:
-    taken: set[str] = set()
-    once = {os.path.realpath(folder): folder for folder in folders}
-    for number, folder in enumerate(once.values()):
-        base = Path(os.path.normpath(folder.absolute())).name or "folder"
-        names = (base if n == 1 else f"{base}-{n}" for n in range(1, len(once) + 1))
-        name = next(name for name in names if name not in taken) if number else ""
-        taken.add(name)
-        yield _Member(f"@{name}/" if name else "", folder)
-
-
-def _fault(member: _Member) -> CorpusUnusable | None:
-    try:
-        resolved_folder(member.folder)
-    except CorpusUnusable as error:
-        return error
-    return None
+    def _split(self, url: str) -> tuple[str, str]:
+        """Return the prefix of an address's folder, and its address within that folder."""
+        for prefix in self._folders:
+            if prefix and url.startswith(address_of(prefix)):
+                return prefix, SCHEME + url.removeprefix(address_of(prefix))
+        return "", url

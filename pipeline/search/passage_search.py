@@ -235,37 +235,29 @@ class PassageSearch:
         texts: dict[str, str] = {}
         size = changed = 0
         for file in new:
-            entry, text = self._entry(file, known.get(file.url))
+            path, before = self._corpus.path_at(file.url), known.get(file.url)
+            entry = IndexedFile(file.url, file.size, _RETRY, "")
+            try:
+                data = contents(path)
+                entry = entry._replace(changed=file.changed, bytes=digest_of(data))
+                if before is not None and before.bytes == entry.bytes and not before.reason:
+                    entry = before._replace(size=file.size, changed=file.changed)
+                else:
+                    document = self._extractor.file(data, path)
+                    losses, digest = document.losses, digest_of(document.text.encode("utf-8", "replace"))
+                    missing = what_is_missing(losses.visible, losses.stored, losses.empty_pages)
+                    entry = entry._replace(digest=digest, title=document.title, published=document.published, missing=missing)
+                    texts[digest] = document.text
+                    changed += 1
+            except ReadFailed as error:
+                entry = entry._replace(reason=error.message)
             batch.append(entry)
-            if text:
-                texts[entry.digest] = text
-                changed += 1
             size += file.size
             if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
                 index.put_files(batch, texts)
                 batch, texts, size = [], {}, 0
         index.put_files(batch, texts)
         return changed
-
-    def _entry(self, file: FoundFile, known: IndexedFile | None) -> tuple[IndexedFile, str]:
-        """Return the file's new entry and its text, "" if its bytes are those already indexed, or it cannot be read."""
-        path = self._corpus.path_at(file.url)
-        try:
-            data = contents(path)
-        except ReadFailed as error:
-            return IndexedFile(file.url, file.size, _RETRY, "", reason=error.message), ""
-        digest = digest_of(data)
-        if known is not None and known.bytes == digest and not known.reason:
-            return known._replace(size=file.size, changed=file.changed), ""
-        try:
-            document = self._extractor.file(data, path)
-        except ReadFailed as error:
-            return IndexedFile(file.url, file.size, file.changed, digest, reason=error.message), ""
-        losses, of_text = document.losses, digest_of(document.text.encode("utf-8", "replace"))
-        missing = what_is_missing(losses.visible, losses.stored, losses.empty_pages)
-        return IndexedFile(
-            file.url, file.size, file.changed, digest, of_text, "", document.title, document.published, missing
-        ), document.text
 
     # --- the pages that sessions read, and given pages
 

@@ -27,14 +27,10 @@ Notes | Notizen | Notes | Notas | 笔记 | メモ
 How this report was made | Wie dieser Bericht entstand | Comment ce rapport a été fait | Cómo se hizo este informe | 报告生成方式 | このレポートの作成方法
 How this was searched | Wie gesucht wurde | Comment la recherche a été faite | Cómo se buscó | 搜索方式 | 検索方法
 how this was researched | wie recherchiert wurde | la recherche en détail | cómo se investigó | 研究过程 | 調査の経過
-Made | Erstellt | Fait | Hecho | 生成 | 作成
 without a model | ohne Modell | sans modèle | sin modelo | 不使用模型 | モデルなし
 Searched in | Gesucht in | Cherché dans | Buscado en | 搜索范围 | 検索先
-From | Aus | À partir de | A partir de | 依据 | 材料
 {facts} found in {pages} | {facts} aus {pages} | {facts} dans {pages} | {facts} en {pages} | {pages}中的{facts} | {pages}から{facts}
-{events} in the log | {events} im Protokoll | {events} au journal | {events} en el registro | 日志{events} | ログに{events}
 Time | Dauer | Durée | Duración | 用时 | 所要時間
-{time} of work | {time} Arbeit | {time} de travail | {time} de trabajo | 用时 {time} | 所要時間 {time}
 under a second | unter einer Sekunde | moins d’une seconde | menos de un segundo | 不到一秒 | 1秒未満
 Cost | Kosten | Coût | Coste | 费用 | 費用
 Perspectives | Perspektiven | Perspectives | Perspectivas | 视角 | 観点
@@ -47,10 +43,7 @@ Topics | Themen | Thèmes | Temas | 主题 | トピック
 Earlier on the same question | Früher zur selben Frage | Auparavant sur la même question | Antes sobre la misma pregunta | 此前的同一问题 | 同じ質問の以前の調査
 Researched again | Erneut recherchiert | Nouvelle recherche | Investigado de nuevo | 再次研究 | 再調査
 Superseded by a newer report | Ersetzt durch einen neueren Bericht | Remplacé par un rapport plus récent | Sustituido por un informe más reciente | 已被新报告取代 | 新しいレポートに置き換え
-A later report found that sources disagree | Ein späterer Bericht fand widersprüchliche Quellen | Un rapport ultérieur a trouvé des sources contradictoires | Un informe posterior halló fuentes contradictorias | 后来的报告发现来源相互矛盾 | 後のレポートで出典間の矛盾が判明
 {pages} read | {pages} gelesen | {pages} lues | {pages} leídas | 已读{pages} | {pages}を閲覧
-{number} from your documents | {number} aus Ihren Dokumenten | {number} de vos documents | {number} de sus documentos | {number} 个来自您的文档 | 自分の文書から {number} 件
-{number} from the web | {number} aus dem Web | {number} du web | {number} de la web | {number} 个来自网络 | ウェブから {number} 件
 {path} in your documents | {path} in Ihren Dokumenten | {path} dans vos documents | {path} en sus documentos | 您的文档中的 {path} | 自分の文書の {path}
 Your documents | Ihre Dokumente | Vos documents | Sus documentos | 您的文档 | 自分の文書
 on the web | im Web | sur le web | en la web | 网络 | ウェブ
@@ -90,24 +83,16 @@ Cancelled | Abgebrochen | Annulé | Cancelado | 已取消 | 中止
 Unfinished | Unvollendet | Inachevé | Sin terminar | 未完成 | 未完了
 Plan | Plan | Plan | Plan | 计划 | 計画
 Workers | Arbeitsgänge | Travaux | Trabajos | 工作线 | 作業
-Rounds | Runden | Tours | Rondas | 轮次 | ラウンド
 Round {number} | Runde {number} | Tour {number} | Ronda {number} | 第 {number} 轮 | ラウンド {number}
-Searches | Suchen | Recherches | Búsquedas | 搜索 | 検索
 Search | Suche | Recherche | Búsqueda | 搜索 | 検索
 Pages | Seiten | Pages | Páginas | 网页 | ページ
 Page | Seite | Page | Página | 网页 | ページ
 Facts | Fundstellen | Faits | Hallazgos | 事实 | 事実
 Questions | Fragen | Questions | Preguntas | 问题 | 質問
-Found | Gefunden | Trouvé | Encontrado | 找到 | 結果
-Ended | Ende | Fin | Fin | 结束 | 終了
-Timeline | Ablauf | Chronologie | Cronología | 时间线 | 経過
-What happened | Was geschah | Ce qui s’est passé | Qué ocurrió | 发生了什么 | 出来事
 What failed | Was misslang | Ce qui a échoué | Qué falló | 失败的步骤 | 失敗したこと
 Where the sources disagree | Wo sich die Quellen widersprechen | Où les sources se contredisent | Dónde se contradicen las fuentes | 来源矛盾之处 | 出典が矛盾する点
 Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解決
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
-Cost and yield | Kosten und Ertrag | Coût et résultat | Coste y resultado | 费用与产出 | 費用と成果
-No paid service was used. | Es wurde kein kostenpflichtiger Dienst benutzt. | Aucun service payant n’a été utilisé. | No se usó ningún servicio de pago. | 未使用付费服务。 | 有料サービスは使っていません。
 What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと
 Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
 Passages | Textstellen | Passages | Pasajes | 段落 | 該当箇所
@@ -122,8 +107,6 @@ in the source’s note | in der Notiz zur Quelle | dans la note de la source | e
 on the page | auf der Seite | sur la page | en la página | 在原网页 | 元のページ
 back to the text | zurück zum Text | retour au texte | volver al texto | 返回正文 | 本文に戻る
 Linked from | Verlinkt von | Liens entrants | Enlazado desde | 链接来源 | リンク元
-Before | Davor | Avant | Antes | 上一篇 | 前
-After | Danach | Après | Después | 下一篇 | 次
 page | Seite/Seiten | page/pages | página/páginas | 页 | ページ
 fact | Fundstelle/Fundstellen | fait/faits | hallazgo/hallazgos | 条事实 | 件の事実
 word | Wort/Wörter | mot/mots | palabra/palabras | 词 | 語

@@ -45,7 +45,12 @@ def _span(lines: Sequence[str], place: int, own: bool) -> range:
     mark, rest = _parted(lines[place])
     if rest.startswith("#"):
         level = len(rest) - len(rest.lstrip("#"))
-        return range(place, _until(lines, place, lambda line: line.startswith("%% ") or 0 < _level(line) <= level))
+
+        def ends(line: str) -> bool:
+            bare = line.lstrip("#")
+            return line.startswith("%% ") or (bare.startswith(" ") and 0 < len(line) - len(bare) <= level)
+
+        return range(place, _until(lines, place, ends))
     if rest.lstrip().startswith("|"):
         return range(place, place + 1)
     start = place
@@ -69,11 +74,6 @@ def _parted(line: str) -> tuple[str, str]:
     mark = line[: len(line) - len(rest)]
     indent = mark[mark.rfind(">") + 2 :] if mark else ""
     return mark.replace(" ", ""), indent + rest
-
-
-def _level(line: str) -> int:
-    bare = line.lstrip("#")
-    return len(line) - len(bare) if bare.startswith(" ") else 0
 
 
 def _is_item(rest: str) -> bool:

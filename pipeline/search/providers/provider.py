@@ -178,7 +178,11 @@ class Pacer:
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run ``work`` when it is its turn."""
         async with self._lock:
-            await self._wait()
+            if (wait := self._free_at - self._clock()) > 0:
+                await self._sleep(wait)
+            if self._shared is not None and self._gap_s:
+                await self._shared.turn(f"provider {self._name}", self._gap_s)
+            self._free_at = max(self._free_at, self._clock() + self._gap_s)
             if self._one_at_a_time or not self._succeeded:
                 try:
                     result = await work()
@@ -192,14 +196,6 @@ class Pacer:
         """Apply the pace that a reply allows; it never shortens the gap."""
         self._gap_s = max(self._gap_s, pace.gap_s)
         self._free_at = max(self._free_at, self._clock() + pace.pause_s)
-
-    async def _wait(self) -> None:
-        wait = self._free_at - self._clock()
-        if wait > 0:
-            await self._sleep(wait)
-        if self._shared is not None and self._gap_s:
-            await self._shared.turn(f"provider {self._name}", self._gap_s)
-        self._free_at = max(self._free_at, self._clock() + self._gap_s)
 
 
 class WebSearch:
@@ -225,8 +221,13 @@ class WebSearch:
         call = self._provider.call(wanted, limit)
         headers = {**self._headers, **call.headers}
         call = replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=self._pacer.gap_s)
+
+        async def announced() -> None:
+            if self.price:
+                await announce_call(_cost(self.price))
+
         try:
-            reply = await self._pacer.run(lambda: self._http.send(call, self._judge, self._announce))
+            reply = await self._pacer.run(lambda: self._http.send(call, self._judge, announced))
         except (ServiceUnavailable, ServiceFailed) as error:
             failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
             failure.outage = error.outage
@@ -234,10 +235,6 @@ class WebSearch:
             raise failure from error
         hits = distinct(self._provider.hits(reply))[:limit]
         return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self.price))
-
-    async def _announce(self) -> None:
-        if self.price:
-            await announce_call(_cost(self.price))
 
     def _judge(self, reply: Reply) -> Verdict:
         self._pacer.slow_down(pace_of(reply.headers))

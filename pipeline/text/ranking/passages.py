@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import groupby, pairwise
 
 from pipeline.text.model_orders import order_finder
 from pipeline.text.normalise import normalised
@@ -164,14 +164,10 @@ def passages(text: str) -> tuple[Passage, ...]:
                 end = at = start + len(said) if start >= 0 else at
                 found.append(Passage(body, named, head.path, head.anchor, opens, len(found), start, end, items))
             opens = False
-    if found and found[-1].text.endswith("\n```") and _ends_in_code(text):
+    marks = sum(line.startswith("```") for line in text.split("\n"))
+    if found and found[-1].text.endswith("\n```") and marks % 2:  # code that nothing closes: no passage may end with its mark
         found[-1] = replace(found[-1], text=found[-1].text.removesuffix("\n```"))
     return tuple(found)
-
-
-def _ends_in_code(text: str) -> bool:
-    """Return whether a page ends within a code block that nothing closes, so that no passage may end with its mark."""
-    return sum(line.startswith("```") for line in text.split("\n")) % 2 == 1
 
 
 def _described_term(head: Block, body: str) -> str:
@@ -190,31 +186,24 @@ def is_open_item(text: str) -> bool:
 
 def _is_scrap(body: str) -> bool:
     """Return whether a passage has no content: a caption, a link, page furniture, or no letters."""
-    if len(body) > 400:
-        return False
-    return _SCRAP.match(body.lstrip("-| ")) is not None or (len(body) < 250 and _is_furniture(body))
-
-
-def _is_furniture(body: str) -> bool:
-    plain = body.casefold()  # the search is slow, and hardly any passage has one of these words
-    return any(word in plain for word in _OF_FURNITURE) and _FURNITURE.search(body) is not None
+    if len(body) < 250 and any(word in body.casefold() for word in _OF_FURNITURE) and _FURNITURE.search(body):
+        return True
+    return len(body) <= 400 and _SCRAP.match(body.lstrip("-| ")) is not None
 
 
 def _sections(text: str) -> Iterator[list[Block]]:
+    """Yield the sections of a page that have more than their heading, cut where a block gives orders to a model."""
     section: list[Block] = []
     gives_orders = order_finder(text)
     for block in blocks(text):
-        if block.kind == "heading":
-            if len(section) > 1 or (section and section[0].kind != "heading"):
+        is_heading, is_order = block.kind == "heading", block.kind != "heading" and gives_orders(block.text)
+        if is_heading or is_order:  # an order states no fact, and what is around it must not stand side by side
+            if any(one.kind != "heading" for one in section):
                 yield section
-            section = [block]
-        elif gives_orders(block.text):  # it states no fact, and must not stand beside one
-            if len(section) > 1 or (section and section[0].kind != "heading"):
-                yield section
-            section = [one for one in section[:1] if one.kind == "heading"]
+            section = [block] if is_heading else [one for one in section[:1] if one.kind == "heading"]
         else:
             section.append(block)
-    if section and (len(section) > 1 or section[0].kind != "heading"):
+    if any(one.kind != "heading" for one in section):
         yield section
 
 
@@ -230,17 +219,25 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
             introduction, previous = block.text, ""
             yield _Piece("break", "", 0, "", False)
             continue
-        run = _run_words(section, place) if block.kind in ("item", "row") and block.kind != previous else 0
+        together: list[Block] = []
+        if block.kind != previous:
+            together = next(list(run) for _, run in groupby(section[place:], key=lambda one: one.kind))
+        run = sum(word_count(one.text) for one in together) if block.kind in ("item", "row") else 0
         if block.kind == "row" and previous != "row":
             header = block.text
         if block.kind == "paragraph":
             introduction = block.text if block.text.rstrip().endswith(":") else ""
-        opened = _opened_list(opened, before) if block.kind == previous == "item" else ""
+        if not block.kind == previous == "item":
+            opened = ""
+        elif before.endswith(":"):  # the item that introduces the items of a list in a list
+            opened = before
+        elif not is_open_item(before):
+            opened = ""
         lead = {"row": header if previous == "row" else "", "item": opened or introduction, "code": introduction}.get(
             block.kind, ""
         )
         if block.kind == "item":
-            item, items = (item + 1, items) if previous == "item" else (1, _run_length(section, place))
+            item, items = (item + 1, items) if previous == "item" else (1, len(together))
         for piece in _block_parts(block, _end_of(lead) if lead and word_count(lead) > _LONGEST_LEAD else lead, run):
             piece.points_back |= _completes(before, previous, block.text)
             if block.kind == "item":
@@ -254,21 +251,6 @@ def _completes(before: str, kind: str, text: str) -> bool:
     return kind == "paragraph" and _ADDRESS.fullmatch(text.strip()) is not None and not _ENDED.search(before)
 
 
-def _opened_list(opened: str, before: str) -> str:
-    """Return the item that introduces the items of a list in a list, "Conditions:"; "" behind the last of them."""
-    return before if before.endswith(":") else opened if is_open_item(before) else ""
-
-
-def _run_length(section: Sequence[Block], start: int) -> int:
-    return sum(1 for _ in takewhile(lambda block: block.kind == section[start].kind, section[start:]))
-
-
-def _run_words(section: Sequence[Block], start: int) -> int:
-    """Return the number of words in the adjacent rows or items from ``start`` on."""
-    together = takewhile(lambda place: section[place].kind == section[start].kind, range(start, len(section)))
-    return sum(word_count(section[place].text) for place in together)
-
-
 def _end_of(lead: str) -> str:
     last = split_sentences(lead)[-1:] or [""]
     return last[0] if word_count(last[0]) <= _LONGEST_LEAD else ""
@@ -278,7 +260,8 @@ def _block_parts(block: Block, lead: str, run: int) -> Iterator[_Piece]:
     words = word_count(block.text)
     if words <= LARGEST or block.kind == "row":
         refers_back = block.kind == "paragraph" and points_back(block.text)
-        yield _Piece(block.kind, _as_in_page(block), words, lead, refers_back, run=run)
+        written = {"item": f"- {block.text}", "code": f"```\n{block.text}\n```"}.get(block.kind, block.text)
+        yield _Piece(block.kind, written, words, lead, refers_back, run=run)
         return
     lines = block.text.split("\n") if block.kind == "code" else split_sentences(block.text)
     glue = "\n" if block.kind == "code" else "" if is_unspaced(block.text) else " "
@@ -290,12 +273,6 @@ def _block_parts(block: Block, lead: str, run: int) -> Iterator[_Piece]:
         if block.kind == "code" and number == len(runs) - 1:
             part += "\n```"
         yield _Piece(block.kind, part, word_count(part), lead if number == 0 else "", number > 0 and points_back(part), True)
-
-
-def _as_in_page(block: Block) -> str:
-    if block.kind == "item":
-        return f"- {block.text}"
-    return f"```\n{block.text}\n```" if block.kind == "code" else block.text
 
 
 def _sentence_runs(pieces: Sequence[str]) -> Iterator[list[str]]:
@@ -332,7 +309,9 @@ def _joined_pieces(pieces: Iterator[_Piece]) -> Iterator[tuple[str, str, str]]:
     size = 0
     for piece in pieces:
         if held and (piece.kind == "break" or not _fits(held, size, piece)):
-            moved = [held.pop()] if len(held) > 1 and _opens_next(held[-1], piece) else []
+            last = held[-1]
+            leans = piece.kind != "break" and (_introduces(last, piece) or piece.points_back)  # on the last block, which moves
+            moved = [held.pop()] if len(held) > 1 and leans and last.words + piece.words <= LARGEST else []
             yield _text_of(held), _lead_of(held), _items_of(held)
             held, size = moved, sum(one.words for one in moved)
         if piece.kind != "break":
@@ -353,18 +332,14 @@ def _introduces(last: _Piece, piece: _Piece) -> bool:
     return last.kind == "paragraph" and (announces or (piece.kind in ("item", "row", "code") and last.words <= _SHORT))
 
 
-def _opens_next(last: _Piece, piece: _Piece) -> bool:
-    """Return whether the last block of a full passage moves to the next: it introduces ``piece``, or ``piece`` refers to it."""
-    return piece.kind != "break" and (_introduces(last, piece) or piece.points_back) and last.words + piece.words <= LARGEST
-
-
 def _fits(held: Sequence[_Piece], size: int, piece: _Piece) -> bool:
     # An introduction stays with what it introduces; later rows or items may go to the next passage.
     if _introduces(held[-1], piece):
         return size + piece.words <= (LONGEST_LIST if len(held) == 1 else LARGEST)
     if piece.points_back or (len(held) == 1 and held[0].kind == piece.kind == "paragraph" and size <= _SHORT):
         return size + piece.words <= LARGEST
-    if piece.kind == held[-1].kind == "item" and (is_open_item(held[-1].text) or 0 < _run_of(held) <= LONGEST_LIST):
+    run = next((one.run for one in held if one.item == 1), 0)  # words of the list that begins in the passage
+    if piece.kind == held[-1].kind == "item" and (is_open_item(held[-1].text) or 0 < run <= LONGEST_LIST):
         return size + piece.words <= LONGEST_LIST
     if held[-1].part and piece.part:
         return False
@@ -373,11 +348,6 @@ def _fits(held: Sequence[_Piece], size: int, piece: _Piece) -> bool:
     if piece.kind == held[-1].kind and piece.kind in ("item", "row"):
         return size + piece.words <= LARGEST  # a list is kept whole where possible
     return size + max(piece.words, min(piece.run, USUAL)) <= USUAL
-
-
-def _run_of(held: Sequence[_Piece]) -> int:
-    """Return the words of the list that begins in a passage; 0 if none does."""
-    return next((piece.run for piece in held if piece.item == 1), 0)
 
 
 def _items_of(held: Sequence[_Piece]) -> str:
