@@ -132,6 +132,7 @@ class Batch:
             archived=self.archived,
             granted_usd=self.granted_usd,
             timezone=self.queue.settings.timezone,
+            unread=self.queue.left_out,
         )
         log.record(start)
         left = [_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE]

@@ -209,7 +209,7 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     from pipeline.ops.queue_notes import link_reports
 
     folder = workspace.folder
-    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers)
+    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers, workspace.corpus.absolute())
     store, summaries = workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder)
     refresh(store, summaries, report.marks, report.sessions)
     if report.problems:

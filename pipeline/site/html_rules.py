@@ -38,6 +38,7 @@ from pipeline.site.paths import (
 
 _MARK = re.compile("\0(\\d+)\0")
 _WEB = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
+_FILE = "file:///"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
 _SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\d+|\w))")  # TeX's signs for what stands higher or lower
 _RANK = {"^": "sup", "_": "sub"}
@@ -200,8 +201,8 @@ def use(md: MarkdownIt) -> None:
 
 
 def _may_be_followed(url: str) -> bool:
-    """Web and mail addresses, and places in the vault: no scheme, no host."""
-    return bool(_WEB.fullmatch(url)) or not _SCHEME.match(url)
+    """Web and mail addresses, and places in the vault: no scheme, no host; a file of the reader's own becomes its words."""
+    return bool(_WEB.fullmatch(url)) or url.startswith(_FILE) or not _SCHEME.match(url)
 
 
 def opening(tag: str, attributes: str = "", **more: str) -> str:
@@ -326,7 +327,7 @@ def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) ->
         kind = _OUTSIDE_BARE if shown and href.endswith(shown) else _OUTSIDE
         return f'<a {kind} href="{escape(href)}">'
     target, _, place = href.partition("#")
-    path = draft.find_relative(target) if target else draft.path
+    path = "" if href.startswith(_FILE) else draft.find_relative(target) if target else draft.path
     inside = href_of(draft.root, path, place, own=draft.path) if path else ""
     if not inside:
         closing = (token for token in tokens[number:] if token.type == "link_close" and token.level == tokens[number].level)

@@ -63,6 +63,7 @@ Cited in | Zitiert in | Cité dans | Citado en | 被引用于 | 引用元
 Quotes | Zitate | Citations | Citas | 引文 | 引用
 Quote | Zitat | Citation | Cita | 引文 | 引用
 Under “{heading}” | Unter „{heading}“ | Sous « {heading} » | Bajo «{heading}» | 位于“{heading}” | 「{heading}」の項
+on page {number} | auf Seite {number} | à la page {number} | en la página {number} | 第 {number} 页 | {number} ページ
 page {number} | Seite {number} | page {number} | página {number} | 第 {number} 页 | {number} ページ
 Found, but not cited | Gefunden, aber nicht zitiert | Trouvé, mais non cité | Encontrado, pero no citado | 已找到但未引用 | 見つかったが引用なし
 Found here, but not cited | Hier gefunden, aber nicht zitiert | Trouvé ici, mais non cité | Encontrado aquí, pero no citado | 此处找到但未引用 | ここで見つかったが引用なし

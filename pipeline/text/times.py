@@ -104,6 +104,11 @@ def night_start(moment: datetime, zone: str = "") -> datetime:
     return noon.astimezone(UTC)
 
 
+def clock_at(at: str, zone: str = "") -> str:
+    """Return the hour and minute of an event's time by the clock of ``zone`` ("": UTC): ``02:15``."""
+    return moment_of(at).astimezone(_zone(zone or "UTC")).strftime("%H:%M")
+
+
 def is_zone(name: str) -> bool:
     """Return whether the clock of that name is known: ``Europe/Berlin``, ``UTC``, ``+02:00``."""
     return clock_of(f"12:00 {name}") is not None

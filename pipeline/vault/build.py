@@ -43,6 +43,7 @@ def build_vault(
     compiled: Path | None = None,
     workers: Workers = "notes",
     record: Record | None = None,
+    documents: Path | None = None,
 ) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
@@ -54,7 +55,8 @@ def build_vault(
     are, and this build removes no file. The notes of a session that was written off are removed.
 
     A note that a person moved is kept up to date where it is now, one that a person removed is no longer made. ``record`` stores
-    these decisions in the log before any file is written; without it they last until the next build.
+    these decisions in the log before any file is written; without it they last until the next build. ``documents`` is the folder
+    of the user's documents, to which notes of sources link; without it they name them.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
@@ -64,13 +66,15 @@ def build_vault(
     def built() -> BuildReport:
         with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}-{workers}", in_memory=mode == "check")) as kept:
             marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
-            settled = _mark_of(store, templates)
+            settled = _mark_of(store, templates, documents)
             if mode == "new" and (report := _unchanged_report(kept, settled, marks, vault)):
                 return report
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
-            return Build(store, Renderer(templates, compiled), vault, kept, mode, marks, settled, workers, record).run()
+            return Build(
+                store, Renderer(templates, compiled), vault, kept, mode, marks, settled, workers, record, documents
+            ).run()
 
     try:
         return built()
@@ -81,14 +85,14 @@ def build_vault(
         return built()
 
 
-def _mark_of(store: EventStore, templates: Path) -> str:
+def _mark_of(store: EventStore, templates: Path, documents: Path | None) -> str:
     """A digest of all that notes are made from; "" if the templates cannot be read."""
     try:
         below = digest_below(templates)
     except OSError:
         return ""
     marks = store.marks(("session", "batch", "talk", "import", "vault", "prune"))
-    return digest_of(repr((sorted(marks.items()), below)).encode("utf-8", "replace"))
+    return digest_of(repr((sorted(marks.items()), below, str(documents))).encode("utf-8", "replace"))
 
 
 def _unchanged_report(kept: Kept, settled: str, marks: Mapping[str, str], vault: Path) -> BuildReport | None:

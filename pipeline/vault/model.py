@@ -26,6 +26,7 @@ from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of, name_slug, one_line, slug
+from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.vault.cards import Card, Reading, WorkerCard, card_of, linked, readings_of
 from pipeline.vault.kept import Kept
 from pipeline.vault.output.escaping import Link
@@ -141,12 +142,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue. ``archived``: the ids of the queries that were removed from the queue before it.
+    """One run over the queue, and the day of its night. ``archived``: the ids of the queries that were removed from the queue.
 
+    ``zone`` is that of the night, "" in logs that do not say it. ``unread``: which questions in the vault could not be read;
     ``not_made``: why the vault or the site could not be built.
     """
 
     id: str
+    night: str
     started_at: str
     due: tuple[str, ...]
     skipped: tuple[n.QuerySkipped, ...]
@@ -154,11 +157,13 @@ class Batch:
     end: n.BatchEnded | None
     archived: tuple[str, ...] = ()
     not_made: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    zone: str = ""
 
 
 @dataclass(frozen=True)
 class Night:
-    """All batches that began on one UTC date."""
+    """All batches of one night, which lasts from noon to noon where the log says in which zone; else of one UTC date."""
 
     date: str
     batches: tuple[Batch, ...]
@@ -251,7 +256,7 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
     """Return the nights that the batches fell in, the latest last."""
     by_date: dict[str, list[Batch]] = {}
     for batch in sorted(batches, key=lambda batch: (batch.started_at, batch.id)):
-        by_date.setdefault(batch.started_at[:10], []).append(batch)
+        by_date.setdefault(batch.night, []).append(batch)
     return tuple(Night(date, tuple(found)) for date, found in sorted(by_date.items()))
 
 
@@ -389,8 +394,10 @@ def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
     started = next((event for event in history if isinstance(event, n.BatchStarted)), None)
     if started is None:
         return None
+    zone = started.timezone if is_zone(started.timezone or "UTC") else ""
     return Batch(
         batch_id,
+        night_of(moment_of(started.at), zone).isoformat() if zone else started.at[:10],
         started.at,
         started.due,
         tuple(event for event in history if isinstance(event, n.QuerySkipped)),
@@ -398,6 +405,8 @@ def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
         next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
         started.archived,
         tuple(f"{event.part}: {event.reason}" for event in history if isinstance(event, n.VaultFailed)),
+        started.unread,
+        zone,
     )
 
 

@@ -32,7 +32,7 @@ from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.cards import Card, named
 from pipeline.vault.identity.decisions import is_retired, read_decisions
 from pipeline.vault.identity.identity import Identity
-from pipeline.vault.identity.said import marked
+from pipeline.vault.identity.said import marked, rating_of
 from pipeline.vault.identity.takeover import relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, Made
 from pipeline.vault.model import Asked, Source, SourceNotePlace, Values, VaultModel, asked_by_owner, model_of
@@ -42,7 +42,7 @@ from pipeline.vault.notes.report import report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import around_of, source_note
 from pipeline.vault.output.escaping import host_of
-from pipeline.vault.output.files import GeneratedFile, PlacedFile, note_id, of_note, of_plain
+from pipeline.vault.output.files import GeneratedFile, PlacedFile, as_text, note_id, of_note, of_plain
 from pipeline.vault.output.note import KINDS, Note, Plain
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
@@ -78,7 +78,7 @@ class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
     ``marks`` are the store's and ``settled`` a digest of all that notes are made from, read while no other build was running;
-    ``workers`` and ``record`` as in ``build_vault``.
+    ``workers``, ``record`` and ``documents`` as in ``build_vault``.
     """
 
     def __init__(
@@ -92,9 +92,10 @@ class Build:
         settled: str,
         workers: Workers = "notes",
         record: Callable[[Sequence[EventBase]], None] | None = None,
+        documents: Path | None = None,
     ) -> None:
         self._store, self._mode, self._marks, self._settled = store, mode, marks, settled
-        self._record_decisions = record
+        self._record_decisions, self._documents = record, documents
         self._renderer, self._vault, self._tree, self._kept = renderer, vault, Tree(vault), kept
         self._values = Values(store, kept, workers)
         self._digests: dict[str, dict[str, str]] = {}
@@ -148,17 +149,29 @@ class Build:
             raise SystemRefused(f"the vault {self._vault} went away while its notes were built", hint=_AWAY)
 
     def _new_ratings(self) -> Iterator[NoteRated]:
-        """What a person said with the boxes of reports that changed since the last build."""
+        """What a person said with the boxes and the property ``rating`` of reports that changed since the last build.
+
+        A report's rating is that of each quote on which its answer rests.
+        """
         for file in filter(None, map(self._kept.files.find, self._drift.files)):
             card = self._values.cards.get(file.owner.removeprefix("session:"))
             if card is None or file.kind != "report":
                 continue
             with suppress(Obstacle, LogError):  # another stage says what is wrong with it
-                found = dict(marked((self._tree.read(file.path) or b"").decode("utf-8", "replace")))
-                facts = self._values.loaded(card).state.facts.values() if found else ()
-                for fact in (fact for fact in facts if block_id(fact.id) in found):
-                    rating = found[block_id(fact.id)]
-                    yield NoteRated(note=f"report:{card.id}", rating=rating, query_id=card.query_id, fact=fact.id, url=fact.url)
+                text, note = as_text(self._tree.read(file.path) or b""), f"report:{card.id}"
+                boxes, rating = dict(marked(text)), rating_of(text)
+                is_new = rating != self._decisions.ratings.of(card.query_id, note)
+                if not boxes and not is_new:
+                    continue
+                state = self._values.loaded(card).state
+                answer = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
+                if is_new:
+                    yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
+                for fact in state.facts.values():
+                    said = boxes.get(block_id(fact.id), rating if is_new and fact.id in answer else None)
+                    if said is not None:
+                        about = {"query_id": card.query_id, "fact": fact.id, "url": fact.url}
+                        yield NoteRated.model_validate({"note": note, "rating": said, **about})
 
     def _place(self) -> tuple[VaultModel, dict[str, Owner]]:
         """The whole vault with the path of every note, and the owner of every file."""
@@ -214,11 +227,13 @@ class Build:
         def note(url: str) -> Callable[[VaultModel, Collection[str]], Iterator[Note]]:
             def notes(model: VaultModel, _kinds: Collection[str]) -> Iterator[Note]:
                 source = Source(url, model.sources[url], self._values.readings(url))
-                yield source_note(model, source, around_of(source, texts))
+                yield source_note(model, source, around_of(source, texts), self._documents)
 
             return notes
 
-        return (Owner(f"source:{url}", ("source",), repr(read[url]), note(url)) for url in read if url in shown)
+        return (
+            Owner(f"source:{url}", ("source",), repr((read[url], self._documents)), note(url)) for url in read if url in shown
+        )
 
     def _whole_owners(self, model: VaultModel, cards: Sequence[Card], asked: Mapping[str, tuple[Asked, ...]]) -> Iterator[Owner]:
         """Nights, topics and the home note: their values are made at every build, and tell themselves whether they changed."""

@@ -280,8 +280,8 @@ def compiled_templates() -> Path | None:
     return base / "night-research" / "templates"
 
 
-def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> BuildReport:
-    """Bring the vault up to date with the events; what ``mode`` and ``workers`` do is said at ``build_vault``.
+def build(folder: Path, mode: Mode = "new", workers: Workers = "notes", documents: Path | None = None) -> BuildReport:
+    """Bring the vault up to date with the events; ``mode``, ``workers`` and ``documents`` as in ``build_vault``.
 
     Templates of an earlier version of the program give way (``_with_templates_of_now``).
 
@@ -307,6 +307,7 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
         compiled=compiled_templates(),
         record=lambda drafts: record_decisions(folder, drafts),
         workers=workers,
+        documents=documents,
     )
     return make() if mode == "check" else _with_templates_of_now(folder, make)
 

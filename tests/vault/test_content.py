@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import stream_events as n
 from pipeline.domain.values import Cost
+from pipeline.vault import build_vault
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.note import Note, View
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Story, Workplace, a_store, night
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store, night
 from tests.vault.output.test_escaping import HOSTILE, anything
 from tests.vault.scanner import body_of, fenced
 
@@ -186,3 +188,44 @@ def test_quotes_stand_under_the_session_that_found_them_first(tmp_path: Path) ->
     quotes = place.note("sources/2026-11/source-logs").read_text().partition("## Quotes")[2].partition("## Versions")[0]
     first, second = (part.count("\n^q-") for part in quotes.split("### Found for ")[1:])
     assert (first, second) == (2, 1)
+
+
+def test_a_source_note_leads_to_the_readers_own_file_and_to_the_page_of_a_pdf(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = Story(store)
+    first, second, third, *rest = story.facts
+    story.facts = (first, second, third.model_copy(update={"start": 60}), *rest)
+    note = story.scribe.note
+    story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
+        *(one.model_copy(update={"sheets": (0, 50)}) if isinstance(one, e.PageRead) else one for one in drafts), **kw
+    )
+    story.whole()
+    place = Workplace(tmp_path, store)
+    documents = tmp_path / "my papers"
+    build_vault(store, templates=place.templates, vault=place.vault, state_dir=place.state, documents=documents)
+    text = place.note("sources/2026-11/source-crash").read_text()
+    file = f"{documents.as_uri()}/crash-safety.md"
+    assert f"[crash-safety.md in your documents]({file}) · by" in text
+    assert f"> - Read it [on page 2]({file}#page=2)\n" in text
+    assert "file:" not in place.note("sources/2026-11/source-logs").read_text()
+
+
+def test_what_cannot_be_read_of_the_queue_is_on_home_and_in_the_nights_note_with_the_hour_of_the_nights_zone(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    story = Story(store).whole()
+    began = n.BatchStarted(due=(story.query_id,), unread=("my/Queue.md, line 3: no field mod",), timezone="Europe/Berlin")
+    Scribe(store, "batch-2026-11-21t020000-ab12", "2026-11-21").note_batch(
+        e.RunStarted(host="here", process=1, program="test"),
+        began,
+        n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0, duration_s=1.0),
+    )
+    place = Workplace(tmp_path, store)
+    place.build()
+    for path in ("Home", "nights/2026-11-21"):
+        assert (
+            "> [!warning] Questions that could not be read\n> - my/Queue.md, line 3: no field mod\n"
+            in place.note(path).read_text()
+        )
+    assert "- 03:00 to 03:00 (Europe/Berlin): 1 question due\n" in place.note("nights/2026-11-21").read_text()

@@ -39,7 +39,7 @@ class BatchStarted(EventBase):
     """A batch begins. ``due`` holds the query ids in order of work, ``archived`` the ids that were removed from the file.
 
     ``granted_usd`` is what its run may spend beside the night's cap (``--max-cost``). ``timezone`` is that of the night, ""
-    for the machine's.
+    for the machine's. ``unread`` says which questions in the vault could not be read, and why.
     """
 
     type: Literal["batch.started"] = "batch.started"
@@ -48,6 +48,7 @@ class BatchStarted(EventBase):
     archived: tuple[str, ...] = ()
     granted_usd: float = 0.0
     timezone: str = ""
+    unread: tuple[str, ...] = ()
 
 
 class QuerySkipped(EventBase):
@@ -416,7 +417,8 @@ class NoteShown(EventBase):
 class NoteRated(EventBase):
     """A person called a passage ``useful`` or ``wrong`` for a question, or took that back (""). ``fact`` is the passage's id.
 
-    Without a ``fact`` the whole source at ``url`` is meant, for every question if there is no ``query_id``.
+    Without a ``fact`` the whole source at ``url`` is meant, for every question if there is no ``query_id``; without both the
+    report as a whole, of which each quote behind the answer is rated beside it.
     """
 
     type: Literal["note.rated"] = "note.rated"
@@ -442,14 +444,14 @@ class Rated:
 
 @dataclass(slots=True)
 class Ratings:
-    """The latest rating of each passage by the question's id and the passage's (or the source's address)."""
+    """The latest rating of each passage by the question's id and the passage's, of a source by its address, of a note by its id."""
 
     latest: dict[tuple[str, str], NoteRated] = field(default_factory=dict)
 
     def apply(self, event: EventBase) -> None:
         """Take in one event, later than all before it."""
         if isinstance(event, NoteRated):
-            self.latest[event.query_id, event.fact or event.url] = event
+            self.latest[event.query_id, event.fact or event.url or event.note] = event
 
     def of(self, query_id: str, fact: str) -> str:
         """Return the rating of a passage for a question; "" for none."""

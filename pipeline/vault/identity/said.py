@@ -61,6 +61,15 @@ def _lines_in(path: Path) -> Iterator[AskedLine]:
             yield from (AskedLine(identity[1], one_line(line[1], _LONGEST)) for line in _LINE.finditer(block))
 
 
+def rating_of(text: str) -> str:
+    """Return what a note's property ``rating`` calls its report: useful, wrong, or "" for anything else."""
+    try:
+        found = frontmatter.load(frontmatter.split(text)[0]).get("rating")
+    except ValueError:  # the build leaves the note alone, and says so
+        return ""
+    return found if found in ("useful", "wrong") else ""
+
+
 def marked(text: str) -> Iterator[tuple[str, str]]:
     """Yield the block id of each passage with a change that is not recorded yet, and the rating: useful, wrong or ""."""
     start, block = 0, ""

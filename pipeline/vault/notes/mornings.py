@@ -10,6 +10,7 @@ from pipeline.domain.events import stream_events as n
 from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.text import labels
 from pipeline.text.normalise import one_line, slug
+from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
 from pipeline.vault.cards import Card, CitedText, News
 from pipeline.vault.model import Night, Spent, VaultModel
@@ -172,8 +173,14 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         "open": ended("open"),
         "skipped": _skipped(model, night, set(last)),
         "not_made": tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
+        "unread": night.batches[-1].unread,
+        "zone": night.batches[-1].zone or "UTC",
         "batches": [
-            {"started_at": batch.started_at, "ended_at": batch.end.at if batch.end else "", "due": len(batch.due)}
+            {
+                "started": clock_at(batch.started_at, batch.zone),
+                "ended": clock_at(batch.end.at, batch.zone) if batch.end else "",
+                "due": len(batch.due),
+            }
             for batch in night.batches
         ],
         "seconds": sum(seconds),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote as encoded
 
@@ -17,7 +18,17 @@ from pipeline.vault.cards import Card, Quoted, Reading
 from pipeline.vault.export.references import key_of
 from pipeline.vault.model import Source, VaultModel
 from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, session_link, without_note
-from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address, web_address
+from pipeline.vault.output.escaping import (
+    Inert,
+    Link,
+    address,
+    file_address,
+    host_of,
+    inert,
+    plain,
+    property_address,
+    web_address,
+)
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import Note, View
 from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
@@ -31,8 +42,9 @@ _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a 
 Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and after its quote
 
 
-def source_note(model: VaultModel, source: Source, around: Around = MappingProxyType({})) -> Note:
-    """Return the note of a source; ``around`` is what ``around_of`` finds."""
+def source_note(model: VaultModel, source: Source, around: Around = MappingProxyType({}), documents: Path | None = None) -> Note:
+    """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents."""
+    file = _file(source.url, documents)
     by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
     page, origin = source.readings[-1].page, page_origin(source.url)
     said = (quote.text for reading in source.readings for quote in reading.quotes)
@@ -41,7 +53,7 @@ def source_note(model: VaultModel, source: Source, around: Around = MappingProxy
     for reading in by_start:
         for quote in reading.quotes:
             finds.setdefault(quote.fact, []).append((model.by_id[reading.session], quote))
-    quotes = [_quote(model, source, found, around, language) for found in finds.values()]
+    quotes = [_quote(model, source, found, around, language, file) for found in finds.values()]
     citing: dict[str, list[Reading]] = {}  # by question
     for reading in by_start:
         if reading.number:
@@ -64,7 +76,7 @@ def source_note(model: VaultModel, source: Source, around: Around = MappingProxy
     elsewhere = page.final_url.rstrip("/") not in {"", source.url.rstrip("/")}
     view = {
         "title": source.title,
-        "address": _address(source.url, language),
+        "address": file_address(file, address_words(source.url, language)) if file else _address(source.url, language),
         "final_address": _address(page.final_url, language) if elsewhere else Inert(""),
         "origin": origin,
         "author": page.author,
@@ -94,6 +106,13 @@ def _address(url: str, language: str) -> Inert:
     return inert(address_words(url, language)) if url.startswith("corpus:") else address(url)
 
 
+def _file(url: str, documents: Path | None) -> Path | None:
+    """The file of one of the user's documents, None for other sources; a path that leaves the folder is none."""
+    scheme, _, path = url.partition(":")
+    is_inside = path and not path.startswith(("@", "/")) and ".." not in path.split("/") and "\0" not in path
+    return documents / path if documents and scheme == "corpus" and is_inside else None
+
+
 def _cited_in(model: VaultModel, readings: list[Reading]) -> View:
     """The latest of the reports on one question that cite the source; ``earlier`` counts the others."""
     last = readings[-1]
@@ -107,13 +126,17 @@ def _cited_in(model: VaultModel, readings: list[Reading]) -> View:
     }
 
 
-def _quote(model: VaultModel, source: Source, finds: list[tuple[Card, Quoted]], around: Around, language: str) -> View:
+def _quote(
+    model: VaultModel, source: Source, finds: list[tuple[Card, Quoted]], around: Around, language: str, file: Path | None
+) -> View:
     """A quote: where it is, what denies it, and by which reports it is cited (of each question the latest)."""
     (found_by, first), (_, latest) = finds[0], finds[-1]
     before, after = around.get(first.fact, ("", ""))
     page = source.readings[-1].page
     web = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
     there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
+    if file and first.sheet:
+        there = file_address(file, labels.label("on page {number}", language, number=str(first.sheet)), first.sheet)
     against: list[Link | Inert] = []
     for one in latest.against:
         at = model.sources[one.url]

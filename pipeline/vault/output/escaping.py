@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import SplitResult, quote, urlsplit
 
 from pipeline.text.normalise import clean, one_line
@@ -160,6 +161,11 @@ def address(url: str, words: str = "") -> Inert:
         return inert(url)
     shown = one_line(words or safe.partition(":")[2].lstrip("/").removesuffix("/"), 80)
     return Inert(f"[{inert(shown)}]({safe})")
+
+
+def file_address(file: Path, words: str, sheet: int = 0) -> Inert:
+    """Return a link that opens a file of the user's own, with ``sheet`` at that page of a PDF."""
+    return Inert(f"[{inert(words)}]({file.as_uri()}{f'#page={sheet}' if sheet else ''})")
 
 
 @lru_cache(maxsize=4_096)  # the address of a source occurs three times in its own note, and in the notes of all its readers
