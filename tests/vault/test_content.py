@@ -193,8 +193,8 @@ def test_quotes_stand_under_the_session_that_found_them_first(tmp_path: Path) ->
 def test_a_source_note_leads_to_the_readers_own_file_and_to_the_page_of_a_pdf(tmp_path: Path) -> None:
     store = MemoryStore()
     story = Story(store)
-    first, second, third, *rest = story.facts
-    story.facts = (first, second, third.model_copy(update={"start": 60}), *rest)
+    first, second, third, fourth, fifth = story.facts
+    story.facts = (first, second, third.model_copy(update={"start": 60}), fourth, fifth)
     note = story.scribe.note
     story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
         *(one.model_copy(update={"sheets": (0, 50)}) if isinstance(one, e.PageRead) else one for one in drafts), **kw

@@ -444,7 +444,7 @@ class Rated:
 
 @dataclass(slots=True)
 class Ratings:
-    """The latest rating of each passage by the question's id and the passage's, of a source by its address, of a note by its id."""
+    """The latest rating by the question's id and that of a passage, the address of a source, or the id of a report."""
 
     latest: dict[tuple[str, str], NoteRated] = field(default_factory=dict)
 
