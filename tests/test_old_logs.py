@@ -80,7 +80,7 @@ def test_a_passage_comes_back_from_the_log_as_it_was(quote: str, lead: str, path
     text = Paragraph(sentences=(Sentence(text=quote, facts=("f",)),), kind="passages")
     for event in (
         e.FactsObserved(worker_id="w", iteration=1, url="u", digest="d", facts=(fact,)),
-        e.SectionWritten(section_id="s", paragraphs=(text,)),
+        e.ReportRevised(section_id="s", revision=1, paragraphs=(text,)),
     ):
         try:
             data = encode(event)

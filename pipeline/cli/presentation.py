@@ -110,8 +110,6 @@ _SAID: dict[type, Callable[[Any], str]] = {
     e.ReportWritten: lambda x: f"{_of(x.sections, 'section')}: {x.outcome}",
     e.ClaimsChecked: _checked,
     e.ReportRevised: lambda x: x.section_id or f"{len(x.new)} new or changed, {len(x.lost)} left out",
-    e.SectionWritten: lambda x: x.section_id,
-    e.ReportEdited: lambda x: f"{_of(x.sections, 'section')} changed",
     e.ChangesFound: lambda x: (
         f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
     ),

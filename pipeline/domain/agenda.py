@@ -408,12 +408,11 @@ def _steps_done(state: SessionState) -> int:
     iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
     # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
     parts = [2 * part.revision + 1 + part.checked for part in state.parts.values()]
-    sections = [(one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]  # of older logs
     made = (state.survey is not None, bool(state.nodes), state.passages is not None)
     worked = sum(1 + bool(iteration.observed) for iteration in iterations)
     rounds = sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
     failed = sum(failure.final for failure in state.failures.values())
-    return sum(made) + len(state.searches) + len(state.pages) + worked + rounds + sum(parts) + sum(sections) + failed
+    return sum(made) + len(state.searches) + len(state.pages) + worked + rounds + sum(parts) + failed
 
 
 def _steps_ahead(state: SessionState) -> int:

@@ -77,8 +77,11 @@ def _gist(event: e.EventBase) -> str:
             return " ".join(item.text for item in items_of(event.sections))
         case e.ReportRevised() if event.sections:
             return " ".join(item.text for item in items_of(event.sections))
-        case e.SectionWritten() | e.ReportRevised():
+        case e.ReportRevised():
             return " ".join(sentence.text for part in event.paragraphs for sentence in part.sentences)
+        case e.Retired():  # the section of a report
+            paragraphs = (event.model_extra or {}).get("paragraphs", ())
+            return " ".join(sentence["text"] for part in paragraphs for sentence in part["sentences"]) or event.type
         case e.ClaimsChecked():
             unsupported = sum(not verdict.supported for verdict in event.verdicts)
             return f"{counted(unsupported, 'sentence')} not supported"

@@ -40,17 +40,8 @@ def sentences_of_report(state: SessionState) -> list[WrittenSentence]:
     summary = state.report.summary if state.report else ()
     found = [_written(SUMMARY, "", one) for one in summary]
     found += [_written(section.id, section.title, one) for section in kept for one in _all(section.paragraphs)]
-    old = [(name, one.plan.title, one, list(_all(one.paragraphs or ()))) for name, one in state.sections.items()]
-    for name, title, section, sentences in old if state.report is None else ():  # of logs of earlier versions
-        wrong = {verdict.sentence for verdict in section.unsupported()}
-        found += [_written(name, title, one) for place, one in enumerate(sentences) if place not in wrong]
     known = {(one.section, one.text) for one in found}
     found += [_written(one.section, one.title, one, one.reason) for one in cut if (one.section, one.text) not in known]
-    for name, title, section, sentences in old:
-        for verdict in section.unsupported():
-            one = sentences[verdict.sentence] if verdict.sentence < len(sentences) else None
-            if one and (name, one.text) not in known:
-                found.append(_written(name, title, one, verdict.reason or "its quotes do not support it"))
     return found
 
 

@@ -27,20 +27,16 @@ from pipeline.domain.values import (
     Hit,
     Outcome,
     PageDone,
-    Paragraph,
     Perspective,
     PlanNode,
     Recalled,
     Reference,
     RejectedFact,
-    Replaced,
     ReportSection,
     ResearchConfig,
-    SectionPlan,
     Sentence,
     Spent,
     ValidatedFact,
-    Verdict,
 )
 from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -181,29 +177,6 @@ class ReportPart:
 
 
 @dataclass(slots=True)
-class Section:
-    """A section in progress, in logs of earlier versions. ``verdicts`` is None until the text of this ``revision`` is checked.
-
-    ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
-    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked. ``unasked`` counts the steps of
-    earlier revisions that the editing pass made needless.
-    """
-
-    plan: SectionPlan
-    paragraphs: tuple[Paragraph, ...] | None = None
-    revision: int = 0
-    verdicts: tuple[Verdict, ...] | None = None
-    carried: tuple[Verdict, ...] = ()
-    replaced: tuple[Replaced, ...] = ()
-    heading: Verdict | None = None
-    unasked: int = 0
-
-    def unsupported(self) -> tuple[Verdict, ...]:
-        """Return the verdicts on unsupported sentences of the current text."""
-        return tuple(verdict for verdict in self.verdicts or () if not verdict.supported)
-
-
-@dataclass(slots=True)
 class Report:
     """The finished report; see ``ReportGenerated`` for the fields."""
 
@@ -287,8 +260,6 @@ class SessionState:
     synthesis: bool = False
     title: str = ""
     parts: dict[int, ReportPart] = field(default_factory=dict)
-    sections: dict[str, Section] = field(default_factory=dict)
-    edited: bool = False
     claims: dict[str, bool] = field(default_factory=dict)
     report: Report | None = None
     exhausted: str = ""

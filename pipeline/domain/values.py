@@ -282,22 +282,6 @@ class Verdict(Value):
     reason: str = ""
 
 
-class Replaced(Value):
-    """A checked sentence that an edit replaced by the one at ``place`` (from 0) of its section; it returns if that falls."""
-
-    place: int
-    sentence: Sentence
-
-
-class EditedSection(Value):
-    """A section after the editing pass. ``carried`` are the verdicts on its unchanged sentences, by their new places."""
-
-    plan: SectionPlan
-    paragraphs: tuple[Paragraph, ...]
-    carried: tuple[Verdict, ...] = ()
-    replaced: tuple[Replaced, ...] = ()
-
-
 class ReportSection(Value):
     """A section of the finished report."""
 

@@ -41,7 +41,7 @@ def test_nearly_every_event_is_refused_when_it_comes_a_second_time() -> None:
         fold.apply(state, event)
         if not refusal(state, event):
             again.append(event.type)
-    assert set(again) == {"run.started", "contradictions.found"}
+    assert set(again) == {"run.started", "contradictions.found", "outline.created"}
 
 
 def test_nothing_comes_before_a_run_has_been_started() -> None:
@@ -209,14 +209,6 @@ def test_an_outline_names_known_facts_once_the_synthesis_has_started() -> None:
     refused(unready, outline, "synthesis has not been started")
     unknown = SectionPlan(id="section_1", title="T", facts=("feedbeef",))
     refused(state, changed(outline, sections=(unknown,)), "unknown facts: feedbeef")
-
-
-def test_an_outline_has_sections_each_with_an_id_of_its_own() -> None:
-    state, outline = before(e.OutlineCreated)
-    refused(state, changed(outline, sections=()), "no section")
-    refused(state, changed(outline, sections=outline.sections[:1] * 2), "in the outline twice: beginning")
-    own_summary = outline.sections[0].model_copy(update={"id": "summary"})
-    refused(state, changed(outline, sections=(own_summary,)), "section summary must not be in the outline")
 
 
 def test_a_part_of_the_report_is_written_once_and_from_known_facts() -> None:

@@ -35,7 +35,6 @@ from pipeline.domain.values import (
     Sentence,
     SourceChange,
     ValidatedFact,
-    Verdict,
 )
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
@@ -237,8 +236,6 @@ class Story:
         self.scribe.note(
             e.SynthesisStarted(facts=len(facts), sources=3),
             e.OutlineCreated(title=say(self.query), sections=(outline,)),
-            e.SectionWritten(section_id="s1", paragraphs=(paragraph,)),
-            e.ClaimsChecked(section_id="s1", revision=0, verdicts=(Verdict(sentence=0, supported=True),)),
             *([self._changes()] if self.previous else []),
             e.ReportGenerated(
                 title=say(self.query), summary=sentences[:1], sections=(section,), references=references,

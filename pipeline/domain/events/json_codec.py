@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, Union, cast
+from typing import Annotated, Any, Union, cast, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -17,9 +17,10 @@ from pipeline.text.normalise import one_line
 MODELS: dict[str, type[EventBase]] = {
     kind: model
     for model in (*vars(session_events).values(), *vars(stream_events).values())
-    if isinstance(model, type) and issubclass(model, EventBase) and (kind := model.model_fields["type"].default)
+    if isinstance(model, type) and issubclass(model, EventBase)
+    for kind in get_args(model.model_fields["type"].annotation)
 }
-ANY_EVENT = cast(Any, Annotated)[cast(Any, Union)[tuple(MODELS.values())], Field(discriminator="type")]
+ANY_EVENT = cast(Any, Annotated)[cast(Any, Union)[tuple(dict.fromkeys(MODELS.values()))], Field(discriminator="type")]
 _ADAPTER: TypeAdapter[EventBase] = TypeAdapter(ANY_EVENT)
 
 

@@ -23,7 +23,6 @@ from pipeline.domain.values import (
     Cost,
     CutSentence,
     EarlierSession,
-    EditedSection,
     Fact,
     FailedSide,
     Gap,
@@ -73,6 +72,12 @@ class Answered(EventBase):
     cost: Cost = Cost()
     exchange: str = ""
     seconds: float | None = None
+
+
+class Retired(Answered):
+    """An event that only earlier versions recorded, and that is read over: its cost still counts, and its bytes are kept."""
+
+    type: Literal["context.folded", "section.written", "report.edited", "entities.named", "entity.joined"]
 
 
 class UnknownEvent(EventBase):
@@ -281,24 +286,6 @@ class WorkerEvaluated(Answered):
     gaps: tuple[str, ...]
     reason: str = ""
     queries: tuple[str, ...] | None = None
-
-
-class ContextFolded(Answered):
-    """A worker's context was condensed. ``fold`` counts from 1 within the worker; sizes before and after are in tokens.
-
-    ``granular``: the latest interactions were folded into level 0; ``deep``: they and the lower levels into ``level``.
-    ``levels`` are all condensed memories after the fold, level 0 first; ``summary`` is all of them as one text.
-    """
-
-    type: Literal["context.folded"] = "context.folded"
-    worker_id: str
-    fold: int
-    summary: str
-    tokens_before: int
-    tokens_after: int
-    mode: Literal["granular", "deep"] = "granular"
-    level: int = 0
-    levels: tuple[str, ...] = ()
 
 
 class WorkerCompleted(EventBase):
@@ -559,14 +546,6 @@ class ReportWritten(Answered):
     lacks: str = ""
 
 
-class SectionWritten(Answered):
-    """The first text of a section, in logs of earlier versions. The section ``summary`` is written last."""
-
-    type: Literal["section.written"] = "section.written"
-    section_id: str
-    paragraphs: tuple[Paragraph, ...]
-
-
 class ClaimsChecked(Answered):
     """What is new in a part of the report was checked against its facts. ``revision`` 0 is the first text, 1 the mended one.
 
@@ -609,14 +588,6 @@ class ReportRevised(Answered):
     paragraphs: tuple[Paragraph, ...] = ()
     title: str = ""
     carried: tuple[Verdict, ...] = ()
-
-
-class ReportEdited(Answered):
-    """The whole report was edited once. ``sections`` are those that changed or were added; ``order`` are all ids in order."""
-
-    type: Literal["report.edited"] = "report.edited"
-    sections: tuple[EditedSection, ...] = ()
-    order: tuple[str, ...] = ()
 
 
 class ChangesFound(EventBase):

@@ -167,18 +167,6 @@ class SessionConsolidated(Answered):
     solutions: tuple[Solution, ...] = ()
 
 
-class EntitiesNamed(Answered):
-    """The names that statements were about, and what a model cost that proposed some. Only earlier versions recorded it."""
-
-    type: Literal["entities.named"] = "entities.named"
-
-
-class EntityJoined(EventBase):
-    """Two names were one. Only earlier versions recorded it."""
-
-    type: Literal["entity.joined"] = "entity.joined"
-
-
 class MemoryEnded(EventBase):
     """A consolidation ended. ``failed`` are the sessions that could not be read, with the reason."""
 
