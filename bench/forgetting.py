@@ -37,7 +37,6 @@ from pipeline.site.build import build_site
 from pipeline.site.files import Folders
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
-from pipeline.wiring.workspace_adapters import compiled_templates
 from tests.fakes import Ticks
 from tests.ops.pruning.lives import Life, lived
 from tests.vault.builders import TEMPLATES
@@ -169,7 +168,7 @@ def _built(root: Path, state: str) -> dict[str, str]:
     """Return the digest of each file of the vault and the site, which remember the last build with the same ``state``."""
     vault, site = root / f"vault-{state}", root / f"site-{state}"
     build_vault(FileStore(root / "events"), templates=TEMPLATES, vault=vault, state_dir=root / state)
-    build_site(Folders(vault, TEMPLATES.parent / "site", site, root / f"site-state-{state}", compiled_templates()))
+    build_site(Folders(vault, TEMPLATES.parent / "site", site, root / f"site-state-{state}"))
     files = (
         (kind, path)
         for kind, folder in (("vault", vault), ("site", site))

@@ -183,10 +183,9 @@ def make(vault: Path, out: Path) -> None:
     from pipeline.cli.main import COLLECTION
     from pipeline.site.build import build_site
     from pipeline.site.files import Folders
-    from pipeline.wiring.workspace_adapters import compiled_templates
 
     gc.set_threshold(*COLLECTION)
-    build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state"), compiled_templates()))
+    build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state")))
 
 
 def fresh(*paths: Path) -> None:

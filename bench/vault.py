@@ -185,15 +185,11 @@ def _build_here(place: Path) -> dict[str, Any]:
     from pipeline.adapters.store.file_store import FileStore
     from pipeline.cli.main import COLLECTION
     from pipeline.vault import build_vault
-    from pipeline.wiring.workspace_adapters import compiled_templates
 
     gc.set_threshold(*COLLECTION)  # as the command line does
     store, local = FileStore(place / "events"), place / "events" / "local"
     wall, cpu = time.perf_counter(), _cpu()
-    compiled = compiled_templates()
-    report = build_vault(
-        store, templates=place / "templates", vault=place / "vault", state_dir=local, record=_refuse, compiled=compiled
-    )
+    report = build_vault(store, templates=place / "templates", vault=place / "vault", state_dir=local, record=_refuse)
     assert report.problems == ()
     took = {"wall": time.perf_counter() - wall, "cpu": _cpu() - cpu}
     here, beside = (resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ def pytest_configure() -> None:
     """Hand the seed on to the workers, which could start on another day, and spare them the disk and Jinja's compiler."""
     os.environ["SUITE_SEED"] = str(SEED)
     os.environ["RESEARCH_EMBEDDINGS"] = "off"  # a test that searches by meaning says so
-    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="suite-cache-")  # and no test touches the user's own
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is in what a shell starts in the background, and in all below

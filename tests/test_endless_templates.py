@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment
 
-from pipeline.system.template_limits import TooMuch, bounded
-from pipeline.system.templates import TemplateEnvironment
+from pipeline.system.templates import TemplateEnvironment, TooMuch, bounded
 from pipeline.vault.output.templates import _NoteEnvironment
 from tests.commanding import copied_templates, said, workspace_in
 
@@ -33,8 +32,8 @@ ENDLESS = {
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.system.template_limits.TEMPLATE_S", 0.2)
-    monkeypatch.setattr("pipeline.system.template_limits.TEMPLATE_BYTES", 100_000_000)
+    monkeypatch.setattr("pipeline.system.templates.TEMPLATE_S", 0.2)
+    monkeypatch.setattr("pipeline.system.templates.TEMPLATE_BYTES", 100_000_000)
 
 
 @pytest.mark.usefixtures("soon")

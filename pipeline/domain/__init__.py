@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pipeline.system.program_id import digest_of_sources
+from pipeline.system.folders import digest_of_sources
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
 _BESIDE = ("../text/ranking/rank_fusion.py", "../text/ranking/term_statistics.py")  # types that a snapshot holds

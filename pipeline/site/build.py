@@ -12,9 +12,7 @@ from pathlib import Path
 
 from pipeline.errors import SystemRefused
 from pipeline.site.files import SETTLED, Folders, SiteReport
-from pipeline.system.folder_fingerprint import all_folders, digest_below
-from pipeline.system.manifest import Drift
-from pipeline.system.program_id import program_id
+from pipeline.system.folders import Drift, all_folders, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE, Kept, remove_damaged
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import read_bytes, write_new
-from pipeline.system.folder_fingerprint import Look
+from pipeline.system.folders import Look
 
 SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
 _TEMPORARY = ".tmp"
@@ -33,16 +33,12 @@ class SiteReport:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of a build: the vault, the site's templates, the site, where derived values are kept, and compiled templates.
-
-    ``compiled`` as in ``TemplateFolder``.
-    """
+    """The folders of a build: the vault, the site's templates, the site, and where derived values are kept."""
 
     vault: Path
     templates: Path
     site: Path
     state: Path
-    compiled: Path | None = None
 
 
 def read(root: Path, path: str) -> bytes | None:

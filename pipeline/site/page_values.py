@@ -184,11 +184,11 @@ class TagsPage(SitePage):
 
 
 class Layout:
-    """The templates in ``folder``: ``<name>.html.j2``. ``compiled`` as in ``TemplateFolder``."""
+    """The templates in ``folder``: ``<name>.html.j2``."""
 
-    def __init__(self, folder: Path, compiled: Path | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         later = later_templates("site", "earlier.html.j2")
-        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled, later)
+        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, later)
 
     def digest(self, name: str) -> str:
         """Return the digest of a template and of all that it is made from."""

@@ -22,9 +22,7 @@ from pipeline.site.note_to_html import Reader
 from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.site.page_values import Layout, Site
 from pipeline.site.paths import IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
-from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, TOO_DEEP, Folder, Look, all_folders, folder_of, is_seen
-from pipeline.system.manifest import Drift
-from pipeline.system.program_id import program_id
+from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.labels import in_all_languages
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.kept import Kept
@@ -59,7 +57,7 @@ class Build:
         kept.keep(_PROGRAM, program)
         self._drift, self._title, self._url = pages, title, url
         self._found: Mapping[str, Folder] = notes.found
-        self._layout = Layout(folders.templates, folders.compiled)
+        self._layout = Layout(folders.templates)
         self._reader, self._staged = Reader(), Staged(folders.site)
         self._drafts: dict[str, Draft] = {}
         self._room = _KEPT_BYTES

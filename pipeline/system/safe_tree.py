@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from pipeline.system.files import open_folder, read_bytes, write_new
-from pipeline.system.folder_fingerprint import Folder, Look, look
+from pipeline.system.folders import Folder, Look, look
 
 
 class Obstacle(Exception):

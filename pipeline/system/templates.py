@@ -1,18 +1,21 @@
-"""``TemplateFolder``: Jinja templates that the user may edit, with their versions, compiled once.
+"""Jinja templates that the user may edit, with their versions, in a sandbox with limits of time, memory and size.
 
-An error names the template, the line, and what to do.
+An error names the template, the line, and what to do. A template without end does not stop a build.
 """
 
 from __future__ import annotations
 
 import hashlib
+import operator
 import os
 import re
-import sys
+import resource
+import signal
+import threading
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
@@ -21,18 +24,136 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import jinja2
-from jinja2 import Environment, FileSystemBytecodeCache, FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 from jinja2.loaders import split_template_path
+from jinja2.runtime import Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.errors import TemplateInvalid
-from pipeline.system.files import read_bytes
-from pipeline.system.template_limits import Bounded, bounded
+from pipeline.system.files import open_regular, read_bytes
+
+TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
+TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
+LARGEST = 32_000_000  # characters of a note or page
+LONGEST = 1_000_000  # steps of a range
+_VARIABLES = ("_block_vars", "_loop_vars")  # what Jinja gives beside the arguments, for functions that want a context
+_BITS = 4_096  # of a whole number
+
+
+class TooMuch(Exception):
+    """A template takes more time, memory or room than a note or page can need."""
+
+
+class Bounded(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, whose templates cannot calculate for ever either: see ``bounded`` for the rest.
+
+    No signal interrupts the multiplication of very large numbers, so there are none; nor a sum over a very long range.
+    """
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.globals["range"] = _range
+
+    def call_binop(self, _context: object, sign: str, left: Any, right: Any) -> Any:
+        """Multiply, or raise to a power."""
+        if isinstance(left, int) and isinstance(right, int):
+            bits = left.bit_length() * right if sign == "**" else left.bit_length() + right.bit_length()
+            if bits > _BITS:
+                raise TooMuch("it works out too large a number")
+        return (operator.pow if sign == "**" else operator.mul)(left, right)
+
+    def call(self, context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
+        """Call what a template calls."""
+        if isinstance(called, Macro):  # nearly always; Jinja would ask it three times whether it wants a context
+            for name in _VARIABLES:
+                named.pop(name, None)
+            return called(context.eval_ctx, *arguments, **named)
+        return super().call(context, called, *arguments, **named)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Allow what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
+        own = type(obj).__module__.startswith("pipeline.") and not attr.startswith("_")
+        return own or super().is_safe_attribute(obj, attr, value)
+
+
+def _range(*limits: int) -> range:
+    found = range(*limits)
+    if found[LONGEST:]:
+        raise TooMuch(f"a range has more than {LONGEST:,} steps")
+    return found
+
+
+@contextmanager
+def bounded() -> Iterator[Callable[[str], str]]:
+    """Bound the time and memory of what a template does meanwhile; what it made is to be passed through what is given.
+
+    Raises:
+        TooMuch: it takes more than a note or page can need.
+    """
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    timed = threading.current_thread() is threading.main_thread()  # no other can be interrupted
+    if timed:
+        _end_in_time()
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (_memory_limit(*limits), limits[1]))
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, TEMPLATE_S, 1.0)
+        yield _of_a_size
+    except MemoryError as error:
+        raise TooMuch(f"it takes more than {TEMPLATE_BYTES // 1_000_000} MB of memory").with_traceback(
+            error.__traceback__
+        ) from None
+    except RecursionError as error:
+        raise TooMuch("it includes or calls itself without end").with_traceback(error.__traceback__) from None
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+@cache
+def _end_in_time() -> None:
+    """Have the timer end what it interrupts. Once for all notes: to set a handler takes as long as to render a short one."""
+    signal.signal(signal.SIGPROF, _end_of_time)
+
+
+def _end_of_time(*_signal: object) -> None:
+    raise TooMuch(f"it does not come to an end within {TEMPLATE_S:g} s")
+
+
+def _memory_limit(soft: int, hard: int) -> int:
+    """What may be held in all, ``soft`` where the system does not tell what is."""
+    descriptor = _own_memory()
+    if descriptor is None:
+        return soft
+    held = int(os.pread(descriptor, 64, 0).split()[0]) * resource.getpagesize()
+    return min(limit for limit in (held + TEMPLATE_BYTES, soft, hard) if limit != resource.RLIM_INFINITY)
+
+
+@cache
+def _own_memory() -> int | None:
+    """The file in which the system tells what this process holds; to open it for each note would take longer than the rest."""
+    try:
+        return open_regular("/proc/self/statm")
+    except OSError:
+        return None
+
+
+if hasattr(os, "register_at_fork"):  # a fork would go on to read what its parent holds
+    os.register_at_fork(after_in_child=_own_memory.cache_clear)
+
+
+def _of_a_size(text: str) -> str:
+    if len(text) > LARGEST:
+        raise TooMuch(f"it makes more than {LARGEST // 1_000_000} million characters")
+    return text
+
 
 # Where a template draws on another, and the plain way of naming it.
 _DRAWING = re.compile(rb"{%[-+]?\s*(?:import|include|extends|from)\b(.*?)%}", re.DOTALL)
 _NAMED = re.compile(rb"""\s*(?:"([^"]*)"|'([^']*)')(?:\s+(?!if\b)[\w\s,]*)?[-+]?\s*""")
-_OTHERS_MAY_WRITE = 0o022
 _UNKNOWN_NAME = re.compile(r"'(\w+)' is undefined\Z")
 T = TypeVar("T")
 
@@ -115,8 +236,7 @@ class TemplateEnvironment(Bounded):
 class TemplateFolder:
     """The templates ``*.j2`` in ``folder``, read once, rendered in ``environment``.
 
-    Compiled templates are kept in the folder ``compiled`` (None: nowhere), which must be the user's own. A template of ``later``
-    is read from there if the folder, which an earlier version may have made, has none of that name.
+    A template of ``later`` is read from there if the folder, which an earlier version may have made, has none of that name.
     """
 
     def __init__(
@@ -124,13 +244,11 @@ class TemplateFolder:
         folder: Path,
         environment: Environment,
         advice: Advice,
-        compiled: Path | None = None,
         later: Mapping[str, Path] = MappingProxyType({}),
     ) -> None:
         self.folder, self._environment, self._advice, self._later = folder, environment, advice, later
         self._source = cache(self._read)
         environment.loader = FunctionLoader(self._load)
-        environment.bytecode_cache = _CompiledTemplates(compiled, type(environment)) if compiled and _is_own(compiled) else None
         self.version_of = cache(self._version_of)
 
     def _version_of(self, name: str) -> str:
@@ -140,7 +258,8 @@ class TemplateFolder:
             TemplateInvalid: one of them cannot be read.
         """
         parts = sorted((part, self._source(part)) for part in self._parts(name))
-        return _digest(repr([(part, source or b"") for part, source in parts]))
+        texts = repr([(part, source or b"") for part, source in parts])
+        return hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
 
     def check(self, name: str) -> None:
         """Compile a template and those that it draws on.
@@ -225,48 +344,3 @@ class TemplateFolder:
         if all(named):
             return [(found[1] or found[2] or b"").decode("utf-8", "replace") for found in named if found]
         return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.j2")]
-
-
-class _CompiledTemplates(FileSystemBytecodeCache):
-    """Compiled templates of one kind of environment. Code is run from here, so only its user may be able to write here.
-
-    Any failure to read or write means that a template is compiled again.
-    """
-
-    def __init__(self, folder: Path, kind: type[Environment]) -> None:
-        super().__init__(str(folder), "%s")
-        self._compiler = _compiler_id(kind)
-
-    def get_source_checksum(self, source: str) -> str:
-        """Return a digest of a template and of what compiles it."""
-        return _digest(f"{self._compiler}\0{source}")
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket if the template was compiled before."""
-        with suppress(Exception):  # what a damaged file raises is anybody's guess
-            super().load_bytecode(bucket)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
-        with suppress(OSError):
-            super().dump_bytecode(bucket)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _compiler_id(kind: type[Environment]) -> str:
-    """A name for what decides how a template is compiled, beside Python's version, which Jinja checks."""
-    modules = [sys.modules[part.__module__] for part in kind.__mro__ if part.__module__.startswith("pipeline.")]
-    sources = [read_bytes(str(module.__file__)) for module in modules]
-    return _digest(repr((jinja2.__version__, kind.__qualname__, sources)))
-
-
-def _is_own(folder: Path) -> bool:
-    """Tell whether a folder belongs to this user and nobody else may write in it; create it if it does not exist."""
-    with suppress(OSError):
-        folder.mkdir(0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_MAY_WRITE
-    return False

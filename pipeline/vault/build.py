@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from pipeline.domain import fold_id
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
-from pipeline.system.folder_fingerprint import digest_below
-from pipeline.system.program_id import program_id
+from pipeline.system.folders import digest_below, program_id
 from pipeline.system.safe_tree import Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE, SETTLED, Kept, remove_damaged
@@ -40,15 +39,14 @@ def build_vault(
     vault: Path,
     state_dir: Path,
     mode: Mode = "new",
-    compiled: Path | None = None,
     workers: Workers = "notes",
     record: Record | None = None,
     documents: Path | None = None,
 ) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
-    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps what was derived between builds, and
-    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new`` renders only notes with new content; ``all``
+    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps what was derived between
+    builds. Mode ``new`` renders only notes with new content; ``all``
     renders every note; ``check`` renders every note and reports what would change, but writes nothing. ``workers`` have
     ``notes``, or are ``folded`` into their session's. The same events and templates always give the same bytes, so a second
     build writes nothing. If the log of a session is damaged or missing, the report lists it as a problem, its notes stay as they
@@ -72,9 +70,7 @@ def build_vault(
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
-            return Build(
-                store, Renderer(templates, compiled), vault, kept, mode, marks, settled, workers, record, documents
-            ).run()
+            return Build(store, Renderer(templates), vault, kept, mode, marks, settled, workers, record, documents).run()
 
     try:
         return built()

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folder_fingerprint import Look, folder_of
-from pipeline.system.manifest import Drift, Manifest
+from pipeline.system.folders import Drift, Look, Manifest, folder_of
 from pipeline.system.safe_tree import Tree
 
 FILE = "projection.sqlite"

@@ -267,19 +267,6 @@ def templates_of(folder: Path) -> Path:
     return _templates(folder, "vault")
 
 
-def compiled_templates() -> Path | None:
-    """Return the folder for compiled templates in the user's own cache, None if the user has no home.
-
-    It is outside every workspace: a workspace may come from somebody else, and compiled templates are code.
-    """
-    configured = Path(environment().get("XDG_CACHE_HOME", ""))
-    try:
-        base = configured if configured.is_absolute() else Path.home() / ".cache"
-    except RuntimeError:
-        return None
-    return base / "night-research" / "templates"
-
-
 def build(folder: Path, mode: Mode = "new", workers: Workers = "notes", documents: Path | None = None) -> BuildReport:
     """Bring the vault up to date with the events; ``mode``, ``workers`` and ``documents`` as in ``build_vault``.
 
@@ -304,7 +291,6 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes", document
         vault=folder / "vault",
         state_dir=folder / "events" / "local",
         mode=mode,
-        compiled=compiled_templates(),
         record=lambda drafts: record_decisions(folder, drafts),
         workers=workers,
         documents=documents,
@@ -416,9 +402,7 @@ def build_site(folder: Path, url: str, *, everything: bool = False) -> SiteRepor
 
     _refuse_inside_the_log(folder, "site")
 
-    folders = Folders(
-        folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local", compiled_templates()
-    )
+    folders = Folders(folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local")
     make = partial(build_site, folders, url=url, everything=everything, hidden=_hidden_notes(folder))
     return _with_templates_of_now(folder, make)
 

@@ -83,8 +83,7 @@ class Workspace:
         out, err, code = StringIO(), StringIO(), 0
         performed: dict[str, list[str]] = {}
         argv = ["research", "-C", str(self.folder), *arguments]
-        cache = mock.patch.dict("os.environ", XDG_CACHE_HOME=str(self.events / "local" / "cache"))  # so its operations fail too
-        with redirect_stdout(out), redirect_stderr(err), self._watched(performed), mock.patch("sys.argv", argv), cache:
+        with redirect_stdout(out), redirect_stderr(err), self._watched(performed), mock.patch("sys.argv", argv):
             try:
                 main()
             except SystemExit as stop:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system import folder_fingerprint
-from pipeline.system.folder_fingerprint import NO_FOLDER, Folder, Look, all_folders, look
-from pipeline.system.manifest import Drift, Manifest
+from pipeline.system import folders
+from pipeline.system.folders import NO_FOLDER, Drift, Folder, Look, Manifest, all_folders, look
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_hidden_folders_links_and_what_is_aside_at_the_top_are_passed_over(root:
 
 def test_a_folder_that_is_passed_is_not_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[str] = []
-    monkeypatch.setattr(folder_fingerprint, "look", lambda place: looked_at.append(place) or look(place))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(folders, "look", lambda place: looked_at.append(place) or look(place))  # type: ignore[func-returns-value]
     found = dict(all_folders(root, {"", "one/two"}, aside={"attic"}))
     assert {path for path, content in found.items() if content is None} == {"", "one/two"}
     assert looked_at == [f"{root}/one", f"{root}/one/attic"]

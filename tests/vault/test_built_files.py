@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system.folder_fingerprint import Look, look
+from pipeline.system.folders import Look, look
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.kept import FILE, Files, Kept
 from pipeline.vault.output.templates import Renderer

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteMoved
-from pipeline.system.folder_fingerprint import Folder, is_seen
+from pipeline.system.folders import Folder, is_seen
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.vault.identity.decisions import Decisions, is_retired
 from pipeline.vault.identity.placement import Placement, targets_in

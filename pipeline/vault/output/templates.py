@@ -106,19 +106,16 @@ OF_LANGUAGE = ("counted", "duration", "day")  # filters of the note's language
 
 
 class Renderer:
-    """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note. They are read once.
+    """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note. They are read once."""
 
-    ``compiled`` as in ``TemplateFolder``.
-    """
-
-    def __init__(self, templates: Path, compiled: Path | None = None) -> None:
-        self.folder, self.compiled = templates, compiled
+    def __init__(self, templates: Path) -> None:
+        self.folder = templates
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
         self._language = _Language()
         environment.filters.update(FILTERS)
         environment.filters.update({name: getattr(self._language, name) for name in OF_LANGUAGE})
         environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._language.label)
-        self._templates = TemplateFolder(templates, environment, _ADVICE, compiled, later_templates("vault", *_LATER))
+        self._templates = TemplateFolder(templates, environment, _ADVICE, later_templates("vault", *_LATER))
 
     def version_of(self, kind: Kind) -> str:
         """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""

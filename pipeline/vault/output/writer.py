@@ -14,7 +14,7 @@ from itertools import compress
 
 from pipeline.domain import Summary
 from pipeline.errors import SystemRefused
-from pipeline.system.folder_fingerprint import Look
+from pipeline.system.folders import Look
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import BuiltFile, Files

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.system.folder_fingerprint import Folder, Look, digest_below, look, names_of_folders
+from pipeline.system.folders import Folder, Look, digest_below, look, names_of_folders, program_id, sources
 
 NAMES = st.sampled_from(["a", "a.md", "a b", "a\n1", "b", "ä", "a\x01"])
 LOOKS = st.builds(Look, st.integers(0, 9), st.integers(-5, 5))
@@ -88,3 +88,10 @@ def test_a_small_tree_with_a_link_to_a_folder_has_no_name(tmp_path: Path) -> Non
     (tmp_path / "tree" / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="link to a folder"):
         digest_below(tmp_path / "tree")
+
+
+def test_all_that_decides_what_a_note_says_counts_for_the_programs_id_and_each_room_has_its_own() -> None:
+    names = {path.relative_to(path.parents[2]).as_posix() for path in sources("vault") if len(path.parts) > 3}
+    assert {"pipeline/system/templates.py", "pipeline/text/normalise.py"} <= names
+    assert any(path.parent.name == "output" for path in sources("vault"))
+    assert program_id("vault") != program_id("site")
