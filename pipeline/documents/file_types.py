@@ -9,7 +9,6 @@ import zlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipeline.documents.manuals import is_manual
 from pipeline.errors import ReadFailed
 
 Format = Literal["markdown", "html", "text", "pdf", "manual", "unnamed"]
@@ -39,9 +38,15 @@ _HTML = re.compile(
 )
 # Two of these make a text Markdown: a heading, a fence, a link.
 _MARKDOWN = re.compile(r"^#{1,4} \w[^\n]*\n\s*\n|^```|\[[^\[\]\n]{1,80}\]\(https?://", re.MULTILINE)
+_MANUAL = re.compile(r"^[.'][ \t]*(?:TH|Dd|SH|Sh)\b", re.MULTILINE)  # the requests that a manual page consists of
 _START = 8_000
 MAX_BYTES = 10_000_000
 MAX_PDF_BYTES = 30_000_000
+
+
+def is_manual(source: str) -> bool:
+    """Return whether ``source`` has the requests that a manual page consists of."""
+    return bool(_MANUAL.search(source))
 
 
 class Kind(NamedTuple):

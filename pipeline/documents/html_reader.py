@@ -16,7 +16,6 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from pipeline.documents.formulas import formula
 from pipeline.documents.page import BlockKind, Document, Losses, PageText, row_text, squash, usage_notices
 from pipeline.errors import ReadFailed
 from pipeline.text.words import word_count
@@ -354,7 +353,7 @@ class _Walker:
             self._emit("heading", self._words_of(node, depth), _HEADINGS[tag], anchor)
         elif tag in _BESIDE_CODE and _is_gutter(node):
             self.dropped["line numbers"] += word_count(node.text(deep=True, separator=" "))
-        elif tag == "pre" or (tag in _BESIDE_CODE and _is_listing(node)):
+        elif tag == "pre":
             self._code(node)
         elif tag == "dt":
             self._term(node, depth)
@@ -380,7 +379,7 @@ class _Walker:
         if tag == "br":
             self._parts.append("\n")
         elif tag == "math":
-            self._parts.append(f" {formula(node)} ")
+            self._parts.append(f" {_formula(node)} ")
         elif tag == "img":
             alt, around = squash(attributes.get("alt") or ""), node.parent.parent if node.parent is not None else None
             is_formula = around is not None and around.css_first("math") is not None  # which stands beside its picture
@@ -549,20 +548,6 @@ def _line_numbers(code: str) -> list[str]:
     return numbers if 4 * len(numbers) > 3 * len(lines) and _rise(numbers) else []
 
 
-def _is_listing(node: LexborNode) -> bool:
-    """Return whether an element consists of lines, three at least, that begin with their numbers in elements of their own."""
-    first = next(iter(node.iter()), None)
-    start = next(iter(first.iter(include_text=True)), None) if first is not None and first.tag == "div" else None
-    while start is not None and start.tag == "a" and not start.text(deep=True).strip():  # the anchor of a line
-        start = start.next
-    if start is None or start.tag == "-text" or not start.text(deep=True).strip().isdecimal():
-        return False
-    code = "".join(_code_parts(node, 0))
-    sentences = sum(line.rstrip()[-1:] in _SENTENCE_ENDS - {":", ";"} for line in code.split("\n"))  # numbered steps are no code
-    numbers = _line_numbers(code)
-    return len(numbers) > 2 and 2 * sentences < len(numbers)
-
-
 def _is_gutter(node: LexborNode) -> bool:
     """Return whether an element holds only the numbers of the lines of the code beside it."""
     start = node.child
@@ -602,6 +587,63 @@ def _id_of(node: LexborNode) -> str:
 def _span(cell: LexborNode, name: str) -> int:
     said = (cell.attributes.get(name) or "1").strip()
     return max(1, min(int(said), _LONGEST_SPAN)) if said.isdecimal() and len(said) < 5 else 1
+
+
+# -- formulas -------------------------------------------------------------------------------------------------------------------
+
+
+def _formula(math: LexborNode) -> str:
+    """Return a ``math`` element as one line."""
+    for node in math.css("[encoding]"):
+        if _name(node) == "annotation" and "tex" in (node.attributes.get("encoding") or "").lower():
+            return " ".join(node.text(deep=True).split())
+    said = math.attributes.get("alttext") or ""
+    return " ".join((said or _formula_part(math, 0)).split())
+
+
+def _name(node: LexborNode) -> str:
+    """Return an element's name without the prefix that XHTML may give it: ``m:mfrac``."""
+    return (node.tag or "").rpartition(":")[2]
+
+
+def _formula_part(node: LexborNode, depth: int) -> str:
+    tag = _name(node)
+    if tag == "-text":
+        return (node.text_content or "").strip()
+    if depth > 60:
+        return f" {node.text(deep=True, separator=' ')} "
+    parts = [_formula_part(child, depth + 1) for child in node.iter(include_text=tag in ("mi", "mn", "mo", "mtext", "ms"))]
+    match tag, parts:
+        case (("annotation" | "annotation-xml" | "mphantom"), _):
+            return ""
+        case "mfrac", [above, below]:
+            return f"{_group(above)}/{_group(below)}"
+        case (("msup" | "mover"), [base, above]):
+            return f"{_group(base)}^{_group(above)}"
+        case (("msub" | "munder"), [base, below]):
+            return f"{_group(base)}_{_group(below)}"
+        case (("msubsup" | "munderover"), [base, below, above]):
+            return f"{_group(base)}_{_group(below)}^{_group(above)}"
+        case "msqrt", _:
+            return f"√({''.join(parts)})"
+        case "mroot", [base, degree]:
+            return f"{_group(base)}^(1/{_group(degree)})"
+        case "mfenced", _:
+            return f"({', '.join(parts)})"
+        case (("mtd" | "mspace"), _):
+            return f"{''.join(parts)} "
+        case "mtr", _:
+            return f"{''.join(parts).strip()}; "
+        case "mo", [sign] if sign in ("=", "<", ">", "≤", "≥", "≈", "≠", "∈", "→", "+", "−", "±"):
+            return f" {sign} "
+        case _:
+            return "".join(parts)
+
+
+def _group(part: str) -> str:
+    part = part.strip()
+    simple = len(part) == 1 or part.isalnum() or part.replace(".", "", 1).isdigit()
+    return part if simple else f"({part})"
 
 
 # -- what is content ------------------------------------------------------------------------------------------------------------
@@ -678,9 +720,6 @@ def _title(declared: str, headings: Sequence[str]) -> str:
         return first
     known = {heading.casefold(): heading for heading in reversed(headings)}
     own = next((known[part] for part in map(str.casefold, _SITE.split(declared[:500])) if part in known), "")
-    before = declared.casefold().removesuffix(first.casefold()) if first else declared
-    if not own and len(before) < len(declared) and before.rstrip()[-1:] in tuple("—–|·:»-"):
-        own = first
     poor = declared.casefold() in _POOR_TITLES or declared.startswith("<no title>") or not any(map(str.isalpha, declared))
     poor = poor or declared.lower().endswith((".html", ".htm", ".php", ".md"))
     return own or (first if poor else declared) or declared or first

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache
 from html import escape, unescape
 
+from pipeline.documents.file_types import is_manual
 from pipeline.documents.html_reader import read_html
 from pipeline.documents.page import Document, squash
 from pipeline.documents.text_reader import read_text
@@ -22,18 +23,12 @@ _PLACES = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/opt/local/bin"
 _SECONDS = 8
 # Roff's control lines begin with a dot or an apostrophe. A name may hide in a string, so this is not what keeps files unread.
 _INCLUDE = re.compile(r"^[.'][ \t]*(?:so|mso|soquiet|open|sy|pso)\b.*$", re.MULTILINE)
-_REQUEST = re.compile(r"^[.'][ \t]*(?:TH|Dd|SH|Sh)\b", re.MULTILINE)
 # How roff is read without mandoc: control lines and escapes in the usual cases, so that the words remain.
 _COMMENT = re.compile(r"\\\".*$", re.MULTILINE)
 _MACRO = re.compile(
     r"^[.'][ \t]*(?:(?:SH|SS|Sh|Ss)[ \t]+\"?([^\"\n]*)\"?|(?:PP|P|LP|Pp|TP|IP|HP|sp|br)\b.*|[A-Za-z]{1,3}[ \t]*)", re.MULTILINE
 )
 _ESCAPE = re.compile(r"\\(?:f(?:\[[^\]\n]*\]|\(..|.)|[&|^/,%:]|s[-+]?\d|\*(?:\(..|\[[^\]\n]*\]|.))")
-
-
-def is_manual(source: str) -> bool:
-    """Return whether ``source`` has the requests that a manual page consists of."""
-    return bool(_REQUEST.search(source))
 
 
 @cache

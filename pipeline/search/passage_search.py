@@ -29,9 +29,9 @@ from pipeline.search.ranking import Ranking, by_reranker, ranking
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
-from pipeline.text.names import names_in
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.page_format import what_is_missing
+from pipeline.text.ranking.query_terms import names_in
 
 if TYPE_CHECKING:  # most searches need no HTTP
     from pipeline.search.model_servers import Reranker

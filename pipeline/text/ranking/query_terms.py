@@ -1,4 +1,4 @@
-"""Analysis of a question: its content words and its parts."""
+"""Analysis of a question: its content words, its parts, and the names in it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ _PART_BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 
+# Names in a question: what stands in quotation marks, and words as people part them.
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,60})[\"”“»]")
+_TOKEN = re.compile(r"[^\s\"“”„«»()\[\]{}<>,;:!?]+")
+_CASED = re.compile(r"(?=.*[^\W\d_])(?:.*\d|.*[^\W\d_A-Z][A-Z])")  # a letter, and a digit or an inner capital: ColBERTv3, 3com
 _CLAUSE_END = re.compile(r"[.?!;,:]\s+")  # "My server is overloaded. What can I do?": any clause may ask
 
 
@@ -108,3 +112,22 @@ def _parts(text: str, language: str) -> tuple[str, ...]:
     if len(found) < 2:
         return (text,)
     return (found[0], *(part if len(_terms(part, language)) >= _FEW_TERMS else f"{part} ({found[0]})" for part in found[1:]))
+
+
+def names_in(question: str) -> tuple[str, ...]:
+    """Return the names in a question of which it is easy to see whether a text mentions them.
+
+    They are the quoted strings, the tokens with a digit or an inner capital, and the runs of two or more capitalised words. A
+    single word that no text holds ("laptop") is mostly there under another word.
+    """
+    found = [match[1].strip() for match in _QUOTED.finditer(question)]
+    run: list[str] = []
+    for token in (*(match[0].strip(".'’") for match in _TOKEN.finditer(_QUOTED.sub(" , ", question))), ""):
+        if token and _CASED.match(token):
+            found.append(token)
+        if token[:1].isupper() and token.lower() not in QUESTION_WORDS:
+            run.append(token)
+            continue
+        found += [" ".join(run)] if len(run) > 1 else []
+        run = []
+    return tuple(dict.fromkeys(found))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.query_terms import MOST_PARTS, parse_question
+from pipeline.text.ranking.query_terms import MOST_PARTS, names_in, parse_question
 
 
 def said(text: str) -> set[str]:
@@ -93,3 +93,19 @@ def test_any_text_is_a_question_with_a_part_and_sound_weights(text: str) -> None
 )
 def test_a_question_is_broad_if_it_asks_for_a_way_or_for_several_things(question: str, broad: bool) -> None:
     assert parse_question(question).is_broad == broad
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("How does ColBERTv3 rank passages?", ("ColBERTv3",)),
+        ("Which laptop has the best keyboard?", ()),
+        ("What does the “write-ahead log” of Apache Kafka do?", ("write-ahead log", "Apache Kafka")),
+        ("How do I set up a Debian server?", ()),
+        ("Is PostgreSQL 17 faster than iSCSI?", ("PostgreSQL", "iSCSI")),
+        ("Wie groß ist der »Große Bär«?", ("Große Bär",)),
+        ("", ()),
+    ],
+)
+def test_quoted_strings_spelt_names_and_runs_of_capitals_are_names(question: str, names: tuple[str, ...]) -> None:
+    assert names_in(question) == names
