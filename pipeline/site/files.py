@@ -57,23 +57,14 @@ class Staged:
     paths: list[str] = field(default_factory=list)
     _folders: set[str] = field(default_factory=set)
 
-    def write_if_new(self, path: str, data: bytes) -> bool:
-        """Write a file under its temporary name, unless the present one is the same; return whether it differs.
+    def write_if_new(self, path: str, data: bytes) -> None:
+        """Write a file under its temporary name, unless the present one is the same.
 
         Raises:
             SystemRefused: the disk cannot be written, or a link is in the place of a folder.
         """
         if read(self.site, path) == data:
-            return False
-        self.write(path, data)
-        return True
-
-    def write(self, path: str, data: bytes) -> None:
-        """Write a file under its temporary name.
-
-        Raises:
-            SystemRefused: the disk cannot be written, or a link is in the place of a folder.
-        """
+            return
         try:
             self._make(path.rpartition("/")[0])
             write_new(temporary_of(self.site, path), data, leftover=True)  # one that an interrupted build left is replaced

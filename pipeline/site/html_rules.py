@@ -1,8 +1,7 @@
 """``Draft``, the HTML of a note while it is read with the data that other pages need of it, and the render rules that fill it.
 
-All text is escaped; links lead to the web, to mail or into the vault. Content from other files (quotes of a citation, an embedded
-note) is filled in later: the HTML has a placeholder of NUL and a number, which no note can contain, and ``slots`` lists what
-belongs there.
+All text is escaped; links lead to the web, to mail or into the vault. Quotes of sources are filled in later: behind a paragraph
+that is the first to cite some, the HTML has a placeholder of NUL and a number, which no note can contain.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ _SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\d+|\w))")  # TeX's signs for wha
 _RANK = {"^": "sup", "_": "sub"}
 _SIZE = re.compile(r"(\d{1,4})(?:x(\d{1,4}))?")
 _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
-_OUTSIDE_BARE = _OUTSIDE.replace("external", "external bare", 1)  # its words are its address: paper needs no other
 # A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
 TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
 Env = MutableMapping[str, Any]
@@ -70,48 +68,27 @@ class Around(NamedTuple):
     there: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """The place behind a paragraph for the quotes that it is the first to cite."""
-
-    cites: tuple[Cite, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Embed:
-    """The place for another file, or for the part of it under the heading or block ``place``; ``words`` stand beside it."""
-
-    path: str
-    place: str
-    words: str
-
-
-Slot = Aside | Embed
-
-
 @dataclass(slots=True)
 class Draft:
     """The data of a note, complete when the note is read.
 
-    ``at_hand``: citations lead to the quotes at the end of the same page. ``nested``: it is shown inside another page, where it
-    has no ids and shows nothing inside itself. ``links`` maps the path of each file that the note leads to, to whether the page
-    shows something of that file's content; ``names`` maps each name in a link that is no whole path to
-    the path it means now, or "".
+    ``at_hand``: citations lead to the quotes at the end of the same page. ``links`` are the paths of the files that the note
+    leads to; ``names`` maps each name in a link that is no whole path to the path it means now, or "". ``asides`` are the
+    citations that belong to each placeholder.
     """
 
     path: str
     root: str
     places: Places
     at_hand: bool = False
-    nested: bool = False
     html: str = ""
     heading: str = ""
     heading_text: str = ""
     summary: str = ""
     first: str = ""
-    slots: list[Slot] = field(default_factory=list)
-    toc: list[tuple[int, str, str]] = field(default_factory=list)
-    links: dict[str, bool] = field(default_factory=dict)
+    asides: list[tuple[Cite, ...]] = field(default_factory=list)
+    toc: list[tuple[str, str]] = field(default_factory=list)
+    links: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
     around: dict[str, Around] = field(default_factory=dict)
@@ -123,16 +100,14 @@ class Draft:
     def find(self, target: str) -> str:
         """Return the path that a wikilink leads to, "" if it is broken; record the result."""
         path = self.places.find(target, self.path)
-        if path:
-            self.link(path)
+        self.link(path)
         self.name(key_of(target), path)
         return path
 
     def find_relative(self, target: str) -> str:
         """Return the path that a Markdown link leads to, "" if it is broken; record the result."""
         path = self.places.find_relative(target, self.path)
-        if path:
-            self.link(path)
+        self.link(path)
         self.name(key_of(whole(target, self.path)), path)
         self.name(key_of(target).rpartition("/")[2], path)
         return path
@@ -142,14 +117,14 @@ class Draft:
         if key and key != key_of(path):
             self.names[key] = path
 
-    def link(self, path: str, *, deep: bool = False) -> None:
-        """Record that the note links to ``path``; ``deep``: it shows part of that file's content."""
-        if path != self.path:
-            self.links[path] = deep or self.links.get(path, False)
+    def link(self, path: str) -> None:
+        """Record that the note links to ``path``."""
+        if path and path != self.path:
+            self.links.add(path)
 
     def cite(self, number: str, path: str, block: str) -> Cite:
         """Return the citation of a quote; the same quote has one place on the page."""
-        self.link(path, deep=True)
+        self.link(path)
         if (path, block) not in self.cites:
             anchor = self.unique(quote_anchor(block))
             self.cites[path, block] = Cite(number, path, block, anchor)
@@ -164,15 +139,15 @@ class Draft:
         self.anchors.add(name)
         return name
 
-    def slot(self, slot: Slot) -> str:
-        """Add a slot; return its placeholder."""
-        self.slots.append(slot)
-        return f"\0{len(self.slots) - 1}\0"
+    def aside(self, cites: tuple[Cite, ...]) -> str:
+        """Add a place for quotes; return its placeholder."""
+        self.asides.append(cites)
+        return f"\0{len(self.asides) - 1}\0"
 
-    def parts(self) -> list[str | Slot]:
-        """Return the HTML in pieces, with the slots in their places."""
+    def parts(self) -> list[str | tuple[Cite, ...]]:
+        """Return the HTML in pieces, with the places for quotes between them."""
         pieces = _MARK.split(self.html)
-        return [self.slots[int(piece)] if number % 2 else piece for number, piece in enumerate(pieces)]
+        return [self.asides[int(piece)] if number % 2 else piece for number, piece in enumerate(pieces)]
 
 
 def use(md: MarkdownIt) -> None:
@@ -255,19 +230,14 @@ def _internal(href: str, words: str) -> str:
 
 
 def _citation(draft: Draft, token: Token, path: str) -> str:
-    """A number; a dot within a run of sentences from one source. The first to cite a quote has an id, for the way back."""
+    """A number. The first to cite a quote has an id, for the way back."""
     link: Wikilink = token.meta["link"]
-    first = ""
-    if draft.at_hand and not draft.nested:
+    first, href = "", href_of(draft.root, path, link.place, own=draft.path)
+    if draft.at_hand:
         known = (path, link.block) in draft.cites
         anchor = draft.cite(link.number, path, link.block).anchor
         href, first = fragment(anchor), "" if known else f' id="from-{escape(anchor)}"'
-    else:
-        href = href_of(draft.root, path, link.place, own=draft.path)
-    again = token.meta.get("again")
-    shown = "·" if again else link.number if token.meta.get("ends") else link.sign
-    style = "cite again" if again else "cite"
-    return f'<sup class="{style}"{first}><a href="{escape(href)}" aria-label="Source {link.sign}">{shown}</a></sup>'
+    return f'<sup class="cite"{first}><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
 
 
 def _embed(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
@@ -277,9 +247,6 @@ def _embed(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str
     path = draft.find(link.target)
     if path and suffix_of(path) in IMAGES:
         return _figure(draft, path, link.words, token.block)
-    if token.block and not draft.nested and suffix_of(path) == ".md":
-        draft.link(path, deep=True)
-        return draft.slot(Embed(path, link.place, link.words))
     return _internal(href_of(draft.root, path, link.place, own=draft.path) if path else "", link.shown)
 
 
@@ -323,9 +290,7 @@ def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) ->
     token = tokens[number]
     href = str(token.attrs.get("href", ""))
     if _WEB.fullmatch(href):
-        shown = tokens[number + 1].content if number + 1 < len(tokens) else ""
-        kind = _OUTSIDE_BARE if shown and href.endswith(shown) else _OUTSIDE
-        return f'<a {kind} href="{escape(href)}">'
+        return f'<a {_OUTSIDE} href="{escape(href)}">'
     target, _, place = href.partition("#")
     path = "" if href.startswith(_FILE) else draft.find_relative(target) if target else draft.path
     inside = href_of(draft.root, path, place, own=draft.path) if path else ""

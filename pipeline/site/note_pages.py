@@ -9,10 +9,9 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from pipeline.site.html_rules import Aside, Draft, href_of
-from pipeline.site.note_to_html import Reader
-from pipeline.site.notes import EARLIER, KINDS, OTHER, Face, Notes, Record, body_of, tag_page, values_of
-from pipeline.site.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
+from pipeline.site.html_rules import Cite, Draft, href_of
+from pipeline.site.notes import EARLIER, KINDS, OTHER, Face, Notes, Record, tag_page, values_of
+from pipeline.site.page_values import Citation, Link, NotePage, Property, Quote, Site
 from pipeline.site.paths import NAMES, PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of
 from pipeline.text.normalise import one_line
 from pipeline.vault.output.formatting import duration, money
@@ -50,7 +49,7 @@ class Composer:
             created=face.created,
             status=face.status,
             body=Markup(),
-            toc=tuple(Heading(level, title, fragment(anchor)) for level, title, anchor in rest.toc),
+            toc=tuple(Link(title, fragment(anchor)) for title, anchor in rest.toc),
             properties=self._properties(face, rest, root),
             tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in rest.tags),
             citations=self._citations(rest, root),
@@ -74,19 +73,19 @@ class Composer:
             shown.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
         return tuple(shown)
 
-    def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Shown:
+    def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Link:
         if target:
             path = self._places.find(target, face.path)
-            return Shown(words, href_of(root, path) if path else "")
+            return Link(words, href_of(root, path) if path else "")
         if words.startswith(("https://", "http://")) and not any(map(str.isspace, words)):
-            return Shown(words, words)
+            return Link(words, words)
         try:
             number = float(words)
         except ValueError:
-            return Shown(words)
+            return Link(words, "")
         if name in ("cost_usd", "duration_s"):
-            return Shown(money(number) if name == "cost_usd" else duration(number))
-        return Shown(f"{int(words):,}" if name in _COUNTS and words.isdecimal() else words)
+            return Link(money(number) if name == "cost_usd" else duration(number), "")
+        return Link(f"{int(words):,}" if name in _COUNTS and words.isdecimal() else words, "")
 
     def _citations(self, rest: Record, root: str) -> tuple[Citation, ...]:
         """The cited sources in the order of their numbers, each with its quotes as they come."""
@@ -119,22 +118,18 @@ class Composer:
         return " · ".join(filter(None, (where, published, f"read {face.date}" if face.date else "")))
 
 
-def filled(draft: Draft, page: NotePage, inside: Sequence[Markup]) -> Markup:
-    """Return a note's text as HTML with its slots filled."""
+def filled(draft: Draft, page: NotePage) -> Markup:
+    """Return a note's text as HTML with its quotes beside it."""
     quotes = {quote.anchor: (citation, quote) for citation in page.citations for quote in citation.quotes}
-    following = iter(inside)
     parts: list[str] = []
     for part in draft.parts():
-        if isinstance(part, str):
-            parts.append(part)
-        else:
-            parts.append(_aside(part, quotes, parts[-1]) if isinstance(part, Aside) else next(following, ""))
+        parts.append(part if isinstance(part, str) else _aside(part, quotes, parts[-1]))
     return Markup("".join(parts))  # noqa: S704 - made harmless when it was read
 
 
-def _aside(aside: Aside, quotes: dict[str, tuple[Citation, Quote]], before: str) -> str:
+def _aside(cites: Sequence[Cite], quotes: dict[str, tuple[Citation, Quote]], before: str) -> str:
     """The sources that a paragraph is the first to cite: beside the text on a wide page, folded up under it on a narrow one."""
-    entries = [quotes[cite.anchor] for cite in aside.cites if cite.anchor in quotes]
+    entries = [quotes[cite.anchor] for cite in cites if cite.anchor in quotes]
     said = _letters(unescape(_MARKUP.sub("", before)))
     if before.endswith(("</blockquote>\n", "</div>\n</div>\n")) and all(_letters(quote.text) in said for _, quote in entries):
         return ""  # a passage says itself where it stands
@@ -165,12 +160,12 @@ def link(face: Face, root: str) -> Link:
     return Link(face.title, root + encoded(page_of(face.path)), face.kind, face.date)
 
 
-def groups(faces: Sequence[Face], root: str) -> tuple[Group, ...]:
+def groups(faces: Sequence[Face], root: str) -> tuple[tuple[str, tuple[Link, ...]], ...]:
     """Return links to notes, by kind."""
     by_kind: dict[str, list[Link]] = {}
     for face in faces:
         by_kind.setdefault(face.kind, []).append(link(face, root))
-    return tuple(Group(kind, PLURALS[kind], tuple(by_kind[kind])) for kind in (*KINDS, OTHER) if kind in by_kind)
+    return tuple((PLURALS[kind], tuple(by_kind[kind])) for kind in (*KINDS, OTHER) if kind in by_kind)
 
 
 def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
@@ -178,13 +173,3 @@ def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
     if kind == "home":
         return ()
     return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(NAMES[kind])))
-
-
-def embedded(reader: Reader, places: Places, face: Face, slot: Sequence[str], shown: Face | None, data: bytes) -> Markup:
-    """Return what the note ``face`` shows in a slot (path, place, words); ``data`` are the bytes of the file there."""
-    path, place, _words = slot
-    root = root_of(page_of(face.path))
-    body = reader.read_part(body_of(data), place, Draft(path, root, places, nested=True))
-    link = f'<a class="internal" href="{escape(href_of(root, path, place))}">{escape(shown.title if shown else path)}</a>'
-    html = f'<div class="embed note">\n<p class="embed-title">{link}</p>\n<div class="embed-body">\n{body}</div>\n</div>\n'
-    return Markup(html)  # noqa: S704 - every text in it was escaped on the way

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from pipeline.site import html_rules, obsidian_syntax
-from pipeline.site.html_rules import Around, Aside, Draft
+from pipeline.site.html_rules import Around, Draft
 from pipeline.site.paths import block_anchor, heading_anchor
 from pipeline.text.labels import in_all_languages
 
-_CONTENTS = {"h2": 2, "h3": 3}
 _QUOTATION_MARKS = "“”„\"' "
 _PLACE = "— "  # what begins the line below a passage that says where it is from
 _STANDINGS = tuple(in_all_languages("Disputed by"))
@@ -43,19 +42,11 @@ class Reader:
         tokens = self._without_title(tokens, draft)
         _describe(tokens, draft)
         _note_surroundings(tokens, draft)
-        _quieten(tokens)
-        if not draft.nested:
-            _name(tokens, draft)
+        _name(tokens, draft)
         if _RIGHT_TO_LEFT.search(text):
             _direct(tokens)
         draft.html = "".join(self._blocks(tokens, draft))
         return draft
-
-    def read_part(self, text: str, place: str, draft: Draft) -> str:
-        """Return a note's text, or its part under the heading or block that ``place`` names, as HTML for another page."""
-        tokens = _shown(self._md.parse(text, {"draft": draft}))
-        tokens = _part(tokens, place) if place else self._without_title(tokens, draft)
-        return str(self._md.renderer.render(tokens, self._md.options, {"draft": draft}))
 
     def _without_title(self, tokens: list[Token], draft: Draft) -> list[Token]:
         """Take a heading that begins the note out of its body."""
@@ -71,7 +62,7 @@ class Reader:
             known = len(draft.cites)
             yield self._md.renderer.render(block, self._md.options, {"draft": draft})
             if len(draft.cites) > known:
-                yield draft.slot(Aside(tuple(islice(draft.cites.values(), known, None))))
+                yield draft.aside(tuple(islice(draft.cites.values(), known, None)))
 
 
 def plain(inline: Token) -> str:
@@ -171,15 +162,6 @@ def _surrounded(around: Around, inline: Token, quoted: bool) -> tuple[Around, bo
     return around, quoted or words.startswith("“")
 
 
-def _quieten(tokens: Sequence[Token]) -> None:
-    """Mark the citations of a run of sentences from one source, of which only the last one shows its number."""
-    for token in tokens:
-        cites = [child for child in token.children or () if child.type == "wikilink" and child.meta["link"].number]
-        for one, following in pairwise(cites):
-            one.meta["again"] = one.meta["link"].number == following.meta["link"].number
-            following.meta["ends"] = one.meta["again"]
-
-
 def _name(tokens: Sequence[Token], draft: Draft) -> None:
     """Give headings and marked blocks their ids, and note the table of contents."""
     for number, token in enumerate(tokens):
@@ -187,8 +169,8 @@ def _name(tokens: Sequence[Token], draft: Draft) -> None:
             title = plain(tokens[number + 1])
             anchor = draft.unique(heading_anchor(title))
             token.attrs["id"] = anchor
-            if token.tag in _CONTENTS and token.level == 0:
-                draft.toc.append((_CONTENTS[token.tag], title, anchor))
+            if token.tag == "h2" and token.level == 0:
+                draft.toc.append((title, anchor))
         if "block" in token.meta and "id" not in token.attrs:
             token.attrs["id"] = draft.unique(block_anchor(token.meta["block"]))
 
@@ -198,20 +180,6 @@ def _direct(tokens: Sequence[Token]) -> None:
     for token in tokens:
         if token.type in _DIRECTED:
             token.attrs["dir"] = "auto"
-
-
-def _part(tokens: list[Token], place: str) -> list[Token]:
-    """The block of that id; or the heading of that title with all up to the next one of its rank."""
-    if place.startswith("^"):
-        start = next((number for number, token in enumerate(tokens) if token.meta.get("block") == place[1:]), len(tokens))
-        inside = range(start, len(tokens))
-        end = next((n for n in inside if tokens[n].nesting <= 0 and tokens[n].level == tokens[start].level), start)
-        return tokens[start : end + 1]
-    anchor = heading_anchor(place.rpartition("#")[2])
-    heads = [number for number, token in enumerate(tokens) if token.type == "heading_open"]
-    start = next((number for number in heads if heading_anchor(plain(tokens[number + 1])) == anchor), len(tokens))
-    end = next((number for number in heads if number > start and tokens[number].tag <= tokens[start].tag), len(tokens))
-    return tokens[start:end]
 
 
 def _top_level(tokens: list[Token]) -> Iterator[list[Token]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.site.html_rules import Draft, Embed
+from pipeline.site.html_rules import Draft
 from pipeline.site.obsidian_syntax import wikilink
 from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.labels import ENGLISH
@@ -61,8 +61,7 @@ class Face(NamedTuple):
 class Record:
     """A file as read. Of what is no note only ``face`` says anything.
 
-    ``links`` and ``names`` as in ``Draft``; ``cites`` are (number, source's path, block, anchor); ``toc`` (level, title, anchor);
-    ``slots`` are what it shows of other files: (path, place, words).
+    ``links`` and ``names`` as in ``Draft``; ``cites`` are (number, source's path, block, anchor); ``toc`` (title, anchor);
     """
 
     face: Face
@@ -70,13 +69,12 @@ class Record:
     heading: str = ""
     properties: list[tuple[str, list[str]]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
-    toc: list[tuple[int, str, str]] = field(default_factory=list)
-    links: dict[str, bool] = field(default_factory=dict)
+    toc: list[tuple[str, str]] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
     around: dict[str, list[str]] = field(default_factory=dict)
     cites: list[tuple[str, str, str, str]] = field(default_factory=list)
-    slots: list[list[str]] = field(default_factory=list)
     lang: str = ENGLISH
     text: str = ""
 
@@ -131,12 +129,11 @@ def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[R
         properties=properties,
         tags=_tags(given, draft),
         toc=draft.toc,
-        links=draft.links,
+        links=sorted(draft.links),
         names=draft.names,
         blocks=draft.blocks,
         around={block: list(one) for block, one in draft.around.items() if any(one)},
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
-        slots=[[slot.path, slot.place, slot.words] for slot in draft.slots if isinstance(slot, Embed)],
         text="\n".join(draft.text),
         # The program says what language it wrote a note in, or its owner; only a person's own note is looked at.
         lang=said if _LANGUAGE.fullmatch(said) else ENGLISH if kind != OTHER else language_code("\n".join(draft.text)),

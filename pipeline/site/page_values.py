@@ -29,35 +29,12 @@ class Link(NamedTuple):
     date: str = ""
 
 
-class Group(NamedTuple):
-    """Links to notes of one kind; ``title`` names the kind in the plural."""
-
-    kind: str
-    title: str
-    links: tuple[Link, ...]
-
-
-class Heading(NamedTuple):
-    """An entry of the table of contents; ``level`` 2 or 3."""
-
-    level: int
-    title: str
-    href: str
-
-
-class Shown(NamedTuple):
-    """One value of a property; ``href`` is "" for plain text. ``text`` of a date is its ISO form."""
-
-    text: str
-    href: str = ""
-
-
 class Property(NamedTuple):
     """A property worth showing; ``name`` is its key in the note, ``label`` the words for it."""
 
     name: str
     label: str
-    values: tuple[Shown, ...]
+    values: tuple[Link, ...]
 
 
 class Quote(NamedTuple):
@@ -132,11 +109,11 @@ class NotePage(SitePage):
     created: str
     status: str
     body: Markup
-    toc: tuple[Heading, ...]
+    toc: tuple[Link, ...]
     properties: tuple[Property, ...]
     tags: tuple[Link, ...]
     citations: tuple[Citation, ...]
-    backlinks: tuple[Group, ...]
+    backlinks: tuple[tuple[str, tuple[Link, ...]], ...]
 
 
 class Entry(NamedTuple):

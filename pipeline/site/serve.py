@@ -26,35 +26,11 @@ from pipeline.errors import ResearchError, UsageError
 from pipeline.system.files import read_bytes
 
 HOST = "127.0.0.1"
+_HERE = Path(__file__).parent
 _EVENTS, _SCRIPT, _RATE = "/-/events", "/-/reload.js", "/-/rate"
 _MOST_BYTES = 4_000  # of what a page sends
-# A page says which state of the site it shows, so that it is told of one that was made while it was loading. Its boxes below
-# passages can be ticked: a tick is recorded as what a person said, and the page comes again.
-_RELOAD = b"""const state = new URL(document.currentScript.src).search;
-new EventSource(`/-/events${state}`).addEventListener("made", () => location.reload());
-addEventListener("DOMContentLoaded", () => {
-  let block = "";
-  for (const one of document.querySelectorAll("article[data-note] a, article[data-note] li.task > input")) {
-    const quote = /(?:%5E|quote-|\\^)(q-[\\w-]+)/.exec(one.getAttribute("href") ?? "");
-    const words = /^\\s*(useful|wrong)/.exec(one.parentElement.textContent);
-    if (quote) block = quote[1];
-    if (one.tagName !== "INPUT" || !words || !block) continue;
-    const about = { note: one.closest("article").dataset.note, block };
-    one.disabled = false;
-    one.ariaLabel = words[1];
-    one.addEventListener("change", () => fetch("/-/rate", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ ...about, rating: one.checked ? words[1] : "" }),
-    }));
-  }
-});
-"""
 _LINK = '<script src="/-/reload.js?{}" defer></script>\n</head>'
 _STYLE = "/-/problem.css"
-_PROBLEM_STYLE = b""".build-problem { padding: 1rem; color: #fff; background: #8c1d18; font: 0.9rem/1.5 ui-monospace, monospace; }
-.build-problem pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; background: none; color: inherit; }
-"""
 _PROBLEM = '<link rel="stylesheet" href="/-/problem.css"><div class="build-problem" role="alert"><pre>{}</pre></div>'
 _BODY = re.compile(rb"<body[^>]*>")
 _ALIVE_S = 15
@@ -152,9 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
         if path == _EVENTS:
             self._tell_news(int(shown) if shown.isdecimal() and len(shown) < 10 else self.server.news.count)
         elif path == _SCRIPT:
-            self._send(HTTPStatus.OK, _TYPES[".js"], _RELOAD)
+            self._send(HTTPStatus.OK, _TYPES[".js"], read_bytes(_HERE / "serve.js"))
         elif path == _STYLE:
-            self._send(HTTPStatus.OK, "text/css", _PROBLEM_STYLE)
+            self._send(HTTPStatus.OK, "text/css", read_bytes(_HERE / "serve.css"))
         else:
             self._send_file(path)
 

@@ -17,7 +17,7 @@ from pipeline.site import files, lists, public, search
 from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
 from pipeline.site.html_rules import Draft
 from pipeline.site.lists import NoteList
-from pipeline.site.note_pages import Composer, embedded, filled
+from pipeline.site.note_pages import Composer, filled
 from pipeline.site.note_to_html import Reader
 from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.site.page_values import Layout, Site
@@ -194,25 +194,21 @@ class Build:
                 self._layout.check(kind)
         for path, face in notes.faces.items():
             page = page_of(path)
-            self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, notes, face))  # type: ignore[misc]
+            self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, face))  # type: ignore[misc]
 
     def _shown(self, notes: Notes, face: Face) -> object:
         """What a note's page is made from: its own record, the faces of those that lead to it, and the records that it quotes."""
         record = notes.records[face.path]
         linkers = [notes.marks[one.path] for one in notes.linkers(face.path)]
-        quoted = [notes.records[path].digest for path, is_deep in record.links.items() if is_deep and path in notes.records]
-        return record.digest, sorted(record.links), record.names, notes.marks[face.path], linkers, quoted
+        quoted = [notes.records[cite[1]].digest for cite in record.cites if cite[1] in notes.records]
+        return record.digest, record.links, record.names, notes.marks[face.path], linkers, quoted
 
-    def _page(self, composer: Composer, notes: Notes, face: Face) -> object:
+    def _page(self, composer: Composer, face: Face) -> object:
         page, path = composer.page(face), face.path
         draft = self._drafts.pop(path, None)
         if draft is None:
             draft = read_note(path, self._public.read(path) or b"", self._places, self._reader)[1]
-        inside = (
-            embedded(self._reader, self._places, face, slot, notes.faces.get(slot[0]), self._public.read(slot[0]) or b"")
-            for slot in notes.records[path].slots
-        )
-        return replace(page, body=filled(draft, page, tuple(inside)))
+        return replace(page, body=filled(draft, page))
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
         """Write the pages of lists, tags, search and missing addresses, the feed and the site map."""

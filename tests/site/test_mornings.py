@@ -10,7 +10,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders
-from tests.site.test_note_to_html import html_of
 from tests.vault.builders import TEMPLATES, Workplace, a_store
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -81,11 +80,3 @@ def test_a_quote_names_its_place_and_its_address_on_the_web(site: Path) -> None:
     back = citation.css_first("a.back")
     assert back is not None
     assert _page(site, NEWER).css_first(f'[id="{(back.attributes["href"] or "")[1:]}"]') is not None
-
-
-def test_a_run_of_sentences_from_one_source_shows_its_number_once() -> None:
-    html = html_of("One.[[a#^q-1|¹]] Two.[[a#^q-2|¹]] Three.[[a#^q-3|¹]] Four.[[b#^q-4|²]]", at_hand=True)
-    numbers = [link.text() for link in LexborHTMLParser(html).css(".cite a")]
-    assert numbers == ["·", "·", "1", "2"]
-    assert len({link.attributes["href"] for link in LexborHTMLParser(html).css(".cite a")}) == 4
-    assert all(link.attributes["aria-label"] for link in LexborHTMLParser(html).css(".cite a"))
