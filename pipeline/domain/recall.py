@@ -16,15 +16,14 @@ from datetime import timedelta
 from itertools import islice
 
 from pipeline.domain.events.stream_events import SessionConsolidated
-from pipeline.domain.findings import origin_of
-from pipeline.domain.memory import Memory, Remembered
-from pipeline.domain.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement, Solution
+from pipeline.domain.memory import Memory
+from pipeline.domain.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.ranking.rank_fusion import rank_score
 from pipeline.text.times import moment_of, timestamp
 from pipeline.text.words import jaccard, stems
 
-MOST_STATEMENTS, MOST_QUERIES, MOST_SOLUTIONS, MOST_ORIGINS, MOST_OPEN = 40, 10, 10, 20, 10
+MOST_STATEMENTS, MOST_QUERIES, MOST_ORIGINS, MOST_OPEN = 40, 10, 10, 10
 MOST_EPISODES = 5
 LEAST_COVERAGE = 1 / 3  # of the question's rarity, for a statement of a session on another subject
 SAME_SUBJECT = 0.5  # Jaccard similarity of two questions' stems
@@ -59,14 +58,22 @@ class MemoryIndex:
         chosen = [self._held[place] for place in self._ranked(wanted, query_id, frozenset(tags), likeness)[:MOST_STATEMENTS]]
         sessions = [self._memory.sessions[name] for name in near]
         return Recalled(
-            statements=tuple(map(self._recalled, chosen)),
+            statements=tuple(
+                RecalledStatement(statement=one.statement, session=name, day=self._memory.sessions[name].episode.at[:10])
+                for one in chosen
+                for name in one.sessions[-1:]
+            ),
             queries=_first(MOST_QUERIES, (query for one in sessions for way in one.procedures for query in way.queries)),
             fruitless=_first(MOST_QUERIES, self._fruitless(sessions, likeness, at)),
-            solutions=self._solutions(),
-            origins=self._origins(chosen, at),
+            origins=self._failing(_recently(at)),
             open=_first(MOST_OPEN, (question for one in sessions for question in one.episode.open)),
             unhelpful=_first(MOST_ORIGINS, _unhelpful(sessions, _recently(at))),
-            episodes=tuple(islice(map(_told, (one for one in sessions if one.episode.sentences)), MOST_EPISODES)),
+            episodes=tuple(
+                RecalledEpisode(
+                    question=one.query, day=one.episode.at[:10], text=" ".join(part.text for part in one.episode.sentences)
+                )
+                for one in [one for one in sessions if one.episode.sentences][:MOST_EPISODES]
+            ),
         )
 
     def _ranked(self, wanted: frozenset[str], query_id: str, tags: frozenset[str], likeness: dict[str, float]) -> list[int]:
@@ -115,10 +122,6 @@ class MemoryIndex:
             found[stem] = math.log(1 + (len(self._held) - holding + 0.5) / (holding + 0.5))
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
-    def _recalled(self, one: Remembered) -> RecalledStatement:
-        session = one.sessions[-1]
-        return RecalledStatement(statement=one.statement, session=session, day=self._memory.sessions[session].episode.at[:10])
-
     def _fruitless(self, near: Sequence[SessionConsolidated], likeness: dict[str, float], at: str) -> Iterator[str]:
         """Yield the searches of recent sessions on the same subject that led to no fact, and of no other that led to one."""
         since = _recently(at)
@@ -127,33 +130,16 @@ class MemoryIndex:
             if likeness[one.session] >= SAME_SUBJECT and one.episode.at >= since:
                 yield from (query for way in one.procedures for query in way.fruitless if query not in useful)
 
-    def _solutions(self) -> tuple[Solution, ...]:
-        """Return the latest ways in which errors were met, those that worked first."""
-        latest: dict[tuple[str, str, str, str], Solution] = {}
-        for found in islice((way for one in self._newest_first for way in one.solutions), 20 * MOST_SOLUTIONS):
-            latest.setdefault((found.error, found.step, found.where, found.met), found)
-        return tuple(sorted(latest.values(), key=lambda found: not found.worked)[:MOST_SOLUTIONS])
-
-    def _origins(self, chosen: Iterable[Remembered], at: str) -> tuple[OriginRecord, ...]:
-        """Return the records of hosts that keep failing, then of the origins of the chosen statements, most of them first."""
-        known = self._memory.origins
-        failing = self._failing(at)
-        counts = Counter(origin_of(one.statement.url) for one in chosen)
-        names = dict.fromkeys([*failing[: MOST_ORIGINS // 2], *sorted(counts, key=lambda name: (-counts[name], name))])
-        records = (known[name].model_copy(update={"failing": name in failing}) for name in names if name in known)
-        return tuple(islice(records, MOST_ORIGINS))
-
-    def _failing(self, at: str) -> list[str]:
-        """Return the origins that failed three times or more in thirty days and were never read, most failures first."""
+    def _failing(self, since: str) -> tuple[OriginRecord, ...]:
+        """Return the origins that failed three times or more ``since`` then and were never read, most failures first."""
         recent: Counter[str] = Counter()
-        since = _recently(at)
         for one in self._newest_first:
-            if one.episode.at >= since:
-                for entry in one.yields:
-                    recent[entry.origin] += sum(entry.failed.values()) if entry.origin else 0
-        known = self._memory.origins
-        found = [name for name, count in recent.items() if count >= FAILURES and not known[name].read]
-        return sorted(found, key=lambda name: (-recent[name], name))
+            for entry in one.yields if one.episode.at >= since else ():
+                recent[entry.origin] += sum(entry.failed.values())
+        read = {entry.origin for one in self._memory.sessions.values() for entry in one.yields if entry.read}
+        often = [name for name, count in recent.items() if name and count >= FAILURES and name not in read]
+        often.sort(key=lambda name: (-recent[name], name))
+        return tuple(OriginRecord(origin=name, failed=recent[name], failing=True) for name in often[:MOST_ORIGINS])
 
 
 def _unhelpful(near: Sequence[SessionConsolidated], since: str) -> Iterator[str]:
@@ -164,11 +150,6 @@ def _unhelpful(near: Sequence[SessionConsolidated], since: str) -> Iterator[str]
     cited = {entry.origin for one in near for entry in one.yields if entry.cited}
     read = (entry.origin for one in near if one.episode.at >= since for entry in one.yields if entry.read and ":" in entry.origin)
     yield from (origin for origin in read if origin not in cited)
-
-
-def _told(one: SessionConsolidated) -> RecalledEpisode:
-    text = " ".join(sentence.text for sentence in one.episode.sentences)
-    return RecalledEpisode(question=one.query, day=one.episode.at[:10], text=text)
 
 
 def _postings(texts: Sequence[Sequence[str]]) -> dict[str, list[tuple[int, float]]]:

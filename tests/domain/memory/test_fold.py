@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import Memory, remember
-from pipeline.domain.values import Episode, Statement, Superseded, Yield
+from pipeline.domain.values import Episode, Statement, Superseded
 
 
 def statement(name: str, **fields: Any) -> Statement:
@@ -47,22 +47,14 @@ def test_a_statement_is_superseded_until_its_source_makes_it_again() -> None:
     gone = left("s-02", superseded=(Superseded(fact="a", by="b"),), statements=(statement("b"),))
     back = left("s-03", statements=(statement("a"),))
     found = remember([gone, first]).statements["a"]
-    assert (found.superseded_in, found.by, found.holds) == ("s-02", "b", False)
+    assert not found.holds
     assert remember([back, gone, first]).statements["a"].holds
-
-
-def test_yields_add_up_by_origin() -> None:
-    one = Yield(origin="a.example", provider="brave", read=2, facts=3, cited=1, failed={"ReadFailed": 1})
-    searches = Yield(origin="", provider="brave", searches=4, hits=9)
-    memory = remember([left("s-01", yields=(one, searches)), left("s-02", yields=(one,))])
-    assert memory.origins["a.example"].model_dump(include={"read", "failed", "facts"}) == {"read": 4, "failed": 2, "facts": 6}
 
 
 def _everything(memory: Memory) -> object:
     return (
         list(memory.sessions.items()),
         list(memory.statements.items()),
-        list(memory.origins.items()),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import remember
 from pipeline.domain.recall import MOST_STATEMENTS, MemoryIndex
-from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Solution, Statement, Superseded, Yield
+from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Statement, Superseded, Yield
 
 AT = "2026-11-21T02:15:00.000Z"
 
@@ -94,21 +94,9 @@ def test_a_host_that_failed_three_times_in_thirty_days_and_was_never_read_is_fai
     assert recalled(left("a?", yields=(failed,)), long_ago).origins == ()
 
 
-def test_origins_of_recalled_statements_come_with_their_record() -> None:
-    entry = Yield(origin="a.example", provider="brave", read=2, facts=4, cited=3)
-    (record,) = recalled(left("What is a log?", LOG, yields=(entry,))).origins
-    assert (record.origin, record.facts, record.cited, record.failing) == ("a.example", 4, 3, False)
-
-
-def test_solutions_that_worked_come_first_and_open_questions_are_those_of_like_sessions() -> None:
-    def way(met: Any, *, worked: bool) -> Solution:
-        return Solution(error="ReadFailed", step="Read", where="a.example", message="timed out", met=met, worked=worked)
-
-    one = left("a?", solutions=(way("nothing", worked=False), way("retry", worked=True)))
-    two = left("Does a log survive a power cut?", open=("Is it slow?",), at="2026-11-20T04:00:00.000Z")
-    found = recalled(one, two, left("How is bread baked?", open=("How long?",), at="2026-11-20T05:00:00.000Z"))
-    assert [one.met for one in found.solutions] == ["retry", "nothing"]
-    assert found.open == ("Is it slow?",)
+def test_open_questions_are_those_of_like_sessions() -> None:
+    one = left("Does a log survive a power cut?", open=("Is it slow?",))
+    assert recalled(one, left("How is bread baked?", open=("How long?",))).open == ("Is it slow?",)
 
 
 def test_documents_that_sessions_like_this_read_and_none_cited_are_recalled_for_thirty_days() -> None:
