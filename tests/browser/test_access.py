@@ -56,22 +56,6 @@ def test_the_keyboard_goes_through_a_page_in_the_order_of_its_text_and_shows_whe
         earlier = here
 
 
-def test_on_a_phone_the_sources_open_by_keyboard_and_on_a_wide_page_they_stand_beside_the_text(
-    site: Site, visitor: Visitor
-) -> None:
-    page = visitor.open(site.address("report"), width=PHONE, scripts=False)
-    source = page.locator(".side li a").first
-    assert not source.is_visible()
-    page.locator(".side summary").first.focus()
-    page.keyboard.press("Enter")
-    assert source.is_visible()
-    wide = visitor.open(site.address("report"), width=DESKTOP, scripts=False)
-    beside, text = wide.locator(".side li a").first.bounding_box(), wide.locator(".body > p").first.bounding_box()
-    assert beside is not None
-    assert text is not None
-    assert beside["x"] > text["x"] + text["width"]
-
-
 @pytest.mark.parametrize("width", [PHONE, 768, DESKTOP])
 def test_a_few_links_are_in_the_header_and_the_menu_holds_the_others(site: Site, visitor: Visitor, width: int) -> None:
     page = visitor.open(site.address("home"), width=width, scripts=False)
@@ -82,13 +66,6 @@ def test_a_few_links_are_in_the_header_and_the_menu_holds_the_others(site: Site,
     boxes = [link.bounding_box() for link in page.locator(".site-header nav a").all() if link.is_visible()]
     assert len(boxes) > 5
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-
-
-def test_nothing_moves_where_less_motion_is_wanted(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(site.address("report"), still=True)
-    moving = "[...document.querySelectorAll('*')].filter(e => { const s = getComputedStyle(e); \
-        return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0 || s.scrollBehavior === 'smooth' }).length"
-    assert page.evaluate(moving) == 0
 
 
 def test_paper_shows_the_text_alone_with_all_that_is_folded_up(site: Site, visitor: Visitor) -> None:

@@ -22,24 +22,6 @@ def ask(visitor: Visitor, address: str, words: str, *, finished: bool = True) ->
     return page.get_by_role("status").inner_text(), page.locator("#search-results a").all_inner_texts()
 
 
-def test_words_of_a_note_find_it(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(site.address("search"))
-    page.get_by_role("searchbox").fill("torn record")
-    page.keyboard.press("Enter")
-    found = page.locator("#search-results a")
-    found.first.wait_for()
-    assert page.get_by_role("status").inner_text()
-    visitor.follow(found.first)
-    assert "torn" in page.locator("main").inner_text().lower()
-    assert visitor.happened == []
-
-
-def test_an_address_with_words_shows_what_they_find(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(f"{site.address('search')}?q=fsync")
-    page.locator("#search-results a").first.wait_for()
-    assert page.get_by_role("searchbox").input_value() == "fsync"
-
-
 def test_what_nobody_wrote_is_not_found_and_does_nothing(site: Site, visitor: Visitor) -> None:
     page = visitor.open(site.address("search"))
     page.get_by_role("searchbox").fill("<img src=x onerror=alert(1)> xyzzy")

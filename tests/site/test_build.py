@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -169,25 +168,6 @@ def test_a_note_with_the_name_of_a_page_of_ours_moves_aside(scratch: Scratch) ->
     assert 'id="search"' in scratch.html("search.html")
 
 
-def test_a_note_with_publish_false_is_nowhere_on_the_site_and_comes_back(scratch: Scratch, tmp_path: Path) -> None:
-    scratch.build(url="https://notes.example/")
-    before = scratch.files()
-    path = "reports/2026/r1.md"
-    text = (scratch.folder / "vault" / path).read_text()
-    assert any(b"r1.html" in data for data in before.values())
-    scratch.write(path, text.replace("---\n", "---\npublish: false  # private\n", 1))
-    scratch.build(url="https://notes.example/")
-    found = scratch.files()
-    assert "reports/2026/r1.html" not in found
-    assert [page for page, data in found.items() if b"r1.html" in data] == []
-    for page in [page for page in found if page.endswith(".html") and page != "404.html"]:
-        for node in scratch.page(page).css("[href], [src]"):
-            _assert_leads_somewhere(scratch, page, node.attributes.get("href") or node.attributes.get("src") or "")
-    scratch.write(path, text)
-    scratch.build(url="https://notes.example/")
-    assert scratch.files() == before
-
-
 def test_publish_counts_in_the_properties_alone(scratch: Scratch) -> None:
     scratch.write("my/about.md", "---\ntitle: About\n---\n\npublish: false\n")
     scratch.write("my/about too.md", "publish: false\n---\n")
@@ -208,25 +188,3 @@ def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scrat
     home.write_text(text)
     scratch.build()
     assert "url=" not in scratch.html("index.html")
-
-
-def test_a_folder_too_deep_for_the_system_is_named_and_does_not_stop_the_site(scratch: Scratch) -> None:
-    scratch.write("Home.md", note("Home", "x"))
-    scratch.build()
-    here = os.open(scratch.folder / "vault", os.O_RDONLY)
-    for _level in range(24):
-        os.mkdir("d" * 200, dir_fd=here)
-        deeper = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = deeper
-    os.close(os.open("Deep.md", os.O_WRONLY | os.O_CREAT, dir_fd=here))
-    os.close(here)
-    scratch.write("a/New.md", note("New", "y"))
-    for _again in range(2):
-        report = scratch.build()
-        assert len(report.problems) == 1
-        assert "too long for this system" in report.problems[0]
-        assert len(report.problems[0]) < 300
-        assert "a/New.html" in scratch.files()
-    shutil.rmtree(scratch.folder / "vault" / ("d" * 200))
-    assert scratch.build().problems == ()

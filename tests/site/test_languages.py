@@ -13,8 +13,7 @@ ARABIC = "كيف ينجو السجل من انقطاع التيار الكهرب
 DOCUMENTS = {
     "log.md": "# Protokolle\n\nEin Protokoll überlebt einen Stromausfall, weil jeder Eintrag sofort geschrieben wird.\n",
     "ar.md": "# السجلات\n\nينجو السجل من انقطاع التيار الكهربائي لأن كل قيد يكتب على القرص قبل تأكيده.\n",
-    "one/set.md": "# Settings\n\n## Zanzibar\n\nThe value is ten seconds by default and may be raised by the administrator.\n",
-    "two/set.md": "# Settings\n\n## Zanzibar\n\nA machine waits for twenty seconds before the administrator is called.\n",
+    "set.md": "# Settings\n\n## Zanzibar\n\nThe value is ten seconds by default and may be raised by the administrator.\n",
 }
 
 
@@ -59,13 +58,6 @@ def test_a_language_without_labels_has_english_ones_and_its_own_direction(folder
     assert '<p dir="auto">' in page
     assert "References</h2>" in page
     assert '<html lang="en">' in _text(folder, "site/index.html")
-
-
-def test_a_word_that_stands_only_in_a_heading_finds_its_passage_and_sources_of_one_title_are_told_apart(folder: Path) -> None:
-    note = _text(folder, "vault/reports/*/what-*.md")
-    assert "The value is ten seconds" in note
-    assert "|Settings (one/set.md)]]" in note
-    assert '<h1 dir="auto">Settings (one/set.md)</h1>' in _text(folder, "site/sources/*/source-one*.html")
 
 
 def test_an_english_note_says_no_language(folder: Path) -> None:

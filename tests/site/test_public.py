@@ -15,7 +15,7 @@ from tests.commanding import said, workspace_in
 
 QUESTION = "How many quokkas does the zephyrine ferry carry?"
 RARE = ("zephyrine", "quokka", "forty-seven")
-SPELLINGS = ("false", "no", "off", "nein", '"false"', "'no'", "0", "False", "later", "")
+SPELLINGS = ("false", "no", '"false"', "0", "later", "")
 OTHER = "How deep is the harbour at low tide?"
 
 

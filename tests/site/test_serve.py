@@ -65,20 +65,16 @@ def test_another_name_for_this_machine_is_refused(server: Server) -> None:
     assert ask(server, "/", host="localhost:1234")[0] == 200
 
 
-def test_who_waits_is_told_when_the_site_was_made_anew(server: Server) -> None:
+@pytest.mark.parametrize("already", [True, False])
+def test_who_waits_is_told_of_a_new_site_and_who_shows_an_older_state_at_once(server: Server, already: bool) -> None:
+    if already:
+        server.news.tell()
     connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
     connection.request("GET", "/-/events?0")
     answer = connection.getresponse()
-    server.news.tell()
+    if not already:
+        server.news.tell()
     assert answer.fp.readline() == b"event: made\n"
-    connection.close()
-
-
-def test_who_shows_an_older_state_is_told_at_once(server: Server) -> None:
-    server.news.tell()
-    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
-    connection.request("GET", "/-/events?0")
-    assert connection.getresponse().fp.readline() == b"event: made\n"
     connection.close()
 
 

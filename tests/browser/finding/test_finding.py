@@ -87,15 +87,6 @@ def test_the_passage_that_matches_is_shown_and_marked(url: str, visitor: Visitor
     assert page.locator(".results li").first.locator("p").first.inner_text() == shown
 
 
-def test_a_phrase_is_found_only_as_it_stands(url: str, visitor: Visitor) -> None:
-    phrase = '"flush device"'
-    apart, together = found(visitor, url, "flush device"), found(visitor, url, phrase)
-    assert apart
-    assert together == []
-    said = visitor.pass_by(f"{url}/search.html?{urlencode({'q': phrase})}").locator(".search-status:not(:empty)")
-    assert "without quotation marks" in said.inner_text()
-
-
 def test_more_notes_are_shown_when_asked_for(url: str, visitor: Visitor) -> None:
     assert len(found(visitor, url, "kind:report")) == 10
     page = visitor.pass_by(f"{url}/search.html?q=kind:report")
@@ -103,13 +94,6 @@ def test_more_notes_are_shown_when_asked_for(url: str, visitor: Visitor) -> None
     page.locator(".results li").nth(19).wait_for()
     assert page.locator(".search-status").inner_text() == "64 notes found"
     assert "reports" in (page.evaluate("document.activeElement.getAttribute('href')") or "")
-
-
-def test_the_newest_of_equal_notes_comes_first(url: str, visitor: Visitor) -> None:
-    page = visitor.pass_by(f"{url}/search.html?q=kind:report")
-    page.locator(".results li").first.wait_for()
-    days = page.locator(".results time").all_inner_texts()
-    assert days == sorted(days, reverse=True)
 
 
 def test_filters_narrow_what_is_found_and_stay_in_the_address(url: str, visitor: Visitor) -> None:
@@ -150,19 +134,3 @@ def test_the_box_works_from_a_folder_on_disk_and_below_a_path(finding: Path, vis
             page.locator(".results li").first.wait_for()
             assert "autovacuum" in page.evaluate(PATHS)[0]
     assert {said for said in visitor.happened if "ERR_FILE_NOT_FOUND" not in said and "404" not in said} == set()
-
-
-def test_text_from_right_to_left_is_shown_so(url: str, visitor: Visitor) -> None:
-    page = visitor.pass_by(f"{url}/search.html?{urlencode({'q': 'الخوارزمي'})}")
-    page.locator(".results li").first.wait_for()
-    assert page.evaluate("getComputedStyle(document.querySelector('.results a')).direction") == "rtl"
-
-
-@pytest.mark.parametrize("width", [360, 800, 1100, 1400])
-def test_the_box_fits_on_a_screen_of_any_width(url: str, visitor: Visitor, width: int) -> None:
-    page = visitor.open(f"{url}/search.html?q=raft", width=width)
-    page.locator(".results li").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    box = page.locator("#q").bounding_box()
-    assert box
-    assert 0 <= box["x"] <= box["x"] + box["width"] <= width
