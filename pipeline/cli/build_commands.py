@@ -129,7 +129,7 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
 @contextmanager
 def _events_of_the_database(folder: Path, watched: FileWatcher) -> Iterator[None]:
     """While the context is open, an event that any machine records in a database counts as a change below ``events``."""
-    from pipeline.ops.event_watcher import EventWatcher
+    from pipeline.ops.following import EventWatcher
 
     if not store_address(folder):
         yield

@@ -19,7 +19,7 @@ from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ops import citation_audit
 from pipeline.ops.console_output import Console, end, put
-from pipeline.ops.log_tail import LogTail, is_over
+from pipeline.ops.following import LogTail, is_over
 from pipeline.text.normalise import counted
 from pipeline.wiring import workspace_adapters
 

@@ -284,7 +284,7 @@ def _post_digest(env: RunEnvironment) -> None:
         return
     from pipeline.cli.reading_commands import place_of
     from pipeline.config.network import services_route
-    from pipeline.ops.notify import post_digest
+    from pipeline.ops.alerts import post_digest
     from pipeline.vault.digest import digest_of, heading_of, nights_in, text_of
 
     nights, unread = nights_in(env.store)

@@ -1,4 +1,4 @@
-"""Running a command unattended: signals, the workspace lock, the log file, pings to a monitor."""
+"""Running a command unattended: signals, the workspace lock, pings to a monitor, and the log file, whose failure stops no run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,13 +18,14 @@ from pipeline import __version__
 from pipeline.engine import stopping
 from pipeline.engine.stopping import SteadyClock, Stop, handle_signals
 from pipeline.errors import NOT_FOUND, ResearchError, UsageError, WorkspaceLocked
-from pipeline.ops.console_output import PRINTED, Console, add_mask, end, end_at_once
-from pipeline.ops.log_file import log_to_file
+from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask, end, end_at_once, masked
+from pipeline.system.files import open_log
 from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
     from pipeline.engine.run_context import RunContext
-    from pipeline.ops.monitor_ping import MonitorPing
+    from pipeline.ops.alerts import MonitorPing
+
 
 T = TypeVar("T")
 
@@ -133,7 +136,7 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
 def _ping_of(path: Path | None) -> MonitorPing | None:
     if path is None:
         return None
-    from pipeline.ops.monitor_ping import MonitorPing, read_address, secrets_in
+    from pipeline.ops.alerts import MonitorPing, read_address, secrets_in
     from pipeline.text.redaction import Redaction
 
     try:
@@ -168,3 +171,49 @@ def _report_end(run: UnattendedRun, ping: MonitorPing | None, code: int, why: st
         ping.send_end(
             0 if code == NOT_FOUND else code, {"summary": masked(word) or "nothing to do", "exit_code": code, **run.details}
         )
+
+
+LARGEST = 1_000_000  # bytes; up to three older files of that size are kept
+OLDER = 3
+
+
+class _Lines(logging.Formatter):
+    """Lines with the time in UTC. Keys are masked, in tracebacks too."""
+
+    converter = staticmethod(time.gmtime)
+    default_msec_format = "%s.%03dZ"
+
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - the library's name
+        return super().formatTime(record, datefmt).replace(" ", "T", 1)
+
+
+class _LogFile(RotatingFileHandler):
+    """A file that is created at the first record, and readable by its owner only."""
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        return os.fdopen(open_log(path), "a", encoding="utf-8", errors="backslashreplace")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """Ignore a failed write: a disk that cannot take the log file cannot take the event log either, which reports it."""
+
+
+@contextmanager
+def log_to_file(folder: Path, largest: int = LARGEST) -> Iterator[None]:
+    """Write log records from ``INFO`` upwards to the workspace's log file while the context is open."""
+    handler = _LogFile(os.path.realpath(folder / LOG_FILE), maxBytes=largest, backupCount=OLDER, delay=True)
+    handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(min(level, logging.INFO))
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        handler.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from pipeline.errors import StoreUnreachable
-from pipeline.ops.event_watcher import EventWatcher
+from pipeline.ops.following import EventWatcher
 from tests.adapters.store.samples import records
 from tests.fakes import MemoryStore
 

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.ops import console_output
 from pipeline.ops.console_output import LOG_FILE
-from pipeline.ops.log_file import OLDER, log_to_file
+from pipeline.ops.unattended import OLDER, log_to_file
 from pipeline.text.redaction import Redaction, Secret
 
 KEY = "sk-or-v1-canary0chat0secret0"

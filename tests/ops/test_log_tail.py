@@ -12,7 +12,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.ops.log_tail import LogTail, is_over
+from pipeline.ops.following import LogTail, is_over
 from pipeline.research import Outcome
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
 

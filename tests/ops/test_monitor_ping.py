@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.ops.monitor_ping import MonitorPing, read_address, secrets_in
+from pipeline.ops.alerts import MonitorPing, read_address, secrets_in
 from pipeline.text.redaction import Redaction, Secret
 
 CHECK = "0b1c7d3e-5f60-4a7e-9d59-canary0ping0"

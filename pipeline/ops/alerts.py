@@ -1,7 +1,7 @@
-"""Pings to a monitor such as Healthchecks when a run starts and ends. A ping that fails does not fail the run.
+"""What a run tells elsewhere: pings to a monitor such as Healthchecks, and the night's digest to ntfy or a webhook.
 
-The address is a secret: anyone who knows it can send pings for the run. A ping is sent from its own thread, so that neither a
-slow monitor nor a dead network delays the run.
+What is not delivered fails no run. The addresses are secrets: who knows one can send pings for the run, or read and post
+messages. A ping is sent from its own thread, so that neither a slow monitor nor a dead network delays the run.
 """
 
 from __future__ import annotations
@@ -9,24 +9,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from pipeline.config.network import Route
+from pipeline.config.values import Notify
 from pipeline.errors import UsageError
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard, AddressRefused, origin_of
+from pipeline.ops.console_output import PRINTED, add_mask
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
-from pipeline.text.redaction import Secret
+from pipeline.text.redaction import Redaction, Secret
 
 DEADLINE_S = 10.0
 _SECRET_FROM = 16  # characters; a shorter part of the address may be an ordinary word
-_POLICY = Policy(attempts=2, call_deadline_s=DEADLINE_S, retry_after_cap_s=2)
+_POLICY = Policy(attempts=2, call_deadline_s=20, retry_after_cap_s=2)
+_NTFY_BYTES = 3_900  # of a message; ntfy makes a file of one with more than 4,096
+_CHAT_SIGNS = 1_900  # of a message; Discord takes 2,000
 
-_log = logging.getLogger("pipeline.ops.monitor_ping")
+_log = logging.getLogger("pipeline.ops.alerts")
 
 
 def read_address(path: Path) -> Secret:
@@ -80,26 +86,42 @@ class MonitorPing:
         return thread
 
     def _send(self, what: str, body: dict[str, Any]) -> None:
+        parts = urlsplit(self._url.reveal())
+        target = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{what}"))
         try:
-            asyncio.run(self._exchange(what, body))
+            asyncio.run(_sent("ping", target, body or None, {"rid": self._run}, deadline_s=self._deadline_s / 2))
         except Exception as error:  # noqa: BLE001 - a failed ping must not fail the run
             _log.warning("the ping %r was not delivered: %s", what, one_line(str(error), 300))
 
-    async def _exchange(self, what: str, body: dict[str, Any]) -> None:
-        url = self._url.reveal()
-        http = HttpClient(_POLICY, guard=AddressGuard((url,)))
-        parts = urlsplit(url)
-        target = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{what}"))
-        call = Call(
-            "ping",
-            "POST",
-            target,
-            params={"rid": self._run},
-            json=body or None,
-            max_bytes=10_000,
-            deadline_s=self._deadline_s / 2,
-        )
-        try:
-            await http.send(call, judged_by_status)
-        finally:
-            await http.aclose()
+
+async def _sent(
+    name: str, target: str, body: Any, params: Mapping[str, str], *, deadline_s: float, route: Route | None = None
+) -> None:
+    http = HttpClient(_POLICY, guard=AddressGuard((target,)), route=route or Route())
+    try:
+        call = Call(name, "POST", target, params=params, json=body, max_bytes=50_000, deadline_s=deadline_s)
+        await http.send(call, judged_by_status)
+    finally:
+        await http.aclose()
+
+
+def post_digest(to: Notify, title: str, text: str, route: Route) -> Iterator[str]:
+    """Post a digest; yield why it was not delivered, for each address that did not take it."""
+    if to.ntfy:
+        parts = urlsplit(to.ntfy)
+        server, _, topic = parts.path.rstrip("/").rpartition("/")
+        body = {"topic": topic, "title": title, "message": text.encode()[:_NTFY_BYTES].decode(errors="ignore")}
+        yield from _posted("ntfy", to.ntfy, urlunsplit(parts._replace(path=server or "/")), body, route)
+    if to.webhook:
+        chat = f"{title}\n\n{text}"[:_CHAT_SIGNS]  # what Slack and Mattermost call `text`, Discord calls `content`
+        yield from _posted("webhook", to.webhook, to.webhook, {"title": title, "text": chat, "content": chat}, route)
+
+
+def _posted(name: str, address: str, target: str, body: dict[str, Any], route: Route) -> Iterator[str]:
+    secrets = [one for one in secrets_in(Secret(address, "notify")) if len(one.reveal()) >= _SECRET_FROM]
+    add_mask(Redaction(secrets).text)
+    try:
+        asyncio.run(_sent(name, target, body, {}, deadline_s=10, route=route))
+    except Exception as error:  # noqa: BLE001 - a message that is not delivered must not fail the night
+        _log.warning("the digest was not delivered by %s: %s", name, type(error).__name__, extra=PRINTED)
+        yield f"the digest was not delivered by {name} ({urlsplit(target).hostname}): {Redaction(secrets).text(str(error))}"
