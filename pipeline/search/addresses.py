@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pipeline.domain.values import Hit
 
 LONGEST = 2_000
 
 _PORTS = {"http": 80, "https": 443}
+# A name or an IPv6 address; what is no such is no page of the web.
 _HOST = re.compile(r"\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\]")
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# Parameters by which links are followed; a page is the same without them, and would be another source with them.
 _TRACKING = re.compile(
     r"utm_\w+|(?:g|fb|y|d|tw|tt)clid|msclkid|[gw]braid|gclsrc|mc_[ce]id|igshid|_ga|_gl|_hs(?:enc|mi)|hsa_\w+|mkt_tok|ref_src|"
     r"ref_url|srsltid|vero_(?:id|conv)|oly_(?:anon|enc)_id|s_cid|spm|wt_mc|__twitter_impression|cmpid|ncid|at_(?:medium|campaign)",
     re.IGNORECASE,
 )
+# A paper has one address, whichever of its versions and formats a link leads to.
 _ARXIV = re.compile(r"/(?:abs|pdf|html)/((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{2})?/\d{7}))(?:v\d+)?(?:\.pdf)?/?")
 
 
@@ -38,7 +38,12 @@ def canonical(url: str, scheme: str = "https") -> str:
         host, port = _host(parts.hostname or ""), parts.port
     except ValueError:
         return ""
-    if parts.scheme not in _PORTS or not host or "@" in parts.netloc or _FORBIDDEN.search(parts.netloc):
+    if (
+        parts.scheme not in _PORTS
+        or not host
+        or "@" in parts.netloc
+        or not all(sign.isprintable() and sign not in " \\" for sign in parts.netloc)
+    ):
         return ""
     authority = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
     path, query = _path(parts.path), _query(parts.query)
@@ -99,10 +104,12 @@ def _name(part: str) -> str:
 
 def percent_encoded(text: str) -> str:
     """Return ``text`` with normalised percent-encoding: in upper case, and only where it is needed."""
-
-    def escape(found: re.Match[str]) -> str:
-        byte = unquote_to_bytes(found[0])
-        return byte.decode() if byte[0] in _UNRESERVED else found[0].upper()
-
-    escaped = _ESCAPE.sub(escape, _STRAY_PERCENT.sub("%25", text))
-    return quote(escaped, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")
+    first, *parts = text.split("%")
+    for part in parts:
+        code = part[:2]
+        if len(code) == 2 and all(sign in "0123456789abcdefABCDEF" for sign in code):
+            byte = int(code, 16)
+            first += (chr(byte) if byte in _UNRESERVED else f"%{code.upper()}") + part[2:]
+        else:
+            first += f"%25{part}"
+    return quote(first, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 from pipeline.text.quotes import find_quote
 
-# C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
-
 MOST_NAMED = 5  # of what may be many
-
+# C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -22,7 +20,7 @@ _QUOTES = str.maketrans(
         "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u2033": '"', "\u00ab": '"', "\u00bb": '"',
     }
 )  # fmt: skip
-_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_OF_SLUG = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def clean(text: str) -> str:
@@ -66,7 +64,7 @@ def slug(text: str, limit: int = 48) -> str:
     Text without a Latin letter or digit becomes ``n`` and eight hex digits of its SHA-256.
     """
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower().replace("'", "")
-    plain = _NOT_SLUG.sub("-", ascii_text).strip("-")
+    plain = "-".join("".join(sign if sign in _OF_SLUG else " " for sign in ascii_text).split())
     if not plain:
         return "n" + digest_of(text.encode("utf-8", "replace"))[:8]
     if len(plain) <= limit:

@@ -194,6 +194,7 @@ _MAGNITUDES = {
     "trillions": 12, "hundred": 2,
 }  # fmt: skip
 _LONGEST_FIRST = sorted(map(re.escape, _MAGNITUDES), key=len, reverse=True)
+# "5 million", "5-million": the word belongs to the number.
 _MAGNITUDE = re.compile(rf"[\s-]?({'|'.join(_LONGEST_FIRST)})(?!\w)", re.IGNORECASE)
 _SUFFIXES = {"k": 3, "K": 3, "M": 6}
 _MONEY_SUFFIXES = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9}
@@ -378,7 +379,9 @@ def unsupported_quantity(sentence: str, sources: Sequence[str], known: str = "",
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[\s\-_]", "", text.casefold()).translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
+    return "".join(sign for sign in text.casefold() if not sign.isspace() and sign not in "-_").translate(
+        str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+    )
 
 
 def _is_given(amount: Amount, given: Quantities, text: str) -> bool:
@@ -406,8 +409,8 @@ def _same_value(one: Amount, other: Amount) -> bool:
 
 def _names_unit(unit: str, text: str) -> bool:
     if _unit_named(unit) == _unit_named("%"):
-        return re.search(r"%|percent|per cent|prozent", text, re.IGNORECASE) is not None
-    return re.search(rf"(?<![^\W_]){re.escape(unit)}(?![^\W_])", text) is not None
+        return any(name in text.casefold() for name in ("%", "percent", "per cent", "prozent"))
+    return unit in "".join(sign if sign.isalnum() or sign in unit else " " for sign in text).split()
 
 
 def _same_noun(one: Amount, other: Amount) -> bool:

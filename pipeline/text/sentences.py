@@ -6,7 +6,7 @@ import re
 
 from pipeline.text.word_lists import ABBREVIATIONS, COUNTED, POINTING_BACK, SENTENCE_STARTERS, SOFT_ABBREVIATIONS
 
-_TOKEN = re.compile(r"\S+")
+_TOKEN = re.compile(r"\S+")  # with its place, which splitting does not give
 _CLOSERS = "\"'”’»)]}*_`“"  # the last one closes in German
 _OPENERS = "\"'“‘«([{*_`„"
 _END_MARKS = ".!?…"
@@ -14,10 +14,10 @@ _END_MARKS = ".!?…"
 _FULL_STOP = re.compile(r"(?<=[。！？।])(?![」』”’）〉》])")
 _LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps the time linear
 _BRACKETED = 400  # characters after which an open bracket no longer prevents the end of a sentence
-_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")  # J. R. R. Tolkien: none of these dots ends a sentence
+# A sentence may begin with a name in code, in lower case.
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
 _BRACKETS = frozenset("()[]„“”")
-_AFTER_WORD = re.compile(r"['’,:]")
 # "There are two ways …", "It is important that …", "So long as …" refer to no earlier sentence.
 _NOT_POINTING_BACK = re.compile(
     r"there (?:is|are|was|were|will|may|can|must|has|have|exists?)\b"
@@ -31,7 +31,9 @@ def points_back(text: str) -> bool:
     """Return whether ``text`` begins with a reference to the sentence before it: "This …", "However, …"."""
     plain = text.lstrip(_OPENERS)
     first = plain.split(None, 1)[:1]
-    word = _AFTER_WORD.split(first[0].strip(_CLOSERS), 1)[0].lower() if first else ""
+    word = (
+        first[0].strip(_CLOSERS).replace("’", "'").replace(",", "'").replace(":", "'").partition("'")[0].lower() if first else ""
+    )
     return word in POINTING_BACK and _NOT_POINTING_BACK.match(plain) is None
 
 

@@ -10,10 +10,9 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+# "02:30", "02:30 Europe/Berlin", "02:30+01:00"; "2026-11-21 02:30"; "3d": how settings and options write times.
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w+-]*(?:/[\w+-]+)*)?", re.ASCII)
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\S.*)", re.ASCII)
-
-
 _LENGTH = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 

@@ -31,10 +31,13 @@ _PAIRED = re.compile(f"[{UNSPACED}\uac00-\ud7af]+")
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:(?:[._:/'’+#-]{1,2}|_+)[\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*(?:\+\+|#)?")
 # The same for text in ASCII, in half the time.
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?:[._:/'+#-]{1,2}|_+)[A-Za-z0-9]+)*(?:\+\+|#)?", re.ASCII)
+# 3.11 is one word, and no number of its parts.
 _VERSION = re.compile(r"[vV]?\d+(?:[.,:]\d+)+|\d+")
+# 1,024 is written 1024 too.
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _JOINT = re.compile(r"[._:/'’+#-]+")
-_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # where readLine has its parts
+# "page's" is the word "page".
 _POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\Z", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LONGEST = 60  # characters; a longer "word" is noise

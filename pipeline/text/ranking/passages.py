@@ -30,18 +30,21 @@ LONGEST_LIST = 250  # words of a list that is kept whole, and of an introduction
 _ROOM_FOR_ITEMS = 40  # words that must be left in a passage in which an item introduces others
 # A term of a program: an option, a name in code, a setting, a file, or some words in lower case.
 _TERM = re.compile(r"--?\w|\S*\w[_=]|\S*\w\(|[~/]\S+(?: \(|,|\Z)|[a-z][\w.-]*(?:,? (?:[/|] )?[\w.\[\]-]+){0,3}\Z")
+# A question, or the number of one, as headings of collections of questions have it.
 _ASKED = re.compile(r".*\?\Z|(?:\d{1,3}\.\d{1,3}[.):]?|Q(?:uestion)?(?: ?\d{1,3})?[.:)]) .*[.:]\Z", re.DOTALL)
-_OPEN_ITEM = re.compile(r"(?:[;,]|[;,] (?:and|or|and/or|und|oder))\Z")
-_ENDED = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_`]{0,3}\Z")
+_OPEN_ITEM = tuple(f"{mark}{word}" for mark in ";," for word in ("", " and", " or", " and/or", " und", " oder"))
+_ENDS, _CLOSERS = frozenset(".!?:;…。！？"), "\"'”’»)]*_`"
 # Sections that say nothing about the subject of their page.
 _IGNORED_SECTIONS = re.compile(
     r"see also|authors?|copyright|colophon|reporting bugs|acknowledge?ments?|contributors|credits|license|index"
     r"|table of contents|further reading|references|bibliography",
     re.IGNORECASE,
 )
+# The sentences of a script without blanks, which nothing else parts; at most 300 signs.
 _UNSPACED = re.compile(r".{1,300}?(?:[。！？；]|\Z)|.{1,300}", re.DOTALL)
 _NOT_ALPHANUMERIC = dict.fromkeys(code for code in range(128) if not chr(code).isalnum())
 _LONGEST_LINE = 4_000  # characters of a line of code that are kept
+# Passages that say nothing: they would stand first for a question that shares their words.
 _SCRAP = re.compile(
     r"(?:(?:table|figure|fig\.|example|listing) \d[\w.-]*[.:]?\s.{0,120}"  # a caption alone
     r"|see also\b.{0,60}"
@@ -56,6 +59,7 @@ _ADDRESS = re.compile(r"<?https?://\S+>?")
 _SKIPPED = re.compile(
     r"(?:(?:Table|Figure|Fig\.|Example|Listing) [A-Z]?\.?\d[\w.-]*[.:]?(?: .{0,100})?|(?:→|-->|see:?)? ?https?://\S+)\Z"
 )
+# Lines that stand on every page of a site; they are in the middle of texts, so no reader can name them.
 _FURNITURE = re.compile(
     r"©|\bcopyright \(?c?\)? ?\d{4}|all rights reserved|\b(?:accept|use of) cookies|privacy policy"
     r"|skip to (?:main )?content|table of contents"
@@ -135,7 +139,7 @@ def without_open_end(text: str) -> str:
 def text_key(body: str, heading: str) -> str:
     """Return the key by which duplicates are found: letters and digits of the passage; of a short one also its heading's."""
     text = f"{heading if word_count(body) <= _SHORT else ''} {body}"
-    plain = text.translate(_NOT_ALPHANUMERIC) if text.isascii() else re.sub(r"[\W_]+", "", text)
+    plain = text.translate(_NOT_ALPHANUMERIC) if text.isascii() else "".join(filter(str.isalnum, text))
     return plain.casefold()
 
 
@@ -181,7 +185,7 @@ def _described_term(head: Block, body: str) -> str:
 
 def is_open_item(text: str) -> bool:
     """Return whether a list's item ends so that another must follow: "…; and"."""
-    return _OPEN_ITEM.search(text.rstrip()) is not None
+    return text.rstrip().endswith(_OPEN_ITEM)
 
 
 def _is_scrap(body: str) -> bool:
@@ -248,7 +252,7 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
 
 def _completes(before: str, kind: str, text: str) -> bool:
     """Return whether an address ends the sentence of the paragraph before it: "You may obtain a copy at"."""
-    return kind == "paragraph" and _ADDRESS.fullmatch(text.strip()) is not None and not _ENDED.search(before)
+    return kind == "paragraph" and _ADDRESS.fullmatch(text.strip()) is not None and before.rstrip(_CLOSERS)[-1:] not in _ENDS
 
 
 def _end_of(lead: str) -> str:
@@ -328,7 +332,7 @@ def _introduces(last: _Piece, piece: _Piece) -> bool:
     text = last.text.rstrip()
     if last.kind == "item":
         return piece.kind == "item" and text.endswith(":")
-    announces = text.endswith(":") or (piece.kind == "code" and not _ENDED.search(text))
+    announces = text.endswith(":") or (piece.kind == "code" and text.rstrip(_CLOSERS)[-1:] not in _ENDS)
     return last.kind == "paragraph" and (announces or (piece.kind in ("item", "row", "code") and last.words <= _SHORT))
 
 
