@@ -98,6 +98,11 @@ def _as_beyond(section: ReportSection) -> ReportSection:
     return section.model_copy(update={"paragraphs": paragraphs})
 
 
+def begins_item(text: str) -> bool:
+    """Return whether a text has the number or dash of a list's item before it."""
+    return _ITEM.match(text.strip()) is not None
+
+
 def without_item_mark(text: str) -> str:
     """Return a text without the number or dash of a list's item before it."""
     found = _ITEM.match(text.strip())

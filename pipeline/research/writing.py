@@ -46,7 +46,7 @@ from pipeline.domain.values import (
 from pipeline.errors import AnswerInvalid
 from pipeline.research.code_warnings import warning_of
 from pipeline.research.planning import today_of
-from pipeline.research.report_text import read_report, read_sentence, row_of, without_item_mark
+from pipeline.research.report_text import begins_item, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
 
@@ -311,7 +311,9 @@ def _mended(
                     else:
                         new.append(at)
                 additions = [one for text in added.get(key, ()) if (one := _read_as(text, paragraph, facts))]
-                additions = [one.model_copy(update={"within": "item" if next_within == "item" else level}) for one in additions]
+                in_list = paragraph.form in ("steps", "bullets")
+                goes_on = next_within == "item" or (in_list and not begins_item(added[key][0])) if additions else False
+                additions = [one.model_copy(update={"within": "item" if goes_on else level}) for one in additions]
                 before += [sentence, *additions]
                 after += [edited, *additions]
                 at += edited is not None

@@ -98,15 +98,21 @@ Said = Cited | Passage
 
 
 class Block(tuple[Said, ...]):
-    """A block of a report: its sentences, items, rows or passages, in a ``form``; a table has the names of its columns."""
+    """A block of a report: its sentences, items, rows or passages, in a ``form``; a table has the names of its columns.
+
+    ``inside``: it is code that belongs to the step before it.
+    """
 
     form: BlockForm
     header: tuple[Inert, ...]
+    inside: bool
 
-    def __new__(cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = ()) -> Block:
+    def __new__(
+        cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = (), *, inside: bool = False
+    ) -> Block:
         """Return a block; a template that knows no forms can read it as a list of sentences."""
         made = super().__new__(cls, said)
-        made.form, made.header = form, header
+        made.form, made.header, made.inside = form, header, inside
         return made
 
 
@@ -276,22 +282,28 @@ class Citer:
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
         """Return the paragraphs' sentences, or their passages, with their citations."""
         found: list[Block] = []
-        before = ""
+        before, steps = "", 0  # steps that go on behind code are counted on, whatever was cut or added before it
         for paragraph in paragraphs:
             if paragraph.kind == "passages":
                 found.append(Block(self.passages(paragraph.sentences, before)))
                 before = self._url(paragraph.sentences[-1]) if paragraph.sentences else before
             else:
-                found.append(self._block(paragraph))
+                follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
+                inside = paragraph.form == "code" and follows_steps
+                block = self._block(paragraph, steps + 1 if paragraph.start > 1 else 1, inside=inside)
+                if block.form == "steps":
+                    steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
+                found.append(block)
                 before = ""
         return tuple(found)
 
-    def _block(self, paragraph: Paragraph) -> Block:
+    def _block(self, paragraph: Paragraph, start: int, *, inside: bool) -> Block:
         said = tuple(self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences)
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form != "table" or not width:
             form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
-            return Block(_numbered(said, paragraph) if form in ("steps", "bullets") else said, form)
+            listed = form in ("steps", "bullets")
+            return Block(_numbered(said, paragraph, start) if listed else said, form, inside=inside)
 
         def filled(cells: tuple[Inert, ...]) -> tuple[Inert, ...]:
             return (*cells, *[Inert("")] * (width - len(cells)))
@@ -392,9 +404,9 @@ class Citer:
         ]
 
 
-def _numbered(said: Iterable[Cited], paragraph: Paragraph) -> tuple[Cited, ...]:
+def _numbered(said: Iterable[Cited], paragraph: Paragraph, start: int) -> tuple[Cited, ...]:
     """Return the sentences of a list, each with what stands before it: an item's mark, that of one inside it, or nothing."""
-    number = paragraph.start - 1
+    number = start - 1
     marked = []
     for one, place in zip(said, (sentence.within for sentence in paragraph.sentences), strict=True):
         number += place == ""

@@ -48,18 +48,21 @@ def _parts(line: str, cell: bool) -> Iterator[str]:
     for found in _MARKED.finditer(line):
         marked = _marked(found, cell)
         if marked:
-            yield _plain(line[end : found.start()], line[: found.start()])
+            yield _plain(line[end : found.start()], line[:end], before_mark=True)
             yield marked
             end = found.end()
     yield _plain(line[end:], line[:end])
 
 
-def _plain(text: str, before: str) -> str:
-    """Return text between marks made inert; what is risky at the beginning of a line only, is so only there."""
+def _plain(text: str, before: str, *, before_mark: bool = False) -> str:
+    """Return text between marks made inert; what is risky at the beginning of a line only, is so only there.
+
+    A colon at its end joins with nothing where white space or, ``before_mark``, another mark follows.
+    """
     if not text.strip():
         return " " if text else ""
     lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    body = str(before_space(text) if tail else inert(text))
+    body = str(before_space(text) if tail or before_mark else inert(text))
     if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.":
         body = body[1:]
     return f"{lead}{body}{tail}"
@@ -91,4 +94,6 @@ def _is_safe_math(math: str) -> bool:
 def _around(mark: str, inside: str, cell: bool) -> str:
     """Return marked words; the words are made inert, and may hold code."""
     body = str(prose(inside, cell=cell))
+    if body.endswith("&#58;") and not body.endswith(":&#58;"):
+        body = body.removesuffix("&#58;") + ":"  # no colon follows it
     return f"{mark}{body}{mark}" if body and not body.startswith(("*", "\\*")) and not body.endswith("*") else ""
