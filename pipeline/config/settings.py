@@ -38,7 +38,7 @@ _EXTRACTIVE = {
     **_FAST,
 }
 # The window of a model that nobody sets is what its server says.
-_MODEL = {"pages_per_iteration": 6, "reads_survey": True, "context_tokens": 0}
+_MODEL = {"perspectives": 3, "iterations": 2, "pages_per_iteration": 6, "reads_survey": True, "context_tokens": 0}
 _NAMES_A_STORE = re.compile(rb"""\bstore["']?[ \t]*:""")
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -65,8 +65,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     pages stand for a search, they come first; and fewer others are read beside them. A document that recent sessions on a subject
     like this one read and did not cite is left out if there is any other. A page that the worker observed in the iteration stays
     chosen, also if a search that had failed is answered later.
-    No page is chosen by two workers of a wave in one iteration: the first in plan order has it. One that was shown whole is not
-    chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
+    No page is chosen by two workers of a wave in one iteration: they choose in turn, in plan order. One that was shown whole is
+    not chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
     searches of the wave, the survey, memory, and the readings of earlier iterations alone, for which every worker waits.
     """
     wave = [state.workers[name] for name in wave_of(state, worker.id) if name in state.workers] or [worker]
@@ -77,31 +77,46 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
         observed = {url: seen for other in before for step in other.iterations for url, seen in step.observed.items()}
         taken = {url for url, seen in observed.items() if seen.whole}
     for number in range(1, iteration + 1):
-        now: set[str] = set()
-        for other in (one for one in wave if number <= len(one.iterations)):
-            chosen = _chosen(state, other, number, taken | now, left_out.get(other.id, ()))
+        beside = [one for one in wave if number <= len(one.iterations)]
+        wanted = [_wanted(state, one, number, taken, left_out.get(one.id, ())) for one in beside]
+        dealt = _dealt(wanted, [_most_pages(state, one.iterations[number - 1]) for one in beside])
+        for other, urls in zip(beside, dealt, strict=True):
+            observed = other.iterations[number - 1].observed
+            chosen = _with_observed(urls, observed, _most_pages(state, other.iterations[number - 1]))
             if other.id == worker.id and number == iteration:
                 return chosen
-            now.update(chosen)
-            observed = other.iterations[number - 1].observed
             left_out[other.id] = tuple(url for url in chosen if url in state.pages and url not in observed)
             taken.update(url for url in chosen if url not in left_out[other.id] and (url not in observed or observed[url].whole))
     return ()
 
 
-def _chosen(state: SessionState, worker: Worker, number: int, taken: Set[str], again: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the pages of one iteration, without those that are ``taken``; ``again`` are those left out of the one before."""
+def _dealt(wanted: Sequence[Sequence[str]], most: Sequence[int]) -> list[list[str]]:
+    """Deal pages to the workers that want them, at most ``most`` to each: in turn, each the one that it wants most."""
+    dealt: list[list[str]] = [[] for _ in wanted]
+    taken: set[str] = set()
+    for _ in range(max(most, default=0)):
+        for urls, own, limit in zip(wanted, dealt, most, strict=True):
+            if len(own) < limit and (url := next((url for url in urls if url not in taken), "")):
+                own.append(url)
+                taken.add(url)
+    return dealt
+
+
+def _with_observed(urls: Sequence[str], observed: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return the chosen pages with those that were observed: they stay chosen, and count among ``most``."""
+    seen = list(observed)
+    others = [url for url in urls if url not in seen][: max(0, most - len(seen))]
+    return tuple(dict.fromkeys([*(url for url in urls if url in seen or url in others), *seen]))
+
+
+def _wanted(state: SessionState, worker: Worker, number: int, taken: Set[str], again: tuple[str, ...]) -> list[str]:
+    """Return the pages that a worker would read, best first, without those ``taken``; ``again``: those left out one before."""
     step = worker.iterations[number - 1]
     surveyed = _survey_hits(state, worker) if number == 1 else ()
-    ranked = [url for url in _fused_pages(state, step, surveyed, again) if url not in taken]
-    most = _most_pages(state, step)
-    spread = _spread_over_sites(ranked)
-    chosen = with_shares(spread, most, page_origin) if _searched_both(state, step.queries) else tuple(spread[:most])
-    if step.observed.keys() <= set(chosen):
-        return chosen
-    known = [url for url in (*ranked, *step.observed) if url in step.observed]
-    others = [url for url in chosen if url not in step.observed][: max(0, most - len(set(known)))]
-    return tuple(url for url in dict.fromkeys((*ranked, *known)) if url in {*known, *others})
+    spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again) if url not in taken])
+    if not _searched_both(state, step.queries):
+        return spread
+    return list(dict.fromkeys([*with_shares(spread, _most_pages(state, step), page_origin), *spread]))
 
 
 def _spread_over_sites(ranked: list[str]) -> list[str]:

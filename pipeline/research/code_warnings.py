@@ -5,12 +5,14 @@ It refuses nothing: a warning goes to the model that checks the report, beside t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pipeline.domain.values import Fact
 from pipeline.text.quantities import unsupported_quantity
 
 _MOST_NAMED = 3
+_CODE_PARTS = re.compile(r"[\s=;,()<>]+")  # a command is known if its words are, however they are put together
 _NOUNS = 5  # a sentence of which more than one word of so many has a capital tells nothing by its capitals
 _ENDS = (".", "!", "?", ":", ";", "|", "-", "–", "—")
 _MARKS = ("*", "_", "“", "„", "(", "[", '"')  # of a label or a quotation, which begins with a capital
@@ -31,7 +33,7 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *,
 def _strangers(text: str, known: str) -> list[str]:
     """Return code, identifiers and names of a sentence that do not occur in ``known`` in any spelling."""
     spans = text.split("`")
-    named = [span for span in spans[1:-1:2] if span.strip()]
+    named = [part for span in spans[1:-1:2] for part in _CODE_PARTS.split(span) if part]
     plain = " ".join(spans[::2]).split()
     begins = [place == 0 or plain[place - 1].rstrip('*_)"”’»').endswith(_ENDS) for place in range(len(plain))]
     capitals = sum(word.strip(_AROUND)[:1].isupper() for word, first in zip(plain, begins, strict=True) if not first)

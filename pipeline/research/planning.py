@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import may_be_read
+from pipeline.domain.findings import facts_of, may_be_read
 from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import SessionState, search_nodes, workers_in_order
@@ -22,7 +23,7 @@ from pipeline.text.ranking.query_terms import parse_question
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
 MAX_EARLIER_FACTS = 40
-NOT_SEARCHED = "Came up while reading, and was not searched for"
+NOT_SEARCHED = "Came up while reading, and the pages that were read do not answer it"
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
@@ -191,12 +192,23 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
 
 
 def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
-    """Collect the questions that the last readings left open, each once, in the order of the plan.
+    """Collect the questions that the last readings left open, each once: the first of each worker, then the second ones.
+
+    What one worker left open and another one beside it found is not open.
 
     Of the last round, those come first that were searched for: only these can be said not to be found.
     """
-    last = (worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations and worker.round == step.round)
-    asked = dict.fromkeys(question for iteration in last if iteration.evaluated for question in iteration.gaps)
+    workers = [worker for worker in workers_in_order(state) if worker.iterations and worker.round == step.round]
+    answered = {worker.id: {fact.question for fact in facts_of(state, worker)} for worker in workers}
+    open_of = [
+        [
+            question
+            for question in (worker.iterations[-1].gaps if worker.iterations[-1].evaluated else ())
+            if not any(question in found for name, found in answered.items() if name != worker.id)
+        ]
+        for worker in workers
+    ]
+    asked = dict.fromkeys(question for turn in zip_longest(*open_of) for question in turn if question)
     searched_for = {question for view in state.perspectives.values() for question in view.questions}
     is_last = step.round >= state.config.gap_rounds or state.exhausted
     gaps = tuple(

@@ -22,6 +22,7 @@ BEYOND = "Not in your sources: from the model's general knowledge"
 # The form of a citation is this program's own; a model may write wide brackets, several keys, a mark between them.
 _CITED = re.compile(r"\s*[\[【]\s*∴?\s*((?:[A-Z]\d{1,4}[\s,;&–-]*(?:and\s)?)+)[\]】]")
 _KEY = re.compile(r"[A-Z]\d{1,4}")
+_CODE = "\ue003"  # stands for code while its text is split into sentences
 _HELD = re.compile("\ue000(\\d+)\ue001")  # a citation while its text is split into sentences
 _BEHIND_STOP = re.compile('([.!?…]["”’)]?)\\s*((?:\ue000\\d+\ue001)+)')
 _DERIVED = re.compile(r"∴\s*(\S+)")  # it stands before its sentence, so it is held behind the first word
@@ -160,12 +161,22 @@ def _begins_block(line: str) -> bool:
 
 
 def item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
-    """Yield the sentences of an item of a list: of its own text, the first one, and of the items inside it."""
+    """Yield the sentences of an item of a list: of its own text, the first one, and of the items inside it.
+
+    The keys at the end of an item are those of all its sentences that have none.
+    """
     begun = False
     for place, text in enumerate(texts):
-        for number, one in enumerate(read_sentences(" ".join(text.split()), facts)):
-            yield one.model_copy(update={"within": "item" if number else "list" if place and begun else ""})
+        found = list(read_sentences(" ".join(text.split()), facts))
+        for number, one in enumerate(found):
+            within = "item" if number else "list" if place and begun else ""
+            behind = next((other for other in found[number:] if other.facts or other.unknown), one)
             begun = True
+            if one.facts or one.unknown or behind is one:
+                yield one.model_copy(update={"within": within})
+            else:
+                cited = {"facts": behind.facts, "unknown": behind.unknown, "basis": behind.basis}
+                yield one.model_copy(update={"within": within, **cited})
 
 
 def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list[str]]]:
@@ -232,12 +243,16 @@ def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
         return f"\ue000{len(held) - 1}\ue001"
 
     spans = text.split("`")
-    for place in range(0, len(spans), 2):  # what is between two marks is code
+    code = spans[1:-1:2]  # what is between two marks; a stop in it ends no sentence
+    for place in range(0, len(spans), 2):
         spans[place] = _DERIVED.sub(lambda found: found[1] + hold(found), _CITED.sub(hold, spans[place]))
+    for place in range(1, len(spans) - 1, 2):
+        spans[place] = _CODE
     marked = _BEHIND_STOP.sub(r"\2\1", "`".join(spans))
+    left = iter(code)
     for part in split_sentences(marked):
         keys = "".join(held[int(number)] for number in _HELD.findall(part))
-        plain = _HELD.sub("", part)
+        plain = re.sub(f"`{_CODE}`", lambda _found: f"`{next(left)}`", _HELD.sub("", part))
         if one := _read(plain, keys, facts):
             yield one
 

@@ -50,15 +50,15 @@ def test_a_page_that_was_observed_stays_chosen_when_a_search_that_failed_is_answ
     assert chosen_pages(state, worker, 1) == ("a.md", "c.md")
 
 
-def test_the_page_with_most_hits_is_read_first_and_no_page_by_two_workers() -> None:
+def test_the_page_with_most_hits_is_read_first_and_workers_choose_in_turn() -> None:
     workers = {name: Worker(name, name, 0, "", iterations=[Iteration("", (name,))]) for name in ("search_0", "search_1")}
     nodes = {name: PlanNode(id=name, task="search", description="", perspective=name) for name in workers}
     config = ResearchConfig(pages_per_iteration=2, reasoner="a-model")
     state = SessionState(id="s", config=config, workers=workers, nodes=nodes)
     searched(state, "search_0", "a.md#1", "b.md#1", "b.md#2", "b.md#3", "c.md")
     searched(state, "search_1", "b.md#9", "a.md", "d.md")
-    assert chosen_pages(state, workers["search_0"], 1) == ("b.md", "a.md")
-    assert chosen_pages(state, workers["search_1"], 1) == ("d.md",)
+    assert chosen_pages(state, workers["search_0"], 1) == ("b.md", "c.md")
+    assert chosen_pages(state, workers["search_1"], 1) == ("a.md", "d.md")
 
 
 def test_of_the_first_five_web_pages_two_at_most_are_of_one_site() -> None:

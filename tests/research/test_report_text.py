@@ -112,3 +112,14 @@ def test_the_sentences_of_an_item_stay_apart_and_lists_inside_it_stay_lists() ->
     assert [one.within for one in joined_again(steps.sentences, kept)] == ["", "list", "list", ""]
     kept = [None, None, *steps.sentences[2:]]
     assert [one.within for one in joined_again(steps.sentences, kept)] == ["", "", ""]
+
+
+def test_a_stop_inside_code_ends_no_sentence_and_keys_at_the_end_of_an_item_are_those_of_all_of_it() -> None:
+    text = "# T\n\nRun `ALTER x ... REFRESH` and `a. B` [E1]. Then wait [E2].\n\n- Stop it. Then `b ... c` it [E2].\n- Wait.\n"
+    prose, items = read_report(text, FACTS).sections[0].paragraphs
+    assert [one.text for one in prose.sentences] == ["Run `ALTER x ... REFRESH` and `a. B`.", "Then wait."]
+    assert [(one.text, one.within, one.facts) for one in items.sentences] == [
+        ("Stop it.", "", ("id-E2",)),
+        ("Then `b ... c` it.", "item", ("id-E2",)),
+        ("Wait.", "", ()),
+    ]

@@ -8,7 +8,7 @@ from pipeline.domain.events.session_events import GapsFound
 from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
-from pipeline.domain.values import Gap, Hit, PageDone, Perspective, PlanNode, ResearchConfig
+from pipeline.domain.values import Fact, Gap, Hit, PageDone, Perspective, PlanNode, ResearchConfig
 from pipeline.research.planning import NOT_SEARCHED, find_gaps
 
 
@@ -87,3 +87,21 @@ def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     state.analyses[0].gaps = found
     state.parts[1] = ReportPart((), answered=("What is asked?",))
     assert [gap.question for gap in open_gaps(state)] == ["And something new?"]
+
+
+def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_found_is_not_open_for_another() -> None:
+    state, first = _state()
+    state.nodes["search_1"] = PlanNode(id="search_1", task="search", description="", perspective="w")
+    state.perspectives["w"] = Perspective(id="w", name="W", focus="", questions=("What else?",))
+    state.searches["three"] = SearchDone("local", tuple(Hit(url=f"corpus:{name}.md", title=name) for name in "bcdxyz"))
+    second = Worker("search_1", "w", 0, "", iterations=[Iteration("", ("three",))])
+    first.iterations = [Iteration("", ("one",))]
+    state.workers[second.id] = second
+    assert chosen_pages(state, first, 1) == ("corpus:a.md", "corpus:c.md", "corpus:e.md")
+    assert chosen_pages(state, second, 1) == ("corpus:b.md", "corpus:d.md", "corpus:x.md")
+    fact = Fact(id="f", claim="", quote="q", url="corpus:b.md", digest="0" * 64, question="What is asked?")
+    second.iterations[0].observed["corpus:b.md"] = PageObserved((fact,), ())
+    first.iterations[0].evaluated, first.iterations[0].gaps = True, ("What is asked?", "One more?", "And two?")
+    second.iterations[0].evaluated, second.iterations[0].gaps = True, ("What else?",)
+    state.analyses.append(Analysis(0))
+    assert [gap.question for gap in found_gaps(state)] == ["What else?", "One more?", "And two?"]

@@ -229,9 +229,12 @@ def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) ->
             place = f"{one_line(page.title)} ({_place_of(page.url)}{date})"
             pages.append({"key": key, "text": delimiters.block(key, f"{place}\n\n{text}")})
     known = "\n".join(f"- {claim}" for claim in question.known)
+    asked = [{"key": key, "text": text} for key, text in question.questions.items()]
+    own = {text for text in question.questions.values() if text in question.perspective.questions}
     return {
         "perspective": {"name": question.perspective.name, "focus": question.perspective.focus},
-        "questions": [{"key": key, "text": text} for key, text in question.questions.items()],
+        "questions": [one for one in asked if one["text"] in own] or asked,
+        "others": [one for one in asked if one["text"] not in own] if own else [],
         "pages": pages,
         "asked": list(question.asked),
         "known": delimiters.block("KNOWN", known) if known else "",
