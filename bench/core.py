@@ -20,7 +20,6 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from bench.chain import longest_chain
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.cli.main import COLLECTION
 from pipeline.domain.events.json_codec import ANY_EVENT, encode
 from pipeline.domain.session import ResearchSession, record_of
@@ -28,6 +27,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.research import Outcome
+from pipeline.store.files import FileStore
 from tests.fakes import Journal, context_for, desk_for, started
 from tests.recorded import stream
 

@@ -24,8 +24,6 @@ from pathlib import Path
 from random import Random
 
 from bench import made_log
-from pipeline.adapters.store import verification
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch.memory import consolidate, consolidation_of, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.json_codec import decode_all, encode
@@ -35,6 +33,8 @@ from pipeline.engine.run_context import RunContext
 from pipeline.ops.forgetting import Known, Prunable, finish, plan, prune, read_usage
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders
+from pipeline.store import verification
+from pipeline.store.files import FileStore
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import Ticks

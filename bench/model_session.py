@@ -24,10 +24,10 @@ from pathlib import Path
 
 from bench.careful_model import QUERY, said
 from bench.chat_server import MODEL, Body, Prefixes, prompt_of, schema_of, serving
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
+from pipeline.store.files import FileStore
 from pipeline.text.normalise import tokens
 from tests.standin.prompt import read_prompt
 

@@ -19,11 +19,11 @@ from uuid import uuid4
 import psycopg
 
 from bench.store import sample
-from pipeline.adapters.store.postgres.postgres_store import PostgresStore
-from pipeline.adapters.store.postgres.schema_versions import migrate
-from pipeline.adapters.store.segment_format import ZEROS, seal
-from tests.adapters.store.postgres import chaos
+from pipeline.store.postgres import PostgresStore
+from pipeline.store.postgres_database import migrate
+from pipeline.store.segments import ZEROS, seal
 from tests.postgres_server import PostgresServer, running
+from tests.store.postgres import chaos
 
 PARTS = ("append", "chaos")
 TURNS, TURN_S = 5, 1.5

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.segment_format import ZEROS, parse, seal
 from pipeline.domain.events.records import Record
+from pipeline.store.files import FileStore
+from pipeline.store.segments import ZEROS, parse, seal
 
 ROUNDS = 300
 CHAIN = 2_000

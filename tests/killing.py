@@ -22,13 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.research import Outcome
+from pipeline.store.files import FileStore
 from tests.fakes import Journal, context_for, desk_for, seeded_latency, started
 
 SESSION = "s1"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from pipeline.adapters.store.segment_format import envelope_of
-from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
 from pipeline.domain.events.records import Kind, Record, Snapshot, Tombstones, kind_of, tombstones_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
+from pipeline.store.files import PolledSubscription
+from pipeline.store.segments import envelope_of
 from pipeline.text.normalise import digest_of
 
 

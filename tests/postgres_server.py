@@ -219,7 +219,7 @@ def _with_tables(server: PostgresServer) -> str:
     if not server.template:
         import psycopg
 
-        from pipeline.adapters.store.postgres.schema_versions import migrate
+        from pipeline.store.postgres_database import migrate
 
         server.execute("CREATE DATABASE with_tables")
         with psycopg.connect(server.url("with_tables"), autocommit=True) as connection:

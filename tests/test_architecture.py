@@ -19,7 +19,7 @@ ROWS: tuple[set[str], ...] = (
     {"documents"},
     {"net"},
     {"reasoners"},
-    {"adapters", "research", "vault"},
+    {"store", "research", "vault"},
     {"engine", "search", "site"},
     {"batch", "imports"},
     {"wiring"},
@@ -54,10 +54,6 @@ def part(name: str) -> str:
     return name.split(".")[1]
 
 
-def adapter(name: str) -> str:
-    return name.split(".")[2]
-
-
 def mentions(name: str) -> set[str]:
     """The names and dotted names that a module's code uses."""
     nodes = [node for node in ast.walk(TREES[name]) if isinstance(node, ast.Name | ast.Attribute | ast.alias)]
@@ -72,17 +68,12 @@ def test_a_module_imports_only_rooms_further_inside(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("room", "users"),
-    [("adapters", {"wiring"}), ("reasoners.model", {"wiring"}), ("net", {"reasoners", "search", "ops", "wiring"})],
+    [("store", {"wiring"}), ("reasoners.model", {"wiring"}), ("net", {"reasoners", "search", "ops", "wiring"})],
 )
 def test_what_is_behind_a_port_is_known_to_few(room: str, users: set[str]) -> None:
     inside = f"pipeline.{room}"
     found = {part(name) for name in OUTER if not name.startswith(inside) for known in imports(name) if known.startswith(inside)}
     assert found <= users
-
-
-def test_no_adapter_knows_another() -> None:
-    for name in (name for name in OUTER if part(name) == "adapters" and name.count(".") > 1):
-        assert {adapter(known) for known in imports(name) if part(known) == "adapters"} <= {adapter(name)}
 
 
 def test_two_modules_talk_to_the_network_and_one_listens_on_loopback() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store import object_store
-from pipeline.adapters.store.segment_format import ZEROS, seal
+from pipeline.store import objects
+from pipeline.store.segments import ZEROS, seal
 from tests.commanding import said, workspace_in
 
 ROOT = Path(__file__).parent.parent
@@ -188,7 +188,7 @@ def test_a_version_that_a_session_does_not_have_is_refused_with_the_range(worksp
 def test_a_stored_page_that_unpacks_without_end_is_named_and_not_unpacked(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(object_store, "LARGEST", 10_000)
+    monkeypatch.setattr(objects, "LARGEST", 10_000)
     path = next((workspace / "events" / "objects").rglob("*.gz"))
     bomb = b"\0" * 1_000_000
     path.write_bytes(gzip.compress(bomb))

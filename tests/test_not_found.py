@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch.scheduling import Selection, decide
 from pipeline.batch.totals import BatchResult
 from pipeline.cli.presentation import happened
@@ -20,6 +19,7 @@ from pipeline.cli.progress import is_failure
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import QueryEnded
+from pipeline.store.files import FileStore
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore, batches
 from tests.nights import NOW, known, last, query, queue

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded
+from pipeline.store.files import FileStore
 from tests.fakes import batches
 
 ROOT = Path(__file__).parent.parent

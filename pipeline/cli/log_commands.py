@@ -78,7 +78,7 @@ def _print(console: Console, store: EventStore, name: str, types: Sequence[str])
 def _follow(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
     """Print events as they come; with ``--json`` each as one line of JSON."""
     # A record that is being written looks like one that a crash cut off.
-    logging.getLogger("pipeline.adapters.store").setLevel(logging.ERROR)
+    logging.getLogger("pipeline.store").setLevel(logging.ERROR)
     tail = LogTail(store, name)
     try:
         while not (_print_new(console, tail, types) and name and is_over(tail.last)):

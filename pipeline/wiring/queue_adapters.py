@@ -14,11 +14,11 @@ from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
 from pipeline.wiring.store_adapters import postgres_store, require_psycopg
 
 if TYPE_CHECKING:
-    from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
-    from pipeline.adapters.store.postgres.nights import PostgresNights
-    from pipeline.adapters.store.postgres.postgres_store import PostgresStore
     from pipeline.ports.distribution import Nights
     from pipeline.search.folders import Corpus, FoundFile
+    from pipeline.store.jobs import PgQueuerEngine
+    from pipeline.store.nights import PostgresNights
+    from pipeline.store.postgres import PostgresStore
 
 PATIENCE_S = 600.0
 LOOK_S = 0.5  # at most, between two looks whether a turn is free
@@ -41,17 +41,16 @@ def require_queue(folder: Path) -> str:
 def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
     """Return the nights in the database that holds the workspace's log. Raises: as ``require_queue``."""
     address = require_queue(folder)
-    from pipeline.adapters.store.postgres import schema_versions
-    from pipeline.adapters.store.postgres.connection import Database
-    from pipeline.adapters.store.postgres.nights import PostgresNights
+    from pipeline.store.nights import PostgresNights
+    from pipeline.store.postgres_database import Database, check_schema
 
-    return PostgresNights(Database(address, schema_versions.check, password=store_password(folder), patience_s=patience_s))
+    return PostgresNights(Database(address, check_schema, password=store_password(folder), patience_s=patience_s))
 
 
 def engine_of(folder: Path, program: str, at_once: int, lease_s: float, say: Callable[[str], None]) -> PgQueuerEngine:
     """Return what gives jobs to this process; ``program`` names it to others. Raises: as ``require_queue``."""
     address = require_queue(folder)
-    from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
+    from pipeline.store.jobs import PgQueuerEngine
 
     return PgQueuerEngine(address, store_password(folder), program=program[:63], at_once=at_once, lease_s=lease_s, say=say)
 

@@ -10,24 +10,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.config.keys import shown_store, store_fault
 from pipeline.config.settings import store_address, store_password
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
+from pipeline.store.files import FileStore
 from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
-    from pipeline.adapters.store.branches.other_log import Copied
-    from pipeline.adapters.store.postgres.connection import Database
-    from pipeline.adapters.store.postgres.copy_target import PostgresTarget
-    from pipeline.adapters.store.postgres.postgres_store import PostgresStore
-    from pipeline.adapters.store.postgres.store_status import StoreStatus
-    from pipeline.adapters.store.segment_format import Finding, FindingKind
-    from pipeline.adapters.store.upkeep.copy_log import CopyReport
-    from pipeline.adapters.store.upkeep.file_target import FileTarget
-    from pipeline.adapters.store.verification import Repair
     from pipeline.domain.events.records import Branch, Record
     from pipeline.ports import EventStore
+    from pipeline.store.copying import CopyReport, FileTarget
+    from pipeline.store.other_log import Copied
+    from pipeline.store.postgres import PostgresStore
+    from pipeline.store.postgres_copy import PostgresTarget
+    from pipeline.store.postgres_database import Database, StoreStatus
+    from pipeline.store.segments import Finding, FindingKind
+    from pipeline.store.verification import Repair
 
 _NO_PSYCOPG = "install it with: pip install 'night-research[postgres]'"
 
@@ -56,7 +54,7 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
         UsageError: psycopg is not installed, or the password's file cannot be read.
     """
     require_psycopg()
-    from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+    from pipeline.store.postgres import PostgresStore
 
     return PostgresStore(address, folder / "events", password=store_password(folder), patience_s=patience_s)
 
@@ -90,7 +88,7 @@ def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
         LogError: a log cannot be read or written.
         WorkspaceLocked: a run writes one of the streams.
     """
-    from pipeline.adapters.store.branches.other_log import copy_missing
+    from pipeline.store.other_log import copy_missing
 
     if address := store_address(folder):
         hint = f"research store copy {other} {address} copies what the database lacks"
@@ -147,19 +145,19 @@ def _database_lock(folder: Path, address: str, program: str, *, shared: bool) ->
     if not address:
         return contextlib.nullcontext()
     require_psycopg()
-    from pipeline.adapters.store.postgres.store_lock import store_lock
+    from pipeline.store.postgres_database import store_lock
 
     return store_lock(address, store_password(folder), program, shared=shared)
 
 
 def verify_log(folder: Path) -> list[Finding]:
     """Check the whole log."""
-    from pipeline.adapters.store import verification
-    from pipeline.adapters.store.segment_format import Finding
+    from pipeline.store import verification
+    from pipeline.store.segments import Finding
 
     address = store_address(folder)
     if address:
-        from pipeline.adapters.store.postgres.postgres_log import PostgresLog
+        from pipeline.store.postgres_copy import PostgresLog
 
         findings = verification.findings_in(PostgresLog(postgres_store(folder, address).database))
     else:
@@ -173,7 +171,7 @@ def verify_log(folder: Path) -> list[Finding]:
 
 def undecodable(stream: str, error: LogError) -> Finding:
     """Return that a stream of sound files holds what is no event, or what a newer program wrote."""
-    from pipeline.adapters.store.segment_format import Finding
+    from pipeline.store.segments import Finding
 
     kind: FindingKind = "newer" if isinstance(error, SchemaTooNew) else "invalid"
     return Finding(stream, 0, kind, f"{error.message}\n  → {error.hint}")
@@ -186,7 +184,7 @@ def repair_log(folder: Path) -> list[Repair]:
         UsageError: the log is in a database.
         LogError, WorkspaceLocked: it cannot be repaired now.
     """
-    from pipeline.adapters.store import verification
+    from pipeline.store import verification
 
     if address := store_address(folder):
         hint = "restore the database from a backup, or copy the log again from files that are sound: research store copy"
@@ -211,7 +209,7 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
         hint = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, or name the address: research store init ADDRESS"
         raise UsageError("the log is in files, which need no preparation", hint=hint)
     database = _database(folder, address, checked=False)
-    from pipeline.adapters.store.postgres.schema_versions import migrate
+    from pipeline.store.postgres_database import migrate
 
     try:
         return database.name, database.run(migrate)
@@ -228,10 +226,10 @@ def status_of_store(folder: Path) -> StoreStatus | None:
     if not (address := store_address(folder)):
         return None
     database = _database(folder, address, checked=True)
-    from pipeline.adapters.store.postgres.store_status import status
+    from pipeline.store.postgres_database import store_status
 
     try:
-        return database.run(status)
+        return database.run(store_status)
     finally:
         database.close()
 
@@ -244,7 +242,7 @@ def unused_files(folder: Path) -> int:
 def roles_of_store() -> str:
     """Return the SQL that makes roles for a database."""
     require_psycopg()
-    from pipeline.adapters.store.postgres.schema_versions import roles
+    from pipeline.store.postgres_database import roles
 
     return roles()
 
@@ -257,7 +255,7 @@ def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyRe
         LogError: one cannot be read or written.
         WorkspaceLocked: a run works with one of the streams.
     """
-    from pipeline.adapters.store.upkeep.copy_log import copy_log
+    from pipeline.store.copying import copy_log
 
     first, second = _log_at(folder, source), _log_at(folder, target)
     if source == target or _place(source) == _place(target):
@@ -273,12 +271,12 @@ def _place(name: str) -> str:
 
 def _log_at(folder: Path, name: str) -> FileTarget | PostgresTarget:
     if "://" not in name:
-        from pipeline.adapters.store.layout import Layout
-        from pipeline.adapters.store.upkeep.file_target import FileTarget
+        from pipeline.store.copying import FileTarget
+        from pipeline.store.layout import Layout
 
         return FileTarget(Layout(Path(name) / "events"))
     database = _database(folder, name, checked=True)
-    from pipeline.adapters.store.postgres.copy_target import PostgresTarget
+    from pipeline.store.postgres_copy import PostgresTarget
 
     return PostgresTarget(database)
 
@@ -289,7 +287,6 @@ def _database(folder: Path, address: str, *, checked: bool) -> Database:
     if fault:
         raise UsageError(fault, hint=wanted)
     require_psycopg()
-    from pipeline.adapters.store.postgres.connection import Database
-    from pipeline.adapters.store.postgres.schema_versions import check
+    from pipeline.store.postgres_database import Database, check_schema
 
-    return Database(address, check if checked else lambda _connection: None, password=store_password(folder))
+    return Database(address, check_schema if checked else lambda _connection: None, password=store_password(folder))

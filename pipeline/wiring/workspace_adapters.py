@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline import __version__
-from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import workspace_files
 from pipeline.config.keys import Keys
 from pipeline.config.network import services_route
@@ -22,6 +21,7 @@ from pipeline.config.service_selection import Documents, agent_of, own_servers, 
 from pipeline.config.settings import Workspace, environment
 from pipeline.config.values import Settings
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
+from pipeline.store.caches import Summaries
 from pipeline.system import files
 from pipeline.text.normalise import one_line
 from pipeline.wiring.store_adapters import (

@@ -18,10 +18,6 @@ import pytest
 pytest.importorskip("psycopg")
 pytest.importorskip("pgqueuer")
 
-from pipeline.adapters.store.postgres.connection import Database
-from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
-from pipeline.adapters.store.postgres.nights import PostgresNights
-from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.scheduling import ANYWHERE, decide
 from pipeline.batch.session_pool import Batch
@@ -39,6 +35,10 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, entry_of
 from pipeline.research import StepContext
+from pipeline.store.jobs import PgQueuerEngine
+from pipeline.store.nights import PostgresNights
+from pipeline.store.postgres import PostgresStore
+from pipeline.store.postgres_database import Database
 from pipeline.wiring.queue_adapters import NightsPace
 from tests.fakes import Journal, context_for, desk_for, event_names
 from tests.nights import NOW, endings, known, query, queue

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.layout import Layout
 from pipeline.cli.command_parts import bring_vault_up_to_date
 from pipeline.config import workspace_files
 from pipeline.domain.events.records import Kind
 from pipeline.ops.console_output import Console
+from pipeline.store.layout import Layout
 from tests.commanding import copied_templates
 
 LONG_S = 40.0

@@ -10,10 +10,10 @@ from unittest import mock
 import pytest
 
 from bench.chat_server import MODEL, Body, prompt_of, serving
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.batch.memory import read_memory
 from pipeline.errors import LogUnwritable
+from pipeline.store.file_writer import StreamWriter
+from pipeline.store.files import FileStore
 from tests.commanding import said, workspace_in
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch.totals import account
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
+from pipeline.store.files import FileStore
 from tests.commanding import Said, copied_templates, said, workspace_in
 from tests.fakes import batches
 

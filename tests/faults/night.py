@@ -18,8 +18,6 @@ from unittest import mock
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.verification import verify
 from pipeline.batch.memory import due_sessions, read_memory
 from pipeline.batch.scheduling import UP_TO_DATE
 from pipeline.batch.session_index import read_all
@@ -33,6 +31,8 @@ from pipeline.errors import NOT_FOUND
 from pipeline.ops import citation_audit
 from pipeline.ops.console_output import LOG_FILE
 from pipeline.research import performing
+from pipeline.store.files import FileStore
+from pipeline.store.verification import verify
 from pipeline.wiring import workspace_adapters
 from tests.fakes import batches
 

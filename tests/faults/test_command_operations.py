@@ -14,9 +14,9 @@ from random import Random
 
 import pytest
 
-from pipeline.adapters.store.verification import verify
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.talk import talk_of
+from pipeline.store.verification import verify
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import WORDS, Workspace, workspace
 from tests.faults.test_nth_operation import drawn

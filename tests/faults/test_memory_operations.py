@@ -10,13 +10,13 @@ from typing import get_args
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.verification import verify
 from pipeline.batch.memory import consolidate_with_model, memory_events, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import cost_of_calls
 from pipeline.errors import LogError
+from pipeline.store.files import FileStore
+from pipeline.store.verification import verify
 from tests.batch.memory.test_consolidating_with_model import Model
 from tests.fakes import context_for
 from tests.faults.filesystem import Fault, FileSystem, faulty

@@ -12,8 +12,8 @@ from random import Random
 
 import pytest
 
-from pipeline.adapters.store.segment_format import parse, seal
-from pipeline.adapters.store.verification import verify
+from pipeline.store.segments import parse, seal
+from pipeline.store.verification import verify
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import Workspace, workspace
 from tests.faults.test_nth_operation import drawn
@@ -21,7 +21,7 @@ from tests.seeds import SEED
 
 SLICES = 2
 CUT = 6  # the event at which the machines part
-ANYWHERE = "/adapters/store/"
+ANYWHERE = "/store/"
 
 
 @dataclass

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.session import record_of
+from pipeline.store.files import FileStore
 from tests.commanding import everything as files_of
 from tests.commanding import said, workspace_in
 from tests.imports.kit import everything, go_session, write_session

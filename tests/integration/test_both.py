@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.session_events import Answered, EventBase, SearchCompleted, StepFailed, TopicSurveyed
 from pipeline.domain.session import ResearchSession
 from pipeline.ops.citation_audit import check
+from pipeline.store.files import FileStore
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.vault import build_vault
 from tests.integration.stage import Ended, Stage, queue_text

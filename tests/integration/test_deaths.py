@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.domain.session import ResearchSession
@@ -25,6 +24,7 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
 from pipeline.search.providers.web import Brave
+from pipeline.store.files import FileStore
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.seeds import FULL, SEED

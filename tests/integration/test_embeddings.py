@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
+from pipeline.store.files import FileStore
 from tests.commanding import said, workspace_in
 from tests.embedding_server import Stage, reply_to, serving
 

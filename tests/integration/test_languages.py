@@ -7,10 +7,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.cli.main import cli
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.store.files import FileStore
 
 SET = Path(__file__).parents[2] / "bench" / "quality" / "languages"
 

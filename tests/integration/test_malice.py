@@ -11,9 +11,9 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
+from pipeline.store.files import FileStore
 from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_correct_or_honest, tracebacks

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import trustme
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.store.files import FileStore
 from tests.integration.stage import queue_text
 from tests.standin.server import Standin
 

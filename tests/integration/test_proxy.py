@@ -22,9 +22,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.store.files import FileStore
 from tests.standin.server import Standin
 
 pytest.importorskip("litellm.proxy.proxy_cli", reason="no proxy to ask: pip install -e '.[proxy]'")

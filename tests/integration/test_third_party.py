@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase, ReportGenerated
+from pipeline.store.files import FileStore
 from tests.integration import tiny_model
 
 llama: Any = pytest.importorskip("xllamacpp", reason="no server to ask: pip install -e '.[thirdparty]'")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
@@ -16,6 +15,7 @@ from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ops.citation_audit import check
 from pipeline.research import Outcome
+from pipeline.store.files import FileStore
 from tests.fakes import Journal, context_for, desk_for, started
 from tests.recorded import copied, recorded
 

@@ -23,8 +23,8 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code, machine_findings, note, ok, problem
 from pipeline.ops.doctor_online import local_findings, probe
 from pipeline.wiring.workspace_adapters import store_of
-from tests.adapters.store.samples import record
 from tests.search.replies import Script, reply
+from tests.store.samples import record
 
 NOW = datetime(2026, 11, 22, 2, 15, tzinfo=UTC)
 QUEUE = "queries:\n- What is a heat pump?\n"

@@ -6,7 +6,7 @@ import threading
 
 from pipeline.errors import StoreUnreachable
 from pipeline.ops.following import EventWatcher
-from tests.adapters.store.samples import records
+from tests.store.samples import records
 from tests.fakes import MemoryStore
 
 

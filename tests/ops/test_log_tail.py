@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
@@ -14,6 +13,7 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.following import LogTail, is_over
 from pipeline.research import Outcome
+from pipeline.store.files import FileStore
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.config.keys import Keys
 from pipeline.config.settings import load_workspace
 from pipeline.domain.events import session_events as e
@@ -19,6 +18,7 @@ from pipeline.errors import ServiceFailed, UsageError
 from pipeline.search import local_model
 from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of, minilm
 from pipeline.search.vectors import cosine, packed
+from pipeline.store.files import FileStore
 from pipeline.wiring.embedding_adapters import meaning_of
 from tests.commanding import said, workspace_in
 

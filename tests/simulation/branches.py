@@ -13,10 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.adapters.store.branches.other_log import NAMED_OBJECT, copy_missing
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.segment_format import Line, parse, seal
-from pipeline.adapters.store.verification import verify
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import KINDS, MERGE
@@ -24,6 +20,10 @@ from pipeline.domain.merging import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
+from pipeline.store.files import FileStore
+from pipeline.store.other_log import NAMED_OBJECT, copy_missing
+from pipeline.store.segments import Line, parse, seal
+from pipeline.store.verification import verify
 from tests.fakes import report_bytes
 from tests.simulation.life import Life, life
 from tests.simulation.lives import QUIET_NIGHTS, workspace

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.system import files
-from tests.adapters.store.faults import FaultyDisk
+from tests.store.faults import FaultyDisk
 
 
 class Died(BaseException):

@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.memory import Recaller, consolidate_with_model
 from pipeline.batch.session_index import read_all
@@ -32,6 +31,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
+from pipeline.store.files import FileStore
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk

@@ -6,8 +6,6 @@ import random
 from collections.abc import Iterator
 from datetime import timedelta
 
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.verification import verify
 from pipeline.batch.memory import consolidation_of, memory_events
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all, encode
@@ -19,6 +17,8 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.errors import LogError
 from pipeline.ops import citation_audit
+from pipeline.store.files import FileStore
+from pipeline.store.verification import verify
 from tests.fakes import event_names
 from tests.simulation.life import MEMORY, Ended, Life
 from tests.simulation.talking import talks_in, wrong_in_talks

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.errors import LogUnwritable, WorkspaceLocked
+from pipeline.store.files import FileStore
 from pipeline.system.process_lock import WorkspaceLock
-from tests.adapters.store.samples import record, records
+from tests.store.samples import record, records
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipeline.adapters.store.file_store import FileStore
+from pipeline.store.files import FileStore
 from pipeline.system.process_lock import WorkspaceLock
-from tests.adapters.store.samples import record
+from tests.store.samples import record
 with WorkspaceLock(Path(sys.argv[1]), "research run"):
     FileStore(Path(sys.argv[1])).append("s-1", [record(1)], 0)
     print("held", flush=True)

@@ -16,8 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pipeline.adapters.store import verification
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch.memory import consolidate, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain import Summary
@@ -29,6 +27,8 @@ from pipeline.domain.session import state_of
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable
 from pipeline.ops.forgetting import PRUNABLE, Known, finish, forget, forgetting, plan, prune, read_usage, used_by
+from pipeline.store import verification
+from pipeline.store.files import FileStore
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, Ticks

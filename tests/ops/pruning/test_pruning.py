@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from pipeline.adapters.store import verification
 from pipeline.batch.scheduling import Selection, decide
 from pipeline.batch.session_actions import has_work_left, reopen_session
 from pipeline.batch.session_index import read_all
@@ -21,6 +20,7 @@ from pipeline.domain.session import ResearchSession, state_of
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
 from pipeline.ops.forgetting import LATEST, OPEN, PRUNABLE, UNCONSOLIDATED, Prunable, finish, forget, forgetting, plan, prune
+from pipeline.store import verification
 from tests.faults.filesystem import Fault, faulty
 from tests.ops.pruning.lives import Killed, Life
 

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.domain.events.records import Record
-from tests.adapters.store.samples import records
+from pipeline.store.postgres import PostgresStore
+from tests.store.samples import records
 
 _FORK = multiprocessing.get_context("forkserver")
 _STREAM = 200  # events of a stream

@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.store.postgres import PostgresStore
 from tests.fakes import event_names
 
 

@@ -14,10 +14,6 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from pipeline.adapters.store.postgres import schema_versions
-from pipeline.adapters.store.postgres.connection import Database
-from pipeline.adapters.store.postgres.nights import PostgresNights
-from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.batch.night_workers import open_night
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import Batch
@@ -28,6 +24,10 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.state import SessionState
 from pipeline.ports.distribution import Night, entry_of
 from pipeline.research import StepContext
+from pipeline.store import postgres_database
+from pipeline.store.nights import PostgresNights
+from pipeline.store.postgres import PostgresStore
+from pipeline.store.postgres_database import Database
 from tests.fakes import context_for
 from tests.nights import NOW, known
 from tests.postgres_server import PostgresServer
@@ -103,7 +103,7 @@ class Simulation:
         folder.mkdir(parents=True, exist_ok=True)
         url = server.new_database()
         database = Database(url, lambda _connection: None)
-        database.run(schema_versions.migrate)
+        database.run(postgres_database.migrate)
         database.close()
         return cls(server, url, folder, sessions, **options)
 

@@ -9,10 +9,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.adapters.store.postgres.connection import Database
-from pipeline.adapters.store.postgres.jobs import PgQueuerEngine
-from pipeline.adapters.store.postgres.nights import PostgresNights
-from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 from pipeline.batch.night_workers import NightWorker
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
@@ -24,6 +20,10 @@ from pipeline.engine.stopping import Stop
 from pipeline.ports import Answer
 from pipeline.ports.distribution import WORKER, entry_of
 from pipeline.research import StepContext
+from pipeline.store.jobs import PgQueuerEngine
+from pipeline.store.nights import PostgresNights
+from pipeline.store.postgres import PostgresStore
+from pipeline.store.postgres_database import Database
 from tests.fakes import A, FakeFetch, FakeReasoner, FakeSearch, Journal
 from tests.simulation.doors import PRICE, WORST
 from tests.simulation.machines.ledger import Ledger

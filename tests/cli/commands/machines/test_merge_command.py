@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.store.file_store import FileStore
-from pipeline.adapters.store.segment_format import parse, seal
 from pipeline.errors import NOT_FOUND
+from pipeline.store.files import FileStore
+from pipeline.store.segments import parse, seal
 from tests.commanding import everything, said, workspace_in
 
 QUERY = "  - {query: How deep is the harbour?, id: depth, mode: fast}\n"

@@ -1,1 +1,0 @@
-"""What is behind the ports of the event store and of the jobs of several machines."""

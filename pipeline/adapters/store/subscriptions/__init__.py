@@ -1,1 +1,0 @@
-"""Reading the events of a store as they are stored."""

@@ -1,1 +1,0 @@
-"""What takes files out of the log for good."""

@@ -1,0 +1,233 @@
+"""The port ``JobEngine`` over pgqueuer: its queue in the database of the log, its claims, heartbeats and retries.
+
+pgqueuer runs in a thread with an event loop of its own, so that a long computation of a session does not look like death. It
+knows its jobs by number alone, so here each statement is bound to the jobs that still belong to this process: one that was frozen
+past its lease can neither end nor keep alive what another has now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParameters
+from pgqueuer.core.qm import QueueManager
+from pgqueuer.core.tm import TaskManager
+from pgqueuer.domain.errors import RetryRequested
+from pgqueuer.domain.models import Job
+from pgqueuer.domain.types import QueueEntrypoint, QueueExecutionMode
+from pgqueuer.ports.driver import NotifyCallback
+from pgqueuer.ports.repository import EntrypointExecutionParameter
+from pgqueuer.queries import Queries
+from psycopg.rows import dict_row
+
+from pipeline.errors import StoreUnreachable
+from pipeline.ports.distribution import WORKER, Worker
+from pipeline.text.normalise import one_line
+
+_log = logging.getLogger("pipeline.store")
+# A host that vanishes without a word is noticed after some 20 s, not after the hours that TCP would wait.
+_OPTIONS: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 20_000,
+}
+LOOK_S = 1.0  # between two looks at an empty queue
+LONGEST_PAUSE_S = 15.0  # while the database cannot be reached
+
+
+class PgQueuerEngine:
+    """Gives at most ``at_once`` jobs at a time. ``program`` names its connection, ``say`` prints a problem.
+
+    A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        password: str = "",
+        *,
+        program: str = WORKER,
+        at_once: int = 4,
+        lease_s: float = 30.0,
+        say: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        self._url, self._at_once, self._lease = url, at_once, timedelta(seconds=lease_s)
+        self._options = _OPTIONS | {"application_name": program} | ({"password": password} if password else {})
+        self._say = say
+        self._manager: QueueManager | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = False
+
+    async def run(self, worker: Worker, *, once: bool = False) -> None:
+        """Give jobs to the worker until ``stop``; with ``once`` until there is none that it takes."""
+        main = asyncio.get_running_loop()
+        thread = ThreadPoolExecutor(1, "jobs")
+        try:
+            await main.run_in_executor(thread, lambda: asyncio.run(self._give(worker, main, once=once)))
+        finally:
+            self.stop()
+            thread.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Give no more jobs."""
+        self._stopped = True
+        if self._loop is not None and self._manager is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._manager.shutdown.set)
+
+    async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop, *, once: bool) -> None:
+        driver = _Driver(self._url, self._options, lambda: self._stopped, self._say)
+        jobs = _OwnJobs(driver)
+        jobs.at_once, jobs.lost = self._at_once, lambda subject: main.call_soon_threadsafe(worker.lost, subject)
+        self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
+        if self._stopped:
+            self._manager.shutdown.set()
+
+        async def do(job: Job) -> None:
+            subject = (job.payload or b"").decode()
+            jobs.subjects[job.id] = subject
+            try:
+                again_s = await asyncio.wrap_future(
+                    asyncio.run_coroutine_threadsafe(worker.do(str(job.entrypoint), subject, job.attempts), main)
+                )
+            finally:
+                jobs.subjects.pop(job.id, None)
+            if again_s is not None:
+                raise RetryRequested(timedelta(seconds=again_s))
+
+        def registered() -> dict[QueueEntrypoint, EntrypointExecutionParameter]:
+            """The entry points that the worker takes now: they change with its documents."""
+            executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
+            registry = self._manager.entrypoint_registry if self._manager else {}
+            names = [QueueEntrypoint(name) for name in worker.takes()]
+            for name in set(registry) - set(names):
+                del registry[name]
+            registry.update({name: executor for name in names if name not in registry})
+            return {name: EntrypointExecutionParameter(concurrency_limit=0) for name in names}
+
+        jobs.takes = registered
+        registered()
+        mode = QueueExecutionMode.drain if once else QueueExecutionMode.continuous
+        try:
+            await self._manager.run(timedelta(seconds=LOOK_S), self._at_once, mode, heartbeat_timeout=self._lease)
+        except psycopg.Error as error:
+            hint = "research store init makes its tables; research doctor checks it"
+            raise StoreUnreachable(f"the queue of jobs cannot be used: {_why(error)}", hint=hint) from error
+        finally:
+            await driver.close()
+
+
+class _OwnJobs(Queries):
+    """pgqueuer's statements, for the jobs alone that are this process's."""
+
+    at_once: int
+    lost: Callable[[str], object]
+    takes: Callable[[], dict[QueueEntrypoint, EntrypointExecutionParameter]]
+
+    def __init__(self, driver: _Driver) -> None:
+        super().__init__(driver)
+        self.subjects: dict[int, str] = {}
+        self._manager_id: Any = None
+
+    async def dequeue(
+        self,
+        batch_size: int,
+        entrypoints: Any,  # noqa: ARG002 - those of the worker now
+        queue_manager_id: Any,
+        global_concurrency_limit: int | None,  # noqa: ARG002 - pgqueuer's own is two at least
+        heartbeat_timeout: timedelta,
+    ) -> list[Job]:
+        self._manager_id = queue_manager_id
+        return await super().dequeue(batch_size, self.takes(), queue_manager_id, self.at_once, heartbeat_timeout)
+
+    async def _own(self, ids: list[Any]) -> set[Any]:
+        query = "select id from pgqueuer where id = any($1::bigint[]) and queue_manager_id = $2"
+        return {row["id"] for row in await self.driver.fetch(query, ids, self._manager_id)}
+
+    async def update_heartbeat(self, job_ids: list[Any]) -> None:
+        own = await self._own(job_ids)
+        for subject in [self.subjects[one] for one in set(job_ids) - own if one in self.subjects]:
+            self.lost(subject)
+        if own:
+            await super().update_heartbeat([*own])
+
+    async def log_jobs(self, job_status: list[Any]) -> None:
+        own = await self._own([job.id for job, _, _ in job_status])
+        if own:
+            await super().log_jobs([one for one in job_status if one[0].id in own])
+
+    async def retry_job(self, job: Job, delay: timedelta, traceback_record: Any) -> None:  # noqa: ARG002
+        if await self._own([job.id]):  # a job that comes again is no failure: no traceback is kept
+            await super().retry_job(job, delay, None)
+
+
+class _Driver:
+    """pgqueuer's port to the database over one connection, which is made again whenever it is lost. It never listens."""
+
+    def __init__(self, url: str, options: dict[str, Any], stopped: Callable[[], bool], say: Callable[[str], None]) -> None:
+        self._url, self._options, self._stopped, self._say = url, options, stopped, say
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._guard = asyncio.Lock()
+        self.shutdown, self.tm = asyncio.Event(), TaskManager()
+
+    async def fetch(self, query: str, *args: object) -> list[dict[str, object]]:
+        while True:
+            connection = await self._connected()
+            try:
+                cursor = psycopg.AsyncRawCursor(connection, row_factory=dict_row)
+                await cursor.execute(query.encode(), args or None)
+                return await cursor.fetchall() if cursor.description else []
+            except psycopg.Error as error:
+                if not connection.closed:
+                    raise
+                _log.info("the connection to the queue of jobs was lost: %s", _why(error))
+
+    async def execute(self, query: str, *args: object) -> str:
+        await self.fetch(query, *args)
+        return ""
+
+    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+        async with self._guard:
+            pause, said = 0.2, False
+            while self._connection is None or self._connection.closed:
+                try:
+                    self._connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True, **self._options)
+                except psycopg.OperationalError as error:
+                    if self._stopped():
+                        raise
+                    if not said:
+                        self._say(f"the database cannot be reached: {_why(error)}; this worker tries again")
+                    said, pause = True, min(2 * pause, LONGEST_PAUSE_S)
+                    await asyncio.sleep(pause)
+            if said:
+                self._say("the database can be reached again")
+            return self._connection
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
+        """Do nothing: a listener would be lost with its connection without a word."""
+
+    async def notify(self, channel: str, payload: str) -> None:
+        """Do nothing: nobody listens."""
+
+    async def __aenter__(self) -> _Driver:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.tm.gather_tasks()
+
+
+def _why(error: Exception) -> str:
+    return one_line(str(error), 300) or type(error).__name__

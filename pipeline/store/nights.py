@@ -1,0 +1,294 @@
+"""The rows of nights: one a night, one a session of its batch, one a host or provider whose pace all machines keep together.
+
+A session's row holds its part of the night's money. What it has spent is set from its log whenever a worker takes it over, so
+that a worker which is killed leaves no reservation behind, and no call that was sent is left out. Each take-over begins a new
+turn; who wakes up in an old one can neither reserve nor free anything. The night's row is locked while a sum is compared
+with a cap.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
+from psycopg import Connection, RawCursor
+
+from pipeline.domain.budget import budget_spent, nano_usd
+from pipeline.domain.values import Cost
+from pipeline.errors import VersionConflict
+from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
+from pipeline.store.postgres_database import Database
+
+
+def _each(text: str) -> str:
+    """Repeat a part of a statement for money, tokens and calls."""
+    return ", ".join(text.replace("*", name) for name in ("nano", "tokens", "calls"))
+
+
+_OPEN = """
+insert into nights (day, batch, ends_at, writing_s, cap_nano, cap_tokens, cap_calls, max_failures)
+values (%s, %s, clock_timestamp() + make_interval(secs => %s), %s, %s, %s, %s, %s)
+on conflict (day) do update set batch = excluded.batch, ends_at = excluded.ends_at, writing_s = excluded.writing_s,
+    cap_nano = excluded.cap_nano, cap_tokens = excluded.cap_tokens, cap_calls = excluded.cap_calls,
+    max_failures = excluded.max_failures, halt_cause = '', halt = '', state = 'open'
+"""
+_JOB = "insert into night_jobs (batch, place, session, entry, result) values (%s, %s, %s, %s, %s)"
+_NIGHT = """
+select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
+    cap_nano / 1e9::float8, cap_tokens, cap_calls, max_failures, halt_cause, halt, state <> 'open' from nights
+"""
+_UNFINISHED = _NIGHT + "where state <> 'built' order by day limit 1"
+_TAKE = f"""
+update night_jobs set turn = turn + 1, {_each("reserved_* = 0")}, {_each("before_* = coalesce(before_*, %(*)s)")},
+    {_each("spent_* = greatest(0, %(*)s - coalesce(before_*, %(*)s))")},
+    fruitless = case when turn > 0 and %(version)s <= version + 1 then fruitless + 1 else 0 end, version = %(version)s
+where session = %(session)s and result is null and batch in (select batch from nights where state = 'open')
+returning batch, turn, fruitless
+"""  # noqa: S608 - no value from outside
+_MINE = "where batch = %(batch)s and session = %(session)s and turn = %(turn)s and result is null"
+_SUMS = f"""
+select {_each("cap_*")}, {_each("sum(spent_*)::bigint")}, {_each("sum(reserved_*)::bigint")}
+from night_jobs join nights using (batch) where batch = %s group by nights.day
+"""  # noqa: S608
+_RESERVE = f"update night_jobs set {_each('reserved_* = reserved_* + %(*)s')} {_MINE}"  # noqa: S608
+_SETTLE = f"update night_jobs set {_each('reserved_* = reserved_* - %(*)s, spent_* = spent_* + %(paid_*)s')} {_MINE}"  # noqa: S608
+_LEAVE = f"""
+update night_jobs set {_each("reserved_* = 0")}, {_each("spent_* = greatest(0, %(*)s - before_*)")}, result = %(result)s {_MINE}
+"""  # noqa: S608
+_REFUSE = f"""
+update night_jobs set refused = refused || jsonb_build_object(%(machine)s::text, %(why)s::text) {_MINE} returning refused
+"""  # noqa: S608
+_HALT_IF_MANY_FAILED = """
+update nights set halt_cause = 'failures', halt = max_failures || ' failures in this night'
+where batch = %(batch)s and halt = '' and max_failures <= (
+    select count(*) from night_jobs where batch = %(batch)s and result ->> 'status' = 'failed')
+"""
+
+
+class PostgresNights:
+    """The port ``Nights``. Each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def open(self, night: Night, jobs: Mapping[str, str], results: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Begin a night's batch."""
+        nano = None if night.cap_usd is None else nano_usd(night.cap_usd)
+        caps = (nano, night.cap_tokens, night.cap_calls, night.max_failures)
+        found: list[tuple[str, str, str | None]] = [(session, entry, None) for session, entry in jobs.items()]
+        found += [(f"query {place}", "", json.dumps(one)) for place, one in enumerate(results)]
+        rows = [(night.batch, place, *one) for place, one in enumerate(found)]
+
+        def work(connection: Connection) -> None:
+            with connection.transaction(), connection.cursor() as cursor:
+                connection.execute(
+                    "delete from night_jobs using nights n where n.batch = night_jobs.batch and day = %s", (night.day,)
+                )
+                connection.execute(_OPEN, (night.day, night.batch, night.ends_in_s, night.writing_s, *caps))
+                cursor.executemany(_JOB, rows)
+                _advance(connection)
+
+        self._database.run(work)
+
+    def unfinished(self) -> Night | None:
+        """Return the night whose batch is not built yet."""
+        row = self._database.run(lambda connection: connection.execute(_UNFINISHED).fetchone())
+        return _night_of(row) if row else None
+
+    def advance(self) -> None:
+        """Put in the queue what a night waits for and the queue lacks."""
+
+        def work(connection: Connection) -> None:
+            with connection.transaction():
+                _advance(connection)
+
+        self._database.run(work)
+
+    def take(self, session: str, so_far: Cost, version: int) -> Taken | None:
+        """Begin a new turn of a session."""
+        values = _amounts(so_far, so_far.calls) | {"session": session, "version": version}
+
+        def work(connection: Connection) -> Taken | None:
+            with connection.transaction():
+                row = connection.execute(_TAKE, values).fetchone()
+                night = row and connection.execute(_NIGHT + "where batch = %s", (row[0],)).fetchone()
+            return Taken(_night_of(night), Share(row[0], session, row[1]), row[2]) if row and night else None
+
+        return self._database.run(work)
+
+    def reserve(self, share: Share, worst: Cost, calls: int) -> None:
+        """Reserve the worst case of one call."""
+        amounts = _amounts(worst, calls)
+
+        def work(connection: Connection) -> None:
+            with _locked(connection, share.batch):
+                if not connection.execute(_RESERVE, amounts | share._asdict()).rowcount:
+                    raise VersionConflict(f"{share.session} was taken over by another worker, or its night has ended")
+                row: Sequence[Any] = connection.execute(_SUMS, (share.batch,)).fetchone() or [None] * 9
+                for what, cap, spent, reserved in zip(amounts, row[:3], row[3:6], row[6:], strict=True):
+                    if cap is not None and spent + reserved > cap:
+                        shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
+                        raise budget_spent("night", "usd" if what == "nano" else what, *shown)
+
+        self._database.run(work)
+
+    def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
+        """Replace a reservation by what the call cost; it is tried once, as the log corrects it when the turn ends."""
+        paid = _amounts(actual or Cost(), calls if actual is not None else 0)
+        values = _amounts(worst, calls) | {f"paid_{name}": amount for name, amount in paid.items()} | share._asdict()
+        sent: list[bool] = []
+
+        def work(connection: Connection) -> None:
+            if not sent:
+                sent.append(True)
+                connection.execute(_SETTLE, values)
+
+        self._database.run(work)
+
+    def leave(self, share: Share, cost: Cost, result: Mapping[str, Any] | None = None) -> bool:
+        """End a turn, and the job with it if there is a result."""
+        values = _amounts(cost, cost.calls) | share._asdict() | {"result": json.dumps(result) if result else None}
+
+        def work(connection: Connection) -> bool:
+            with _locked(connection, share.batch):
+                left = connection.execute(_LEAVE, values).rowcount == 1
+                if left and result:
+                    connection.execute(_HALT_IF_MANY_FAILED, share._asdict())
+                    _advance(connection)
+                return left
+
+        return self._database.run(work)
+
+    def refuse(self, share: Share, machine: str, why: str) -> Mapping[str, str]:
+        """Note that a machine is not set up for a session; return all such machines, and why."""
+        values = share._asdict() | {"machine": machine, "why": why}
+        row = self._database.run(lambda connection: connection.execute(_REFUSE, values).fetchone())
+        return row[0] if row else {}
+
+    def refusals(self, batch: str) -> Mapping[str, Mapping[str, str]]:
+        """Return by session which machines are not set up for it, and why."""
+        query = "select session, refused from night_jobs where batch = %s and refused <> '{}' and result is null order by place"
+        return dict(self._database.run(lambda connection: connection.execute(query, (batch,)).fetchall()))
+
+    def halt(self, batch: str, cause: str, reason: str) -> None:
+        """Let nothing more start in a batch."""
+        query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
+        self._database.run(lambda connection: connection.execute(query, (cause, reason, batch)))
+
+    def give_up(self, batch: str, result: Callable[[str], Mapping[str, Any]]) -> None:
+        """End all jobs of a batch that have not ended."""
+        query = "select session from night_jobs where batch = %s and result is null"
+
+        def work(connection: Connection) -> None:
+            with _locked(connection, batch):
+                for (session,) in connection.execute(query, (batch,)).fetchall():
+                    ended = (json.dumps(result(session)), batch, session)
+                    connection.execute("update night_jobs set result = %s where batch = %s and session = %s", ended)
+                    connection.execute("delete from pgqueuer where dedupe_key = %s", (session,))
+                _advance(connection)
+
+        self._database.run(work)
+
+    def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
+        """Return the results of a batch, in the order of its jobs."""
+        query = "select result from night_jobs where batch = %s and result is not null order by place"
+        return [row[0] for row in self._database.run(lambda connection: connection.execute(query, (batch,)).fetchall())]
+
+    def close(self, batch: str, *, built: bool = False) -> None:
+        """Note that the outcome of a batch is in the log, or that it is built."""
+
+        def work(connection: Connection) -> None:
+            with connection.transaction():
+                connection.execute("update nights set state = %s where batch = %s", ("built" if built else "closed", batch))
+                _advance(connection)
+
+        self._database.run(work)
+
+    def queue(self) -> Mapping[str, tuple[int, int]]:
+        """Return by entry point how many jobs wait and how many are under way."""
+        query = """select entrypoint, count(*) filter (where status = 'queued' and execute_after <= now()),
+            count(*) filter (where status = 'picked' and heartbeat > now() - interval '5 minutes')
+            from pgqueuer group by 1 order by 1"""
+        rows = self._database.run(lambda connection: connection.execute(query).fetchall())
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+    def workers(self) -> Sequence[str]:
+        """Return the names of the workers that are connected."""
+        query = """select substr(application_name, %s) from pg_stat_activity
+            where datname = current_database() and application_name like %s"""
+        values = (len(WORKER) + 1, f"{WORKER}%")
+        return sorted(row[0] for row in self._database.run(lambda connection: connection.execute(query, values).fetchall()))
+
+    def take_turn(self, name: str, hold_s: float) -> float:
+        """Take the turn at a host or provider, if it is free; return 0, else in how many seconds it is."""
+        query = """with taken as (
+                insert into pace (name, next_at) values (%(name)s, clock_timestamp() + make_interval(secs => %(hold)s))
+                on conflict (name) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp() returning 1
+            ) select extract(epoch from next_at - clock_timestamp())::float8 from pace
+            where name = %(name)s and not exists (select from taken)"""
+        values = {"name": name, "hold": hold_s}
+        row = self._database.run(lambda connection: connection.execute(query, values).fetchone())
+        return max(0.001, row[0]) if row else 0.0
+
+    def rest(self, name: str, pause_s: float) -> None:
+        """End a turn: the next may be taken after ``pause_s`` seconds."""
+        query = "update pace set next_at = clock_timestamp() + make_interval(secs => %s) where name = %s"
+        self._database.run(lambda connection: connection.execute(query, (pause_s, name)))
+
+    def seconds_ahead(self) -> float:
+        """Return by how many seconds the server's clock is ahead of this machine's, to about the time of an answer."""
+        import time
+
+        def work(connection: Connection) -> float:
+            asked = time.time()
+            row = connection.execute("select extract(epoch from clock_timestamp())::float8").fetchone()
+            answered = time.time()
+            return (row[0] if row else answered) - (asked + answered) / 2
+
+        return self._database.run(work)
+
+    def disconnect(self) -> None:
+        """Close the connection; the next call opens a new one."""
+        self._database.close()
+
+
+@contextmanager
+def _locked(connection: Connection, batch: str) -> Iterator[None]:
+    with connection.transaction():
+        connection.execute("select from nights where batch = %s for update", (batch,))
+        yield
+
+
+def _advance(connection: Connection) -> None:
+    """Queue the jobs that the unfinished night waits for; those that are queued or under way are left."""
+    row = connection.execute("select batch, state from nights where state <> 'built' order by day limit 1 for update").fetchone()
+    if row is None:
+        return
+    batch, state = row
+    query = "select entry, session, place from night_jobs where batch = %s and result is null order by place"
+    jobs: list[tuple[str, str, int]] = connection.execute(query, (batch,)).fetchall() if state == "open" else []
+    jobs = jobs or [(CLOSE if state == "open" else BUILD, batch, 0)]
+    RawCursor(connection).execute(
+        QueryQueueBuilder().build_enqueue_query("skip"),
+        (
+            [-place for _, _, place in jobs],
+            [entry for entry, _, _ in jobs],
+            [subject.encode() for _, subject, _ in jobs],
+            [timedelta()] * len(jobs),
+            [subject if entry not in (CLOSE, BUILD) else f"{entry} {subject}" for entry, subject, _ in jobs],
+            ["{}"] * len(jobs),
+        ),
+    )
+
+
+def _night_of(row: Sequence[Any]) -> Night:
+    day, batch, ends_in_s, writing_s, usd, tokens, calls, max_failures, cause, reason, closed = row
+    return Night(day, batch, ends_in_s, writing_s, usd, tokens, calls, max_failures, (cause, reason), closed)
+
+
+def _amounts(cost: Cost, calls: int) -> dict[str, Any]:
+    return {"nano": nano_usd(cost.usd), "tokens": cost.total_tokens, "calls": calls}

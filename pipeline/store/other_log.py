@@ -1,0 +1,240 @@
+"""Copies what is missing from the log of another workspace. Nothing of it is believed before it was verified.
+
+Objects come before the records that name them, segments before those that continue them. So whenever the copying ends, what is
+here is sound. A file that cannot be verified is refused by name and left out; so are the segments that build on it. What either
+log has pruned or forgotten is not brought back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Tombstones, kind_of, tombstones_of
+from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
+from pipeline.store import objects
+from pipeline.store.layout import Layout, is_plain, stream_of
+from pipeline.store.segments import Finding, Line, Segment, join, parse, read_segments, seal
+from pipeline.system import files
+from pipeline.system.process_lock import Lock
+
+NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
+_KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')
+_LARGEST = 1 << 30  # bytes of a segment
+_NOT_COPIED = {"local", "damaged", "objects"}
+_SUFFIX = ".jsonl"
+
+
+@dataclass(slots=True)
+class Copied:
+    """What was copied, or would be: segments by path, objects by digest; and what was ``refused``, with the reason."""
+
+    segments: list[str] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
+    refused: list[Finding] = field(default_factory=list)
+    streams: set[str] = field(default_factory=set)
+
+
+def copy_missing(root: Path, other: Path, *, check: bool = False) -> Copied:
+    """Copy the segments and objects that the log ``other`` has and the log ``root`` lacks; ``check``: write nothing.
+
+    Raises:
+        LogUnreadable: the other log cannot be read.
+        LogUnwritable: the disk refuses.
+        WorkspaceLocked: a run writes one of the streams.
+    """
+    copied = Copied()
+    here, there = Layout(root), Layout(other)
+    try:
+        found = _segments_of(there, copied)
+    except OSError as error:
+        raise LogUnreadable(f"{other} cannot be read: {error.strerror}", hint="check the folder and its permissions") from error
+    try:
+        stones = _tombstones(here, there)
+        for stream, segments in sorted(found.items()):
+            if not _is_gone(stream, segments, stones):
+                _Stream(here, there, stream, copied, stones).take(segments, check=check)
+    except OSError as error:
+        raise LogUnwritable(f"{root} cannot be written: {error.strerror}", hint="check space and permissions there") from error
+    return copied
+
+
+def _tombstones(*layouts: Layout) -> Tombstones:
+    """Return what either log has pruned or forgotten."""
+    prunes = (segment for layout in layouts for name in layout.ids("prune") for segment in read_segments(layout, name))
+    return tombstones_of(line.record for segment in prunes for line in segment.lines)
+
+
+def _is_gone(stream: str, segments: Sequence[Segment], stones: Tombstones) -> bool:
+    """Return whether a session was forgotten, or pruned after its last record in the other log."""
+    pruned = stones.sessions.get(stream)
+    last = max(line.record.version for segment in segments for line in segment.lines)
+    return kind_of(stream) == "session" and (stones.is_forgotten(stream) or (pruned is not None and last <= pruned.up_to))
+
+
+def _segments_of(there: Layout, copied: Copied) -> dict[str, list[Segment]]:
+    """Return the other log's segments by stream, each as far as it is sound; refuse what is none."""
+    found: dict[str, list[Segment]] = {}
+    for entry in _files(there, there.root, copied):
+        name, stream = there.named(Path(entry.path)), _stream_of(there.named(Path(entry.path)))
+        if entry.stat(follow_symlinks=False).st_size > _LARGEST:
+            copied.refused.append(Finding(name, 0, "corrupt", "it is larger than any segment"))
+            continue
+        segment = parse(name, files.read_bytes(entry.path), stream)
+        if segment.finding and segment.finding.kind != "torn":
+            copied.refused.append(segment.finding)
+        elif segment.lines:
+            found.setdefault(stream, []).append(segment)
+    return found
+
+
+def _files(there: Layout, folder: Path, copied: Copied) -> Iterator[os.DirEntry[str]]:
+    """Yield the segment files below a folder, sorted; refuse links, and names that no log has."""
+    with os.scandir(folder) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        if folder == there.root and (entry.name in _NOT_COPIED or entry.name.startswith(".")):
+            continue
+        if entry.is_symlink() or not is_plain(entry.name.replace("~", "-")):
+            message = "it is a link" if entry.is_symlink() else "no log has a file of this name"
+            copied.refused.append(Finding(there.named(Path(entry.path)), 0, "invalid", message))
+        elif entry.is_dir():
+            yield from _files(there, Path(entry.path), copied)
+        elif entry.name.endswith(_SUFFIX) and entry.is_file():
+            yield entry
+
+
+def _stream_of(name: str) -> str:
+    """Return the stream of a segment: its session's folder, or for every other kind the file's name."""
+    parts = name.split("/")
+    return parts[1] if parts[0] == "sessions" and len(parts) > 2 else stream_of(parts[-1])
+
+
+@dataclass(slots=True)
+class _Stream:
+    """One stream in both logs."""
+
+    here: Layout
+    there: Layout
+    name: str
+    copied: Copied
+    stones: Tombstones
+
+    def take(self, theirs: Sequence[Segment], *, check: bool) -> None:
+        """Copy the segments that are missing here, after the objects that they name."""
+        lock = Lock(self.here.lock(self.name), f"writes {self.name}")
+        if not check:
+            self.here.prepare()
+            lock.acquire()
+        try:
+            for segment in self._missing(theirs):
+                self._copy(segment, check=check)
+        finally:
+            if not check:
+                lock.release()
+
+    def _missing(self, theirs: Sequence[Segment]) -> list[Segment]:
+        """Return the segments to copy, those first that others continue; refuse those that do not fit."""
+        ours = {segment.path: segment for segment in self._own({str(Path(segment.path).parent) for segment in theirs})}
+        fresh = [segment for segment in theirs if self._is_fresh(segment, ours.get(segment.path))]
+        refused = {segment.path: why for segment in fresh if (why := self._refused(segment))}
+        self.copied.refused += refused.values()
+        fresh = [segment for segment in fresh if segment.path not in refused]
+        united = ours | {segment.path: replace(segment, finding=None) for segment in fresh}
+        chain = join(united.values())
+        detached = {finding.path: finding for finding in chain.findings if finding.kind == "detached"}
+        self.copied.refused += [detached[segment.path] for segment in fresh if segment.path in detached]
+        return sorted((segment for segment in fresh if segment.path not in detached), key=lambda one: one.lines[0].record.version)
+
+    def _own(self, folders: set[str]) -> Iterator[Segment]:
+        """Yield this log's segments of the stream, from the folders where the other log has them."""
+        for path in sorted(path for folder in folders for path in (self.here.root / folder).glob(f"*{_SUFFIX}")):
+            if _stream_of(name := self.here.named(path)) == self.name:
+                yield parse(name, files.read_bytes(path), self.name)
+
+    def _is_fresh(self, theirs: Segment, ours: Segment | None) -> bool:
+        """Return whether a segment has records that are not here. If both logs have the file, one must begin the other."""
+        if ours is None:
+            return True
+        hashes, known = [line.hash for line in theirs.lines], [line.hash for line in ours.lines]
+        if hashes[: len(known)] == known and not (ours.finding and ours.finding.kind != "torn"):
+            return len(hashes) > len(known)
+        struck = kind_of(self.name) == "memory" and bool(self.stones.forgotten)  # what was forgotten is struck out of these
+        if known[: len(hashes)] != hashes and not struck:
+            message = "another file of this name is here, and neither continues the other"
+            self.copied.refused.append(Finding(theirs.path, 0, "fork", message))
+        return False
+
+    def _refused(self, segment: Segment) -> Finding | None:
+        """Return why a sound segment must not be copied: it holds what is no event, or names an object that is nowhere."""
+        try:
+            for _ in decode_all(line.record.data for line in segment.lines):
+                pass
+        except LogError as error:
+            return Finding(segment.path, 0, "invalid", error.message)
+        for number, line in enumerate(segment.lines, 1):
+            for digest in _objects_of(line):
+                if why := self._unusable(digest, line.record.at):
+                    return Finding(segment.path, number, "object", why)
+        return None
+
+    def _unusable(self, digest: str, at: str) -> str:
+        """Return why an object that a record of the time ``at`` names, and that is not here, cannot be copied, or ""."""
+        theirs = self.there.object(digest)
+        if self._is_here(digest) or self._is_pruned(digest, at):
+            return ""
+        if not theirs.is_file() or theirs.is_symlink():
+            return f"the record names object {digest}, which is in neither log"
+        try:
+            objects.read(theirs, digest)
+        except ObjectMissing as error:
+            return error.message
+        return ""
+
+    def _is_pruned(self, digest: str, at: str) -> bool:
+        stone = self.stones.objects.get(digest)
+        return stone is not None and (kind_of(self.name) == "memory" or at <= stone)
+
+    def _is_here(self, digest: str) -> bool:
+        try:
+            objects.read(self.here.object(digest), digest)
+        except ObjectMissing:
+            return False
+        return True
+
+    def _copy(self, segment: Segment, *, check: bool) -> None:
+        digests = {digest for line in segment.lines for digest in _objects_of(line)}
+        missing = sorted(digest for digest in self._with_kept(digests) if self._is_to_copy(digest))
+        self.copied.objects += [digest for digest in missing if digest not in self.copied.objects]
+        self.copied.segments.append(segment.path)
+        self.copied.streams.add(self.name)
+        if check:
+            return
+        for digest in missing:
+            data = objects.read(self.there.object(digest), digest)
+            objects.write(self.here.object(digest), data, self.here.scratch)
+        content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
+        target = self.here.root / segment.path
+        files.make_directories(target.parent)
+        files.replace(target, content, self.here.scratch)
+
+    def _with_kept(self, digests: set[str]) -> set[str]:
+        """Return the objects with those that the kept report of a pruned session names."""
+        if kind_of(self.name) != "prune":
+            return digests
+        kept = (objects.read(self.there.object(digest), digest) for digest in digests if self._is_to_copy(digest))
+        return digests | {found.decode() for data in kept for found in NAMED_OBJECT.findall(data)}
+
+    def _is_to_copy(self, digest: str) -> bool:
+        """Return whether the other log has a sound object that is missing here."""
+        return not self._is_here(digest) and self.there.object(digest).is_file() and not self._unusable(digest, "~")
+
+
+def _objects_of(line: Line) -> list[str]:
+    named = NAMED_OBJECT.findall(line.record.data)
+    kept = _KEPT_REPORT.findall(line.record.data) if line.record.type == "session.pruned" else []
+    return [digest.decode() for digest in (*named, *kept)]

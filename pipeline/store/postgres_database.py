@@ -1,0 +1,360 @@
+"""The database of a store: its connection, the versions of its tables, its lock, and what the doctor asks of it.
+
+What was sent when a connection broke may have been done or not. So work that is given to ``Database.run`` must be such that it
+may be done again: it reads, or it finds out first whether its earlier attempt was stored.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import psycopg
+from psycopg import errors
+
+from pipeline.config.keys import shown_store
+from pipeline.errors import LogUnreadable, LogUnwritable, ResearchError, SchemaTooNew, StoreUnreachable, WorkspaceLocked
+from pipeline.system.files import read_text
+
+T = TypeVar("T")
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_log = logging.getLogger("pipeline.store")
+# A lost machine is noticed after about half a minute, instead of after hours as the system's own settings have it.
+_DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+    "application_name": "night-research",
+    "client_encoding": "utf8",
+}
+_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+_HINT = "check that the server runs, and the address in `store`; the password comes from PGPASSWORD, PGPASSWORD_FILE or ~/.pgpass"
+
+
+class Database:
+    """The database at ``url``. ``opened`` is called with each new connection before it is used.
+
+    A connection that is lost is opened again for up to ``patience_s`` seconds; after that, for as long, only once at a time.
+    """
+
+    def __init__(self, url: str, opened: Callable[[Connection], None], *, password: str = "", patience_s: float = 30.0) -> None:
+        self._url = url
+        self._password = password
+        self._opened = opened
+        self._patience_s = patience_s
+        self._connection: Connection | None = None
+        self._was_open = False
+        self._impatient_until = 0.0
+        self._guard = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """How messages name the database."""
+        return shown_store(self._url)
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """Do ``work`` with the connection, again from its beginning whenever the connection is lost; return its result.
+
+        Raises:
+            StoreUnreachable: the database does not answer.
+            LogUnwritable, LogUnreadable: it refuses.
+        """
+        with self._guard:
+            while True:
+                connection = self._ready()
+                try:
+                    return work(connection)
+                except psycopg.Error as error:
+                    if not connection.closed:
+                        raise self._refusal(error) from error
+                    _log.info("the connection to %s was lost: %s", self.name, _first_line(error))
+
+    def close(self) -> None:
+        """Close the connection. It is opened again when it is needed."""
+        with self._guard:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _ready(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._reopened() if self._was_open else self._open()
+        return self._connection
+
+    def _reopened(self) -> Connection:
+        started = time.monotonic()
+        patience = self._patience_s if started > self._impatient_until else 0.0
+        for attempt in range(1_000_000):
+            try:
+                return self._open()
+            except StoreUnreachable:
+                pause = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
+                if time.monotonic() + pause - started > patience:
+                    self._impatient_until = time.monotonic() + self._patience_s
+                    raise
+                time.sleep(pause)
+        raise AssertionError
+
+    def _open(self) -> Connection:
+        given = {name for name in _DEFAULTS if f"{name}=" in self._url}
+        options = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        if self._password:
+            options["password"] = self._password
+        try:
+            connection: Connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=1, **options)
+        except psycopg.Error as error:
+            raise StoreUnreachable(f"{self.name} cannot be reached: {_first_line(error)}", hint=_HINT) from None
+        try:
+            self._opened(connection)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, psycopg.OperationalError):
+                raise StoreUnreachable(f"{self.name} does not answer: {_first_line(error)}", hint=_HINT) from error
+            if isinstance(error, psycopg.Error):
+                raise self._refusal(error) from error
+            raise
+        self._was_open = True
+        weakref.finalize(self, connection.close)
+        return connection
+
+    def _refusal(self, error: psycopg.Error) -> Exception:
+        """The error of this program for one of the server's."""
+        text = f"{self.name}: {_first_line(error)}"
+        if isinstance(error, errors.InsufficientPrivilege):
+            return LogUnwritable(text, hint="the role lacks a right: `research store init --print-roles` shows which it needs")
+        if isinstance(error, errors.UndefinedTable):
+            return LogUnreadable(text, hint="create or upgrade the tables with `research store init`")
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return LogUnwritable(text, hint="this server is a read-only copy: name the primary server in `store`")
+        if isinstance(error, errors.DiskFull | errors.OutOfMemory | errors.TooManyConnections):
+            return LogUnwritable(text, hint="the server is out of space or connections; everything acknowledged so far is safe")
+        return LogUnwritable(text, hint="see the server's log; everything acknowledged so far is safe")
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+_SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(hashtext('night-research schema ' || current_schema()))"
+_TABLE = "CREATE TABLE IF NOT EXISTS store_migrations (version int PRIMARY KEY, name text NOT NULL, at timestamptz DEFAULT now())"
+_SCHEMA_STATE = """
+SELECT to_regclass('store_migrations') IS NOT NULL,
+       to_regclass('events') IS NOT NULL AND has_table_privilege(to_regclass('events'), 'SELECT')
+"""
+# Rows that another server wrote and a backup brought here: no transaction of this server can have such a number yet, and a
+# subscriber would wait until one has.
+_FOREIGN = "SELECT coalesce((SELECT max(xid) FROM events) >= pg_snapshot_xmax(pg_current_snapshot()), false)"
+_RENUMBER = "UPDATE events SET xid = '3' WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())"
+
+
+class Migration(NamedTuple):
+    """One step of the schema."""
+
+    version: int
+    name: str
+    sql: str
+
+
+def migrations() -> list[Migration]:
+    """Return all that this program knows, in order."""
+    files = sorted((Path(__file__).parent / "schema").glob("*.sql"))
+    return [Migration(int(path.name[:4]), path.stem, read_text(path)) for path in files]
+
+
+def newest() -> int:
+    """Return the version of the schema that this program needs."""
+    return migrations()[-1].version
+
+
+def schema_version(connection: Connection) -> int:
+    """Return the version of the schema, 0 if there is none."""
+    row = connection.execute(_SCHEMA_STATE).fetchone()
+    if not row or not row[0]:
+        return 0
+    found = connection.execute("SELECT coalesce(max(version), 0) FROM store_migrations").fetchone()
+    return int(found[0]) if found else 0
+
+
+def check_schema(connection: Connection) -> None:
+    """Refuse a database whose tables this program cannot use.
+
+    Raises:
+        LogUnreadable: there are none, or those of an older program, or a backup was restored and not prepared yet.
+        SchemaTooNew: those of a newer program.
+    """
+    found, wanted = schema_version(connection), newest()
+    name = connection.info.dbname
+    if found == 0:
+        raise LogUnreadable(
+            f"the database {name} has no event store yet",
+            hint=f"create it: research store init, with the address of {name} if the setting names another database",
+        )
+    if found > wanted:
+        raise _too_new(name, found, wanted)
+    if found < wanted:
+        hint = "upgrade it with `research store init`, as the role that owns the tables"
+        raise LogUnreadable(f"the event store in {name} has schema {found}, and this program needs {wanted}", hint=hint)
+    row = connection.execute(_FOREIGN).fetchone()
+    if row and row[0]:
+        hint = "prepare it with `research store init`, as the role that owns the tables"
+        raise LogUnreadable(f"the database {name} was restored from the backup of another server", hint=hint)
+
+
+def migrate(connection: Connection) -> list[str]:
+    """Create or upgrade the tables; return the names of the steps that were done. Two that do it at once wait for each other.
+
+    Raises:
+        SchemaTooNew: the tables are those of a newer program.
+    """
+    with connection.transaction():
+        connection.execute(_SCHEMA_LOCK)
+        connection.execute(_TABLE)
+        found, known = schema_version(connection), migrations()
+        if found > known[-1].version:
+            raise _too_new(connection.info.dbname, found, known[-1].version)
+        steps = [step for step in known if step.version > found]
+        for step in steps:
+            connection.execute(step.sql.encode())
+            connection.execute("INSERT INTO store_migrations (version, name) VALUES (%s, %s)", (step.version, step.name))
+        if not _has_queue(connection):
+            from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
+
+            connection.execute(QueryBuilderEnvironment().build_install_query(create_schema=False).encode())
+        done = [step.name for step in steps]
+        row = connection.execute(_FOREIGN).fetchone()
+        if row and row[0]:
+            connection.execute(_RENUMBER)
+            done.append("events of a restored backup were numbered again")
+        return done
+
+
+def _has_queue(connection: Connection) -> bool:
+    row = connection.execute("SELECT to_regclass('pgqueuer') IS NOT NULL").fetchone()
+    return bool(row and row[0])
+
+
+def _too_new(name: str, found: int, known: int) -> SchemaTooNew:
+    return SchemaTooNew(
+        f"the event store in {name} has schema {found}, and this program knows schemas up to {known}",
+        hint="upgrade night-research on this machine",
+    )
+
+
+def roles() -> str:
+    """Return the SQL that makes a role for research and a role for maintenance, with their rights."""
+    return read_text(Path(__file__).with_name("roles.sql"))
+
+
+KEEP_S = 10.0  # between two looks at the connection
+
+_KEY = "hashtext('night-research run ' || current_schema())"
+# Who holds it: the name that its connection gave itself.
+_HOLDER = f"""SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND l.objid = ({_KEY}::bigint & 4294967295)::oid LIMIT 1"""  # noqa: E501, S608 - no value from outside
+
+
+@contextmanager
+def store_lock(url: str, password: str, program: str, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock while the block runs; ``shared``: together with others that share it.
+
+    It ends with its connection. So the connection is looked after, and if it is lost, the lock is taken again with the next one.
+
+    Raises:
+        WorkspaceLocked: it is held elsewhere.
+        StoreUnreachable: the database does not answer.
+        LogUnreadable, SchemaTooNew: its tables cannot be used.
+    """
+
+    def opened(connection: Connection) -> None:
+        check_schema(connection)
+        _take(connection, program, shared=shared)
+
+    database, over = Database(url, opened, password=password, patience_s=0.0), threading.Event()
+    keeper = threading.Thread(target=_keep, args=(database, over), daemon=True)
+    database.run(_ask)
+    keeper.start()
+    try:
+        yield
+    finally:
+        over.set()
+        keeper.join()
+        with suppress(ResearchError):  # a database that does not answer lets go of the lock by itself
+            database.run(_release)
+        database.close()
+
+
+def _keep(database: Database, over: threading.Event) -> None:
+    while not over.wait(KEEP_S):
+        try:
+            database.run(_ask)
+        except ResearchError as error:
+            _log.warning("the lock on the database is not held at present: %s", error.message)
+
+
+def _release(connection: Connection) -> None:
+    """Let go of the lock now: the server ends a closed connection only some time later."""
+    connection.execute("SELECT pg_advisory_unlock_all()")
+
+
+def _ask(connection: Connection) -> None:
+    connection.execute("SELECT 1")
+
+
+def _take(connection: Connection, program: str, *, shared: bool) -> None:
+    name = f"{program or 'research'}: process {os.getpid()} on {socket.gethostname()}"
+    connection.execute("SELECT set_config('application_name', %s, false)", (name.encode("ascii", "replace")[:63].decode(),))
+    function = "pg_try_advisory_lock_shared" if shared else "pg_try_advisory_lock"
+    row = connection.execute(f"SELECT {function}({_KEY}::bigint)").fetchone()
+    if row and not row[0]:
+        holder = connection.execute(_HOLDER).fetchone()
+        by = (holder and holder[0]) or "another run"
+        raise WorkspaceLocked(f"{by} works with this database", hint="wait until it has ended, or stop it")
+
+
+_STATUS = """
+SELECT current_database(), current_setting('server_version'), current_user,
+    has_table_privilege('events', 'INSERT') AND has_table_privilege('objects', 'INSERT')
+        AND has_table_privilege('streams', 'INSERT') AND has_any_column_privilege('streams', 'UPDATE')
+        AND has_sequence_privilege('store_connections', 'USAGE'),
+    has_table_privilege('events', 'DELETE'),
+    current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off',
+    pg_is_in_recovery()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """The database, its server's version, the role, and what it may do.
+
+    ``is_durable``: the server writes to the disk before it acknowledges. ``is_copy``: it is a read-only copy of another one.
+    """
+
+    database: str
+    server: str
+    role: str
+    schema: int
+    may_append: bool
+    may_remove: bool
+    is_durable: bool
+    is_copy: bool
+
+
+def store_status(connection: Connection) -> StoreStatus:
+    """Return the store_status of the database that is connected to."""
+    row = connection.execute(_STATUS).fetchone() or ("", "", "", False, False, False, False)
+    database, server, role, append, remove, durable, is_copy = row
+    version = schema_version(connection)
+    return StoreStatus(database, server.split(" ")[0], role, version, append, remove, durable, is_copy)

@@ -1,0 +1,403 @@
+"""The store in PostgreSQL: the contract, and what it does beyond that."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import logging
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.merging import joined
+from pipeline.errors import (
+    EventRejected,
+    LogDamaged,
+    LogUnwritable,
+    ObjectMissing,
+    StoreUnreachable,
+    VersionConflict,
+    WorkspaceLocked,
+    WriterReplaced,
+)
+from pipeline.store.copying import FileTarget, copy_log
+from pipeline.store.files import FileStore
+from pipeline.store.layout import Layout
+from pipeline.store.other_log import copy_missing
+from pipeline.store.postgres import PostgresStore
+from pipeline.store.postgres_copy import PostgresLog, PostgresTarget
+from pipeline.store.postgres_database import roles
+from pipeline.store.verification import findings_in
+from tests.store.contract import EventStoreContract
+from tests.store.samples import files_in, record, records
+from tests.store.test_branches import laptop, server
+
+__all__ = ["laptop", "server"]
+EXAMPLES = itertools.count()
+
+
+@pytest.fixture
+def store(postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
+    store = PostgresStore(postgres_store_url, tmp_path / "events")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def other_store(postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
+    store = PostgresStore(postgres_store_url, tmp_path / "other" / "events")
+    yield store
+    store.close()
+
+
+class TestPostgresStore(EventStoreContract):
+    @pytest.fixture
+    def store(self, postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
+        store = PostgresStore(postgres_store_url, tmp_path / "events")
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def other_store(self, postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
+        store = PostgresStore(postgres_store_url, tmp_path / "events")
+        yield store
+        store.close()
+
+
+def sql(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        done = connection.execute(statement.encode(), values)
+        return done.fetchall() if done.description else []
+
+
+def cut_connections(url: str) -> None:
+    sql(
+        url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+
+
+def test_a_stream_whose_writer_died_is_free(store: PostgresStore, other_store: PostgresStore) -> None:
+    store.append("s-1", records([1]), 0)
+    store.close()
+    assert other_store.append("s-1", [record(2, run="run-2")], 1) == 2
+
+
+def test_a_writer_that_was_replaced_is_refused_whatever_it_appends(store: PostgresStore, other_store: PostgresStore) -> None:
+    store.append("s-1", records([1]), 0)
+    other_store.take_over("s-1")
+    for _ in range(2):
+        with pytest.raises(WriterReplaced, match="has taken over s-1"):
+            store.append("s-1", [record(2, identity="paid")], 1)
+    assert other_store.append("s-1", [record(2, run="run-2")], 1) == 2
+    with pytest.raises(VersionConflict):
+        store.append("s-1", [record(2, identity="paid")], 1)
+    store.release("s-1")  # what it gives back is no longer its own
+    with pytest.raises(VersionConflict):
+        other_store.append("s-1", [record(2, identity="late")], 1)
+    assert other_store.append("s-1", [record(3, run="run-2")], 2) == 3
+    assert list(store.load("s-1")) == [record(1), record(2, run="run-2"), record(3, run="run-2")]
+
+
+def test_a_stream_that_is_unknown_can_be_taken_over_too(store: PostgresStore) -> None:
+    store.take_over("s-1")
+    assert list(store.session_ids()) == []
+    assert store.append("s-1", records([1, 2]), 0) == 2
+
+
+def test_a_lost_connection_is_opened_again(store: PostgresStore, other_store: PostgresStore, postgres_store_url: str) -> None:
+    store.append("s-1", records([1]), 0)
+    cut_connections(postgres_store_url)
+    assert store.append("s-1", records([2]), 1) == 2
+    cut_connections(postgres_store_url)
+    assert list(store.load("s-1")) == records([1, 2])
+    with pytest.raises(WorkspaceLocked, match="writes s-1"):  # it owns the stream by its new connection
+        other_store.append("s-1", [record(3, run="run-2")], 2)
+
+
+def test_who_lost_the_connection_counts_as_dead_until_it_is_back(
+    store: PostgresStore, other_store: PostgresStore, postgres_store_url: str
+) -> None:
+    store.append("s-1", records([1]), 0)
+    cut_connections(postgres_store_url)
+    assert other_store.append("s-1", [record(2, run="run-2")], 1) == 2
+    with pytest.raises(WriterReplaced):
+        store.append("s-1", [record(2, identity="paid")], 1)
+
+
+def lose_connection(monkeypatch: pytest.MonkeyPatch, *, after: bool) -> list[int]:
+    """Let the connection be lost at the next append: before the server has it, or after it has stored it."""
+    real: Callable[..., Any] = psycopg.Connection.execute
+    lost: list[int] = []
+
+    def execute(self: Any, query: Any, params: Any = None, **more: Any) -> Any:
+        if "WITH moved" not in str(query) or lost:
+            return real(self, query, params, **more)
+        lost.append(1)
+        if after:
+            real(self, query, params, **more)
+        self.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+    return lost
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_append_is_stored_once_though_its_acknowledgement_was_lost(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    store.append("s-1", records([1]), 0)
+    lost = lose_connection(monkeypatch, after=after)
+    assert store.append("s-1", records([2, 3]), 1) == 3
+    assert lost
+    assert store.append("s-1", records([4]), 3) == 4
+    assert list(store.load("s-1")) == records(range(1, 5))
+
+
+def test_an_append_that_was_lost_while_another_took_over_is_refused(
+    store: PostgresStore, other_store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.append("s-1", records([1]), 0)
+    other_store.take_over("s-1")
+    lose_connection(monkeypatch, after=False)
+    with pytest.raises(WriterReplaced):
+        store.append("s-1", records([2]), 1)
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_parameters(tmp_path: Path) -> None:
+    store = PostgresStore("postgresql://me@127.0.0.1:9/night?sslmode=disable", tmp_path, password="secret-word")  # noqa: S106
+    with pytest.raises(StoreUnreachable) as refused:
+        store.load("s-1")
+    assert refused.value.message.startswith("postgresql://me@127.0.0.1:9/night cannot be reached: ")
+    assert "secret-word" not in refused.value.message + refused.value.hint
+    assert refused.value.exit_code == 12
+
+
+def test_an_altered_lost_or_foreign_record_is_damage_and_verify_names_it(store: PostgresStore, postgres_store_url: str) -> None:
+    ends = "corrupt: the stream's row ends with version"
+    harm = {
+        "UPDATE events SET line = line || 'A'::bytea WHERE version = 2": "run-1.jsonl:2: corrupt: the record was altered",
+        "DELETE FROM events WHERE version = 2": "run-1.jsonl:2: corrupt: the record does not continue",
+        "DELETE FROM events WHERE version = 3": f"run-1.jsonl:2: {ends} 3, its records with version 2",
+        "DELETE FROM events": "events: corrupt: all of its 3 records are missing",
+        "UPDATE streams SET version = 2": f"run-1.jsonl:3: {ends} 2, its records with version 3",
+    }
+    for number, (statement, expected) in enumerate(harm.items(), 1):
+        name = f"s-{number}"
+        store.append(name, records([1, 2, 3], name), 0)
+        sql(postgres_store_url, f"{statement} {'AND' if 'WHERE' in statement else 'WHERE'} stream = '{name}'")
+        with pytest.raises(LogDamaged, match=name):
+            store.load(name)
+        found = [str(finding) for finding in findings_in(PostgresLog(store.database)) if name in finding.path]
+        assert [line.startswith(f"sessions/{name}/events") and expected in line for line in found] == [True], found
+
+
+def test_an_altered_object_is_missing_and_verify_names_it(store: PostgresStore, postgres_store_url: str) -> None:
+    digest = store.put(b"a page")
+    sql(postgres_store_url, "UPDATE objects SET body = '\\x00'")
+    with pytest.raises(ObjectMissing):
+        store.get(digest)
+    (finding,) = findings_in(PostgresLog(store.database))
+    assert (finding.kind, finding.path) == ("object", f"objects/{digest[:2]}/{digest}.gz")
+
+
+def test_the_segments_are_those_that_the_files_would_have(store: PostgresStore, tmp_path: Path) -> None:
+    files = FileStore(tmp_path / "files")
+    for each in (files, store):
+        each.append("s-1", records([1, 2]), 0)
+        each.append("s-1", records([3]), 2)
+        each.release("s-1")
+        each.append("s-1", [record(4)], 3)
+        each.append("s-1", [record(5, run="run-2"), record(6, run="run-2")], 4)
+        for run in (1, 2, 3):
+            each.append("batch-1", [record(run, "batch-1", f"run-{run}")], run - 1)
+            each.release("batch-1")
+        each.put(b"a page")
+        each.release("s-1")
+    copy_log(PostgresLog(store.database), FileTarget(Layout(tmp_path / "copy")))
+    assert files_in(tmp_path / "copy") == files_in(tmp_path / "files")
+    assert store.size_of("s-1") == files.size_of("s-1")
+    assert [store.object_size(x) for x in PostgresLog(store.database).digests()] == [26]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    acts=st.lists(
+        st.tuples(st.sampled_from(["s", "batch", "talk"]), st.integers(1, 3), st.integers(0, 3)), min_size=1, max_size=12
+    )
+)
+def test_whatever_runs_append_the_files_of_a_copy_are_those_of_the_file_store(
+    store: PostgresStore, tmp_path: Path, acts: list[tuple[str, int, int]]
+) -> None:
+    place = tmp_path / f"x{next(EXAMPLES)}"
+    files = FileStore(place / "files")
+    versions: dict[str, int] = {}
+    for kind, run, number in acts:
+        name = f"{kind}-{place.name}"
+        version = versions.get(name, 0)
+        batch = [record(version + n, name, f"run-{run}") for n in range(1, number + 1)]
+        for each in (files, store):
+            if batch:
+                versions[name] = each.append(name, batch, version)
+            else:
+                each.release(name)
+    files.put(b"a page")
+    store.put(b"a page")
+    for name in versions:
+        files.release(name)
+    copy_log(PostgresLog(store.database), FileTarget(Layout(place / "copy")))
+    ours = {name: data for name, data in files_in(place / "copy").items() if re.search(rf"-{place.name}\b", name)}
+    assert ours == {name: data for name, data in files_in(place / "files").items() if re.search(rf"-{place.name}\b", name)}
+
+
+def test_a_removed_stream_and_its_objects_are_gone_for_all(store: PostgresStore, other_store: PostgresStore) -> None:
+    store.append("s-1", records([1]), 0)
+    digest = store.put(b"a page")
+    with pytest.raises(WorkspaceLocked, match="writes s-1"):
+        other_store.remove_stream("s-1")
+    store.release("s-1")
+    store.save_snapshot("s-1", Snapshot(1, "fold", b"{}"))
+    store.remove_stream("s-1")
+    store.remove_stream("s-1")
+    store.remove_objects([digest, digest])
+    assert list(other_store.load("s-1")) == []
+    assert store.load_snapshot("s-1", "fold") is None
+    assert (store.size_of("s-1"), store.object_size(digest)) == (0, 0)
+
+
+def test_a_struck_stream_is_sound_and_shorter_and_its_writer_must_read_it_again(
+    store: PostgresStore, other_store: PostgresStore
+) -> None:
+    store.append("memory-1", records([1, 2, 3], "memory-1", note="secret"), 0)
+    store.release("memory-1")
+    other_store.load("memory-1")
+    store.strike("memory-1", lambda one: record(one.version, "memory-1", note=""))
+    assert list(other_store.load("memory-1")) == records([1, 2, 3], "memory-1")
+    assert findings_in(PostgresLog(store.database)) == []
+    assert store.append("memory-1", records([4], "memory-1"), 3) == 4
+
+
+def same(one: Record) -> Record:
+    return one
+
+
+def stone(version: int, session: str, report: str) -> Any:
+    one = record(version, "prune-1")
+    text = one.data.decode().replace("worker.thought", "session.pruned")[:-1]
+    return one._replace(
+        type="session.pruned",
+        data=f'{text},"session":"{session}","up_to":2,"report":"{report}","objects":[],"quotes":3}}'.encode(),
+    )
+
+
+def test_a_pruned_session_is_what_is_kept_of_it_and_cannot_go_on(store: PostgresStore, other_store: PostgresStore) -> None:
+    store.append("s-1", records([1, 2]), 0)
+    before = other_store.marks()["s-1"]
+    report = store.put(record(2).data)
+    store.release("s-1")
+    store.append("prune-1", [stone(1, "s-1", report)], 0)
+    for each in (store, other_store):
+        assert list(each.load("s-1")) == [record(2)]
+        assert each.marks()["s-1"] == f"pruned:{report}" != before
+        assert list(each.leftovers()) == ["s-1"]
+        with pytest.raises(EventRejected, match="was pruned"):
+            each.append("s-1", records([3]), 2)
+    assert [str(x.kind) for x in findings_in(PostgresLog(store.database))] == ["leftover"]
+    store.remove_stream("s-1")
+    assert list(other_store.load("s-1")) == [record(2)]
+    assert list(other_store.leftovers()) == []
+    assert findings_in(PostgresLog(store.database)) == []
+
+
+def test_branches_of_a_copied_log_stay_beside_it(store: PostgresStore, laptop: Path, server: Path, tmp_path: Path) -> None:
+    copy_missing(laptop, server)
+    source = FileTarget(Layout(laptop))
+    refused = copy_log(source, PostgresTarget(store.database)).refused
+    assert [finding.kind for finding in refused] == ["fork"]
+    files = FileStore(laptop, joined)
+    files.join("s1")
+    assert copy_log(source, PostgresTarget(store.database)).refused == []
+    assert list(store.load("s1")) == list(files.load("s1"))
+    assert list(store.beside("s1")) == list(files.beside("s1")) != []
+    assert store.size_of("s1") == files.size_of("s1")
+    assert store.branched(["s1"]) == frozenset()
+    assert list(store.join("s1")) == []
+    assert findings_in(PostgresLog(store.database)) == []
+    copy_log(PostgresLog(store.database), FileTarget(Layout(tmp_path / "back")))
+    shutil.rmtree(laptop / "local")
+    shutil.rmtree(tmp_path / "back" / "local")
+    assert files_in(tmp_path / "back") == files_in(laptop)
+
+
+def test_a_store_that_nobody_uses_any_more_has_no_connection(postgres_store_url: str, tmp_path: Path) -> None:
+    gc.disable()  # a process that builds again and again makes a store each time, and collects seldom
+    try:
+        for _ in range(5):
+            PostgresStore(postgres_store_url, tmp_path).append("s-1", [], 0)
+        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        until = time.monotonic() + 30
+        with psycopg.connect(postgres_store_url, autocommit=True) as connection:
+            while (found := connection.execute(query).fetchone()) != (0,) and time.monotonic() < until:
+                time.sleep(0.02)  # the server ends a connection after the client has
+        assert found == (0,)
+    finally:
+        gc.enable()
+
+
+def test_nothing_of_the_address_is_logged(
+    store: PostgresStore, postgres_store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        store.append("s-1", records([1]), 0)
+        cut_connections(postgres_store_url)
+        store.load("s-1")
+    assert "was lost" in caplog.text
+    assert "port=" not in caplog.text
+
+
+@pytest.mark.parametrize("role", ["research_app", "research_maintenance"])
+def test_the_role_for_research_appends_and_reads_and_only_that_for_maintenance_removes(
+    store: PostgresStore, postgres_store_url: str, tmp_path: Path, role: str
+) -> None:
+    for _ in range(2):
+        sql(postgres_store_url, roles())
+    mine = postgres_store_url.replace("research_owner@", f"{role}@")
+    its = PostgresStore(mine, tmp_path / "its")
+    its.append("s-1", records([1, 2, 3]), 0)
+    digest = its.put(b"a page")
+    its.release("s-1")
+    assert (list(its.load("s-1")), its.get(digest)) == (records([1, 2, 3]), b"a page")
+    tables = sql(postgres_store_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    rights = [sql(mine, "SELECT has_table_privilege(%s, 'SELECT')", name) for (name,) in tables]
+    assert [right for ((right,),) in rights] == [True] * len(tables)
+    if role == "research_maintenance":
+        its.strike("s-1", same)
+        its.append("prune-1", records([1], "prune-1"), 0)
+        its.remove_objects([digest])
+        its.remove_stream("s-1")
+        assert list(store.load("s-1")) == []
+        return
+    with pytest.raises(LogUnwritable, match="may not remove anything"):
+        its.append("prune-1", records([1], "prune-1"), 0)
+    attempts: list[Callable[[], None]] = [
+        lambda: its.remove_stream("s-1"),
+        lambda: its.remove_objects([digest]),
+        lambda: its.strike("s-1", same),
+    ]
+    for attempt in attempts:
+        with pytest.raises(LogUnwritable, match="permission denied"):
+            attempt()
+    for statement in ("UPDATE events SET line = ''", "DELETE FROM events", "DELETE FROM objects", "TRUNCATE events"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            sql(mine, statement)
+    assert list(its.load("s-1")) == records([1, 2, 3])
