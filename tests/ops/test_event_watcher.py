@@ -6,8 +6,8 @@ import threading
 
 from pipeline.errors import StoreUnreachable
 from pipeline.ops.following import EventWatcher
-from tests.store.samples import records
 from tests.fakes import MemoryStore
+from tests.store.samples import records
 
 
 class Flaky:
