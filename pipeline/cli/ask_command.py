@@ -20,7 +20,7 @@ from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import environment
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import TalkResearched
-from pipeline.domain.talk import TalkState, recent_talk
+from pipeline.domain.talk import TalkState, read_talk
 from pipeline.engine.stopping import ending_at
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, SessionUnknown, UsageError
@@ -147,7 +147,7 @@ def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:
-    return [recent_talk(name, env.store.load(name)) for name in env.store.ids("talk")]
+    return [read_talk(env.store, name) for name in env.store.ids("talk")]
 
 
 async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, asked: _Asked) -> list[Turn]:

@@ -101,7 +101,6 @@ def _scope(known: SessionIndex, note: str) -> TalkScope:
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:
-    from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.talk import talk_of
+    from pipeline.domain.talk import read_talk
 
-    return [talk_of(name, decode_all(record.data for record in env.store.load(name))) for name in env.store.ids("talk")]
+    return [read_talk(env.store, name) for name in env.store.ids("talk")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -10,9 +10,9 @@ from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import Answered, EventBase
-from pipeline.domain.values import EXTRACTIVE, Cost, Fact, total
+from pipeline.domain.session import StoredEvents
+from pipeline.domain.values import EXTRACTIVE, Cost, Fact, minus, total
 
 
 @dataclass(slots=True)
@@ -97,10 +97,19 @@ def talk_of(talk_id: str, events: Iterable[EventBase]) -> TalkState:
     return state
 
 
+def read_talk(store: StoredEvents, talk_id: str) -> TalkState:
+    """Return the talk as the store holds it, or an empty one.
+
+    Raises:
+        LogError: the log is damaged, forked, or written by a newer major version.
+    """
+    return talk_of(talk_id, decode_all(record.data for record in store.load(talk_id)))
+
+
 def apply(state: TalkState, event: EventBase) -> None:
     """Add one event to the state. An event of another kind changes only the version."""
     state.version, state.last_at = event.version or state.version + 1, event.at or state.last_at
-    _charge(state, event)
+    turn = state.turn_of(event) if state.turns and not isinstance(event, t.MessageAsked) else Turn(0, "")
     match event:
         case t.TalkOpened():
             state.scope, state.ids, state.subject, state.note = event.scope, event.ids, event.subject, event.note
@@ -108,16 +117,6 @@ def apply(state: TalkState, event: EventBase) -> None:
         case t.MessageAsked():
             state.closed = False
             state.turns.append(Turn(len(state.turns) + 1, event.text, event.by, event.at))
-        case e.BranchMerged():
-            state.places |= dict(zip(event.adopted, event.places, strict=False))
-        case t.TalkClosed():
-            state.closed = True
-        case _ if state.turns:
-            _apply_to_turn(state.turn_of(event), event)
-
-
-def _apply_to_turn(turn: Turn, event: EventBase) -> None:
-    match event:
         case t.MessageResolved():
             turn.stands_alone = event.stands_alone
         case t.PassagesFound():
@@ -132,32 +131,21 @@ def _apply_to_turn(turn: Turn, event: EventBase) -> None:
             turn.answer = event
         case t.TalkResearched():
             turn.session = event.session
+        case t.TalkClosed():
+            state.closed = True
         case e.StepFailed() if not event.recoverable:
             turn.failed[event.step] = event.message
-
-
-def _charge(state: TalkState, event: EventBase) -> None:
-    match event:
         case e.CallSent():
             state.open_calls.setdefault(event.step, []).append(_assumed(event.worst))
-        case e.RunStarted():
-            _count_lost_calls(state)
-        case e.BranchMerged():
-            _count_lost_calls(state)
-            state.spent = total([state.spent, event.cost, *(_negative(_assumed(worst)) for worst in event.answered)])
-        case Answered():
-            if event.id not in state.places:  # an adopted answer settles a call of its own branch: the merge has counted that
-                state.open_calls.pop(event.step, None)
-            state.spent = total([state.spent, event.cost])
-
-
-def _count_lost_calls(state: TalkState) -> None:
-    """Count the calls that ended without a recorded answer: no later run will record it."""
-    state.spent, state.open_calls = state.cost(), {}
-
-
-def _negative(cost: Cost) -> Cost:
-    return cost.model_copy(update={name: -value for name, value in cost.model_dump().items() if isinstance(value, (int, float))})
+        case e.RunStarted() | e.BranchMerged():
+            state.spent, state.open_calls = state.cost(), {}  # no later run will record the answers of lost calls
+    if isinstance(event, e.BranchMerged):
+        state.spent = minus(total([state.spent, event.cost]), total(map(_assumed, event.answered)))
+        state.places |= dict(zip(event.adopted, event.places, strict=False))
+    elif isinstance(event, Answered):
+        if event.id not in state.places:  # an adopted answer settles a call of its own branch: the merge has counted that
+            state.open_calls.pop(event.step, None)
+        state.spent = total([state.spent, event.cost])
 
 
 def _assumed(worst: Cost) -> Cost:
@@ -181,46 +169,20 @@ class TalkStep(NamedTuple):
 
 
 def next_step(state: TalkState) -> TalkStep | None:
-    """Return the step that the last question waits for; None if it is answered, or nothing was asked."""
+    """Return the step that the last question waits for; None if it is answered, or nothing was asked.
+
+    Without a model, or if nothing was taken, the passages are the answer.
+    """
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.answer is not None:
         return None
-    return TalkStep(_next_name(turn, state.reasoner), turn.number)
-
-
-def _next_name(turn: Turn, reasoner: str) -> StepName:
-    """Return the next step; without a model, or if nothing was taken, the passages are the answer."""
+    name: StepName = "answer" if state.reasoner == EXTRACTIVE or not turn.facts() else "draft"
     if not turn.stands_alone:
-        return "resolve"
-    if turn.found is None:
-        return "find"
-    if turn.taken is None:
-        return "take"
-    if turn.draft is not None:
-        return "check"
-    return "answer" if reasoner == EXTRACTIVE or not turn.facts() else "draft"
-
-
-RECENT_TURNS = 25  # the last turns that are read whole: no question is shown more of the history
-_ALWAYS = frozenset({"talk.opened", "message.asked", "call.sent", "run.started", "branch.merged"})
-_FREE = b'"exchange":""'  # in an event that nothing was paid for
-
-
-def recent_talk(talk_id: str, records: Sequence[Record]) -> TalkState:
-    """Return the talk that ``records`` fold to; of turns before the last 25, only the question and the cost are known.
-
-    Raises:
-        LogError: a record is not a valid event, or was written by a newer major version.
-    """
-    state = talk_of(talk_id, decode_all(record.data for record in _needed(records)))
-    state.version = len(records)
-    return state
-
-
-def _needed(records: Sequence[Record]) -> Iterator[Record]:
-    asked = [place for place, record in enumerate(records) if record.type == "message.asked"]
-    start = asked[-RECENT_TURNS] if len(asked) >= RECENT_TURNS else 0
-    for place, record in enumerate(records):
-        if place >= start or record.type in _ALWAYS or (record.type.startswith(("message.", "answer.", "passages.", "step."))
-                                                        and _FREE not in record.data):  # fmt: skip
-            yield record
+        name = "resolve"
+    elif turn.found is None:
+        name = "find"
+    elif turn.taken is None:
+        name = "take"
+    elif turn.draft is not None:
+        name = "check"
+    return TalkStep(name, turn.number)

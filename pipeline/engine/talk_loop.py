@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pipeline.domain.budget import announce
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_events import MessageAsked
-from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, recent_talk
+from pipeline.domain.talk import TalkState, TalkStep, Turn, apply, next_step, read_talk
 from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, failed
 from pipeline.engine.run_context import RunContext
@@ -35,7 +35,7 @@ class TalkLog(StreamLog):
         Raises:
             LogError: the log is damaged, forked, or written by a newer major version.
         """
-        return cls(store, context, recent_talk(talk_id, store.load(talk_id)))
+        return cls(store, context, read_talk(store, talk_id))
 
     def record(self, *drafts: EventBase, objects: Sequence[bytes] = ()) -> tuple[EventBase, ...]:
         """Store objects, then the events that name them; then add the events to the state.
