@@ -12,6 +12,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from pipeline.site.paths import is_image
+
 _LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _TAG = re.compile(r"#([^\W_]*[\w/-]*)")
 _NOT_NUMBER = re.compile(r"[^\d/]")
@@ -25,7 +27,6 @@ _SIGN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+[ᵃᵇᶜᵈᵉᶠᵍʰ]?")
 _CALLOUT = re.compile(r"\[!([\w-]{1,40})\]([+-]?)[ \t]*([^\n]*)(?:\n|\Z)")
 _BLOCK_ID = re.compile(r"(?:\A|\s)\^([A-Za-z0-9-]{1,100})[ \t]*\Z")
 _TASK = re.compile(r"\[([ xX])\] ")
-_FIGURES = {"embed", "image"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Wikilink:
     @property
     def shown(self) -> str:
         """The words to show."""
-        return self.words.translate(_PLAIN_SIGNS) or " > ".join(part for part in (self.target, *self.place.split("#")) if part)
+        parts = (self.target,) if self.block else (self.target, *self.place.split("#"))
+        return self.words.translate(_PLAIN_SIGNS) or " > ".join(filter(None, parts)) or self.place
 
     @property
     def block(self) -> str:
@@ -256,7 +258,9 @@ def _lone_embeds(state: StateCore) -> None:
 
 def _lone(inline: Token) -> Token | None:
     children = [child for child in inline.children or () if child.type != "text" or child.content.strip()]
-    return children[0] if len(children) == 1 and children[0].type in _FIGURES else None
+    alone = children[0] if len(children) == 1 else None
+    is_figure = alone and (alone.type == "image" or (alone.type == "embed" and is_image(alone.meta["link"].target)))
+    return alone if is_figure else None
 
 
 def _task(item: Token, inline: Token) -> None:

@@ -71,6 +71,12 @@ def test_an_image_of_the_vault_is_shown(written: str, made: str) -> None:
     assert made in html_of(written)
 
 
+def test_a_note_that_another_shows_is_a_link_in_a_paragraph_of_its_own() -> None:
+    made = html_of("![[b]]\n\n![[b#^q-1]]")
+    link = '<p><a class="internal" href="../reports/2026/b.html{}">b</a></p>'
+    assert made == f"{link.format('')}\n{link.format('#%5Eq-1')}"
+
+
 def test_an_image_elsewhere_is_a_link_so_that_reading_fetches_nothing() -> None:
     made = html_of("![a chart](https://evil.example/x.png?q=secret)")
     assert "<img" not in made
