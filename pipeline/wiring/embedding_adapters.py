@@ -115,6 +115,15 @@ def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) 
     return Reranker(http(), asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
+@contextmanager
+def _paid_by(budget: CombinedBudget) -> Iterator[None]:
+    token = paying.set(budget)
+    try:
+        yield
+    finally:
+        paying.reset(token)
+
+
 @dataclass(frozen=True, slots=True)
 class ChargedSearch:
     """The search ``inner``; what its embeddings cost is charged to ``budget``."""
@@ -124,11 +133,8 @@ class ChargedSearch:
 
     async def search(self, query: str, limit: int) -> SearchResult:
         """Search. Raises as ``inner``."""
-        token = paying.set(self.budget)
-        try:
+        with _paid_by(self.budget):
             return await self.inner.search(query, limit)
-        finally:
-            paying.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,22 +146,14 @@ class ChargedPages:
 
     async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
         """Find passages of stored pages. Raises as ``inner``."""
-        with self._charged():
+        with _paid_by(self.budget):
             return await self.inner.find(question, sessions, limit)
 
     async def search(self, query: str, limit: int) -> SearchResult:
         """Find passages of the folders. Raises as ``inner``."""
-        with self._charged():
+        with _paid_by(self.budget):
             return await self.inner.search(query, limit)
 
     async def read(self, url: str) -> Page:
         """Read a document. Raises as ``inner``."""
         return await self.inner.read(url)
-
-    @contextmanager
-    def _charged(self) -> Iterator[None]:
-        token = paying.set(self.budget)
-        try:
-            yield
-        finally:
-            paying.reset(token)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pipeline.domain.values import EXTRACTIVE
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pipeline.search.model_servers import Reranker
     from pipeline.search.passage_search import PassageSearch
     from pipeline.search.vectors import Meaning
-    from pipeline.wiring.embedding_adapters import ChargedPages
 
 
 def passages_of(
@@ -80,18 +80,6 @@ def unrecorded_talks(
     )
 
 
-def _gone_from(workspace: Workspace) -> Callable[[str], bool]:
-    """Return a function from a page's address to whether it was a document that is no longer in its folder.
-
-    If a folder itself is missing, as when a disk is not mounted, nothing is said of its documents.
-    """
-    from pipeline.search.folders import Corpus
-
-    corpus = Corpus(workspace.corpora)
-    unusable = bool(corpus.unusable())
-    return lambda url: not unusable and page_origin(url) == "own" and not corpus.path_at(url.partition("#")[0]).exists()
-
-
 @asynccontextmanager
 async def talk_context(
     workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
@@ -101,58 +89,39 @@ async def talk_context(
     Raises:
         UsageError: the talk's model, or that of the embeddings, is not set up (any more).
     """
-    searched = _pages_of(workspace, store, keys, state)
-    async with searched as pages, _context_with(pages, workspace, store, keys, state, sessions) as context:
-        yield context
-
-
-@asynccontextmanager
-async def _pages_of(workspace: Workspace, store: EventStore, keys: Keys, state: TalkState) -> AsyncIterator[ChargedPages]:
-    """Yield the search over stored pages and folders, by meaning too if the settings ask for that; the talk pays for it."""
     from pipeline.domain.budget import Budget, CombinedBudget
+    from pipeline.reasoners.no_model import PassageReasoner
+    from pipeline.search.folders import Corpus
     from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, meaning_of, reranker_of
     from pipeline.wiring.workspace_adapters import http_of
 
-    settings = workspace.queue.settings
-    opened: list[HttpClient] = []
+    settings, corpus = workspace.queue.settings, Corpus(workspace.corpora)
+    is_unusable = bool(corpus.unusable())
 
-    def http() -> HttpClient:
-        opened.append(http_of(settings, keys))
-        return opened[0]
+    def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
+        return not is_unusable and page_origin(url) == "own" and not corpus.path_at(url.partition("#")[0]).exists()
 
-    budget = Budget(state.budget_usd, name="talk", spent=state.cost())
-    try:
+    async with AsyncExitStack() as opened:
+
+        @cache
+        def http() -> HttpClient:
+            client = http_of(settings, keys)
+            opened.push_async_callback(client.aclose)
+            return client
+
+        budget = Budget(state.budget_usd, name="talk", spent=state.cost())
         meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
-        reranker = reranker_of(settings, keys, lambda: opened[0] if opened else http())
-        yield ChargedPages(passages_of(workspace, store, meaning, reranker), CombinedBudget((budget,)))
-    finally:
-        for client in opened:
-            await client.aclose()
+        searched = passages_of(workspace, store, meaning, reranker_of(settings, keys, http))
+        pages = ChargedPages(searched, CombinedBudget((budget,)))
+        plain = PassageReasoner()
+        reasoner: Reasoner = plain
+        if state.reasoner != EXTRACTIVE:
+            from pipeline.wiring.session_adapters import AdapterFactory
 
-
-@asynccontextmanager
-async def _context_with(
-    pages: ChargedPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
-) -> AsyncIterator[TalkContext]:
-    from pipeline.reasoners.no_model import PassageReasoner
-    from pipeline.search.folders import Corpus
-
-    plain = PassageReasoner()
-
-    def context(reasoner: Reasoner) -> TalkContext:
-        def text_of(digest: str) -> str:
-            return store.get(digest).decode("utf-8")
-
-        documents = None if Corpus(workspace.corpora).unusable() else pages
-        return TalkContext(reasoner, plain, pages, text_of, sessions, state.last_at[:10], _gone_from(workspace), documents)
-
-    if state.reasoner == EXTRACTIVE:
-        yield context(plain)
-        return
-    from pipeline.wiring.session_adapters import AdapterFactory
-
-    factory = AdapterFactory(workspace, store, keys)
-    try:
-        yield context(factory.talk_model(state.reasoner, state.budget_usd, state.cost()))
-    finally:
-        await factory.aclose()
+            factory = AdapterFactory(workspace, store, keys)
+            opened.push_async_callback(factory.aclose)
+            reasoner = factory.talk_model(state.reasoner, state.budget_usd, state.cost())
+        yield TalkContext(
+            reasoner, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, state.last_at[:10], is_gone,
+            None if is_unusable else pages,
+        )  # fmt: skip
