@@ -20,7 +20,6 @@ import os
 import socket
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -518,12 +517,8 @@ def lock_stream(connection: Connection, stream: str) -> bool:
     return bool(row and row[0])
 
 
-CHANNEL = "research_events"
-POLL_S = 1.0  # a notice may be lost with the connection, so the table is looked at as well
+POLL_S = 0.5  # a listener would be lost with its connection without a word, so the table is looked at
 AT_ONCE = 1_000
-NOTIFY_EVERY_S = (
-    0.05  # at most: a notice in the append's own transaction would make all writers of the server wait for each other
-)
 # The columns carry their table's name: plain `xid` in ORDER BY would be the text of the first column, and '999' above '1000'.
 _READ = """
 SELECT events.xid::text, events.pos, events.line FROM events JOIN streams USING (stream)
@@ -562,60 +557,12 @@ class PostgresSubscription:
         return connection.execute(_READ, (*self._position, self._kinds, AT_ONCE)).fetchall()
 
     def wait(self, seconds: float) -> None:
-        """Return when there is news, or after ``seconds``, a second at most. A lost connection is made again by ``read``."""
-        started, most = time.monotonic(), min(seconds, POLL_S)
-        with contextlib.suppress(LogError):
-            if self._database.run(lambda connection: _listened(connection, most)):
-                return
-        time.sleep(max(0.0, most - (time.monotonic() - started)))
+        """Return after ``seconds``, a second at most."""
+        time.sleep(min(seconds, POLL_S))
 
     def close(self) -> None:
         """Close the connection."""
         self._database.close()
-
-
-def listening(connection: Connection) -> None:
-    """Prepare a new connection of a subscription."""
-    connection.execute(f"LISTEN {CHANNEL}")
-
-
-def _listened(connection: Connection, seconds: float) -> bool:
-    return any(True for _notice in connection.notifies(timeout=seconds, stop_after=1))
-
-
-class Notifier:
-    """Sends a notice soon after appends, at most one in 50 ms, from a thread and a connection of its own."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._news, self._ending = threading.Event(), threading.Event()
-        self._thread: threading.Thread | None = None
-        self._guard = threading.Lock()
-
-    def appended(self) -> None:
-        """Let subscribers know soon that there are new events."""
-        self._news.set()
-        with self._guard:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._notify, name="event notices", daemon=True)
-                self._thread.start()
-
-    def close(self) -> None:
-        """End the thread and its connection. The next append starts them again."""
-        with self._guard:
-            thread, self._thread = self._thread, None
-            self._ending.set()
-            self._news.set()
-        if thread is not None:
-            thread.join(timeout=5)
-            self._ending.clear()
-        self._database.close()
-
-    def _notify(self) -> None:
-        while self._news.wait() and not self._ending.wait(NOTIFY_EVERY_S):
-            self._news.clear()
-            with contextlib.suppress(Exception):  # subscribers poll as well
-                self._database.run(lambda connection: connection.execute(f"NOTIFY {CHANNEL}"))
 
 
 _log = logging.getLogger("pipeline.store")
@@ -633,8 +580,6 @@ class PostgresStore:
 
     def __init__(self, url: str, root: Path, *, password: str = "", patience_s: float = 30.0) -> None:
         self._url, self._password = url, password
-        self._notifier = Notifier(Database(url, lambda _connection: None, password=password, patience_s=0.0))
-        weakref.finalize(self, self._notifier.close)  # its thread would keep its connection for as long as the process lives
         self._layout = Layout(root)
         self._writer = StreamWriter()
         self.database = Database(url, partial(_connected, self._writer), password=password, patience_s=patience_s)
@@ -658,8 +603,7 @@ class PostgresStore:
             version = self._writer.append(self.database, session_id, records, expected_version)
             if kind_of(session_id) == "prune":
                 self._tombstones, self._known_prunes = tombstones_of(records, self._tombstones), None
-        self._notifier.appended()
-        return version
+            return version
 
     def take_over(self, session_id: str) -> None:
         """Write a stream from now on, also if another process that still lives is writing it: its next append is refused.
@@ -687,7 +631,7 @@ class PostgresStore:
 
     def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PostgresSubscription:
         """Return the events that are stored from now on, or all of them, over a connection of its own."""
-        database = Database(self._url, listening, password=self._password, patience_s=0.0)
+        database = Database(self._url, lambda _connection: None, password=self._password, patience_s=0.0)
         return PostgresSubscription(database, kinds, from_start=from_start)
 
     def branched(self, streams: Iterable[str]) -> frozenset[str]:  # noqa: ARG002 - the port has it
@@ -838,7 +782,6 @@ class PostgresStore:
         with self._guard:
             self._writer.held.clear()
             self.database.close()
-        self._notifier.close()
 
     def _take_up(self, stream: str) -> None:
         self._refuse_pruned(stream)
