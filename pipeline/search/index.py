@@ -14,11 +14,12 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.ports import StoredPage
 from pipeline.system.files import connect_sqlite
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.scoring import StemmedText
@@ -26,7 +27,7 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
 _EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite")  # of earlier versions
-VERSION = 22  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
+VERSION = 23  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -36,7 +37,7 @@ CREATE TABLE files (
 );
 CREATE TABLE sessions (id TEXT PRIMARY KEY, mark TEXT NOT NULL);
 CREATE TABLE readings (
-    session TEXT NOT NULL, url TEXT NOT NULL, digest TEXT NOT NULL, title TEXT NOT NULL, at TEXT NOT NULL,
+    url TEXT NOT NULL, title TEXT NOT NULL, digest TEXT NOT NULL, session TEXT NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY (session, url)
 );
 CREATE TABLE pages (
@@ -50,7 +51,6 @@ CREATE TABLE vectors (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
     heads, body, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._:/+#-'"
 );
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 """
 
 
@@ -69,16 +69,6 @@ class IndexedFile(NamedTuple):
     title: str = ""
     published: str = ""
     missing: str = ""
-
-
-class Reading(NamedTuple):
-    """A page as one session read it at one time; ``digest`` is that of its stored text."""
-
-    session: str
-    url: str
-    digest: str
-    title: str
-    at: str
 
 
 class Source(NamedTuple):
@@ -120,7 +110,6 @@ class Index:
         self._scope: Scope | None = None
         self._pages: dict[int, Source] = {}
         self._languages: dict[int, str] = {}
-        self._is_whole = False
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")  # a vector that was paid for must survive a power cut
@@ -179,23 +168,18 @@ class Index:
         """Return the mark of each session whose readings are known."""
         return dict(self._db.execute("SELECT id, mark FROM sessions"))
 
-    def put_session(self, session: str, mark: str, readings: Sequence[Reading]) -> None:
+    def put_session(self, session: str, mark: str, readings: Sequence[StoredPage]) -> None:
         """Replace what is known of a session."""
         with self._transaction():
             self._db.execute("DELETE FROM readings WHERE session = ?", (session,))
-            self._db.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?, ?)", readings)
+            self._db.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?, ?)", map(astuple, readings))
             self._db.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (session, mark))
 
-    def readings(self, sessions: Iterable[str]) -> dict[str, Reading]:
+    def readings(self, sessions: Iterable[str]) -> dict[str, StoredPage]:
         """Return the latest reading of each page that these sessions read, by address."""
-        found: dict[str, Reading] = {}
-        for session in sessions:
-            for row in self._db.execute("SELECT * FROM readings WHERE session = ?", (session,)):
-                reading = Reading(*row)
-                known = found.get(reading.url)
-                if known is None or (known.at, known.session) < (reading.at, reading.session):
-                    found[reading.url] = reading
-        return found
+        of_one = "SELECT * FROM readings WHERE session = ?"
+        rows = [StoredPage(*row) for session in sessions for row in self._db.execute(of_one, (session,))]
+        return {one.url: one for one in sorted(rows, key=lambda one: (one.at, one.session))}
 
     def unindexed(self, digests: Iterable[str]) -> list[str]:
         """Return those of the pages that are not here yet, each once, sorted."""
@@ -257,10 +241,8 @@ class Index:
         if self._scope is scope:
             return
         rows = self._db.execute("SELECT number, digest, language FROM pages").fetchall()
-        inside = [row for row in rows if row[1] in scope.sources]
-        self._pages = {row[0]: scope.sources[row[1]] for row in inside}
-        self._languages = {row[0]: row[2] for row in inside}
-        self._is_whole = len(inside) == len(rows)
+        self._pages = {row[0]: scope.sources[row[1]] for row in rows if row[1] in scope.sources}
+        self._languages = {row[0]: row[2] for row in rows if row[0] in self._pages}
         self._db.execute("DELETE FROM scope")
         self._db.executemany("INSERT INTO scope VALUES (?)", [(number,) for number in sorted(self._pages)])
         self._scope = scope
@@ -287,18 +269,14 @@ class Index:
 
     def counts(self, wanted: Iterable[str]) -> dict[str, int]:
         """Return for each stem the number of passages that hold it, headings included; stems without any are left out."""
-        one = "SELECT doc FROM vocabulary WHERE term = ?"
-        if not self._is_whole:
-            one = f"SELECT count(*) FROM words WHERE words MATCH ? {_INSIDE}"  # noqa: S608
-        quoted = '"{}"' if not self._is_whole else "{}"
-        rows = ((stem, self._db.execute(one, (quoted.format(stem),)).fetchone()) for stem in wanted)
-        return {stem: int(row[0]) for stem, row in rows if row and row[0]}
+        one = f"SELECT count(*) FROM words WHERE words MATCH ? {_INSIDE}"  # noqa: S608
+        found = {stem: self._db.execute(one, (f'"{stem}"',)).fetchone()[0] for stem in wanted}
+        return {stem: number for stem, number in found.items() if number}
 
     def candidates(self, wanted: Sequence[str], limit: int) -> list[Candidate]:
         """Return at most ``limit`` passages that hold any of the stems ``wanted``, best first by SQLite's BM25."""
         expression = " OR ".join(f'"{stem}"' for stem in wanted)
-        inside = "" if self._is_whole else _INSIDE
-        best = self._db.execute(f"SELECT rowid FROM words WHERE words MATCH ? {inside} ORDER BY rank, rowid", (expression,))  # noqa: S608
+        best = self._db.execute(f"SELECT rowid FROM words WHERE words MATCH ? {_INSIDE} ORDER BY rank, rowid", (expression,))  # noqa: S608
         return self.passages(number for (number,) in islice(best, limit))
 
     def passages(self, numbers: Iterable[int]) -> list[Candidate]:

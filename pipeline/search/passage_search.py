@@ -24,7 +24,7 @@ from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
 from pipeline.search.folders import Corpus, FoundFile, SkippedFile, contents, path_of, printable
-from pipeline.search.index import Index, IndexedFile, Reading, Scope, Source, is_damage, remove_index
+from pipeline.search.index import Index, IndexedFile, Scope, Source, is_damage, remove_index
 from pipeline.search.ranking import Ranking, by_reranker, ranking
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
@@ -268,7 +268,7 @@ class PassageSearch:
             SearchFailed: the index cannot be read or built.
         """
 
-        def read(index: Index) -> dict[str, Reading]:
+        def read(index: Index) -> dict[str, StoredPage]:
             self._refresh_sessions(index, sessions)
             return {one.digest: one for one in index.readings(sessions).values()}
 
@@ -278,10 +278,9 @@ class PassageSearch:
                 question, Scope({key: Source(one.url, one.title) for key, one in readings.items()}), limit
             )
         hits = tuple(one.hit() for one in found.passages)
-        digests = {one.url: one for one in readings.values()}
-        pages = [digests[url] for url in dict.fromkeys(one.candidate.source.url for one in found.passages)]
-        stored = tuple(StoredPage(one.url, one.title, one.digest, one.session, one.at) for one in pages)
-        return FoundPassages(hits, stored, found.statistics, found.languages, len(readings), near.cost, near.failed)
+        by_url = {one.url: one for one in readings.values()}
+        pages = tuple(by_url[url] for url in dict.fromkeys(one.candidate.source.url for one in found.passages))
+        return FoundPassages(hits, pages, found.statistics, found.languages, len(readings), near.cost, near.failed)
 
     def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> None:
         """Index the pages of these sessions that are not indexed yet; a missing one, or one of a damaged log, is left out."""
@@ -356,14 +355,14 @@ class PassageSearch:
             raise SearchFailed(f"The index of passages cannot be used: {error}.", hint=hint) from error
 
 
-def _readings(store: EventStore, session: str) -> list[Reading]:
+def _readings(store: EventStore, session: str) -> list[StoredPage]:
     """Return the pages that a session read. One whose log cannot be read has none; ``research verify`` names it."""
     try:
         events = [from_json(record.data) for record in store.load(session) if record.type in _OF_PAGES]
     except LogError:
         return []
     pages = (page for event in events for page in event.get("pages", [event]))  # what is kept of a pruned session lists them
-    return [Reading(session, page["url"], page["digest"], page["title"], page["at"]) for page in pages]
+    return [StoredPage(page["url"], page["title"], page["digest"], session, page["at"]) for page in pages]
 
 
 def _thin(files: Mapping[str, IndexedFile]) -> tuple[SkippedFile, ...]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.search.index import Index, IndexedFile, Reading, Scope, Source
+from pipeline.ports import StoredPage
+from pipeline.search.index import Index, IndexedFile, Scope, Source
 from pipeline.text.normalise import digest_of
 from pipeline.text.ranking.passages import passages
 
@@ -79,7 +80,7 @@ def test_a_page_that_no_file_holds_and_no_session_read_goes_when_the_index_is_ti
     before, texts = file_of("a", "before")
     index.put_files([before], texts)
     scope = put(index, ("read", "before, too"), ("unused", "before the others"))
-    index.put_session("s", "mark", [Reading("s", "corpus:read.md", next(iter(scope.sources)), "read", "2026")])
+    index.put_session("s", "mark", [StoredPage("corpus:read.md", "read", next(iter(scope.sources)), "s", "2026")])
     after, texts = file_of("a", "after")
     index.put_files([after], texts)
     index.tidy()
