@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import yaml
+
 from pipeline.vault.output import frontmatter
-from tests.vault.formats import base_of
 from tests.vault.scanner import body_of, scan
 
 Files = Mapping[str, str]  # the text of each file by its path in the vault
@@ -32,7 +33,7 @@ def leading_nowhere(files: Files) -> list[tuple[str, str]]:
 def _leads_nowhere(files: Files, path: str, target: str) -> bool:
     name, sign, place = target.partition("#")
     if name.endswith(".base"):
-        return name not in files or (bool(sign) and place not in {view.name for view in base_of(files[name]).views})
+        return name not in files or (bool(sign) and place not in {view["name"] for view in yaml.safe_load(files[name])["views"]})
     if "." in name:
         return name not in files or bool(sign)
     text = files.get(f"{name}.md") if name else files[path]

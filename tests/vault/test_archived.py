@@ -40,23 +40,3 @@ def test_a_query_taken_out_of_the_file_is_archived_in_the_vault_and_comes_back_w
     assert archived(space) == {"What is lost when a log is not synced?"}
     night(space, FIRST, SECOND, THIRD, FOURTH)
     assert archived(space) == set()
-
-
-def test_built_from_nothing_the_notes_say_the_same(space: Workspace) -> None:
-    night(space, SECOND)
-    assert archived(space) == {"What is lost when a log is not synced?"}
-    before = space.tree("vault")
-    (space.folder / "events" / "local" / "projection.sqlite").unlink()
-    assert space.research("build").code == 0
-    assert space.tree("vault") == before
-
-
-def test_a_query_is_archived_and_comes_back_when_nothing_is_due(space: Workspace) -> None:
-    night(space, FIRST, SECOND)
-    night(space, SECOND)
-    assert archived(space) == {"What is lost when a log is not synced?"}
-    before = space.tree("events/batches")
-    night(space, SECOND)
-    assert space.tree("events/batches") == before  # nothing changed: no batch is recorded
-    night(space, FIRST, SECOND)
-    assert archived(space) == set()

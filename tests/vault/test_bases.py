@@ -1,106 +1,56 @@
-"""The tables over the notes: sound by the syntax, and asking only for what the notes have."""
+"""The tables over the notes, the style sheet and the starter: sound, and asking only for what the notes have."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
-import pytest
 import yaml
-from pydantic import ValidationError
 
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import TYPES
-from pipeline.vault.output.note import KINDS
-from tests.vault.builders import TEMPLATES, Workplace, a_store, named_story
-from tests.vault.formats import Base, base_of
+from pipeline.vault.output.note import KINDS, OWN_CLASS
+from pipeline.vault.stages import SNIPPET, STYLE_SHEET
+from tests.vault.builders import TEMPLATES, Workplace, a_store
 
-BASES = sorted((TEMPLATES / "bases").glob("*.base"))
-FUNCTIONS = {"file", "this", "now", "if", "note", "formula"}
+STARTER = TEMPLATES.parents[1] / "vault" / ".obsidian"
+STYLE = (TEMPLATES / STYLE_SHEET).read_text()
+BUILT_IN = {"abstract", "info", "todo", "tip", "success", "question", "warning", "failure", "danger", "bug", "example", "quote"}
+TYPE_OF = {"text": str, "number": (int, float), "multitext": list, "tags": list, "aliases": list, "datetime": str}
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    store = a_store()
-    named_story(store, id="2026-11-29-postgres-0a0a", query_id="postgres", date="2026-11-29").whole()
-    place = Workplace(tmp_path_factory.mktemp("bases"), store)
+def _setting(name: str) -> Any:
+    return json.loads((STARTER / name).read_text())
+
+
+def _texts(value: object) -> list[str]:
+    """All words of a table, keys too."""
+    if isinstance(value, dict):
+        return [text for pair in value.items() for one in pair for text in _texts(one)]
+    return [text for one in value for text in _texts(one)] if isinstance(value, list) else [str(value)]
+
+
+def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_they_have(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
     place.build()
-    return {name: data.decode() for name, data in place.files().items()}
-
-
-def _kind(base: Path) -> str:
-    return base.stem.removesuffix("s")
-
-
-def _all(files: dict[str, str]) -> dict[str, Base]:
-    return {name: base_of(text) for name, text in files.items() if name.endswith(".base")}
-
-
-def test_there_is_a_table_for_each_kind_of_note(files: dict[str, str]) -> None:
-    assert {_kind(path) for path in BASES} == {*KINDS} - {"home"}
-    assert {name.removeprefix("bases/") for name in files if name.endswith(".base")} == {path.name for path in BASES}
-
-
-@pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
-def test_a_table_shows_the_notes_of_its_kind(path: Path) -> None:
-    base = base_of(path.read_text())
-    assert f'file.hasTag("research/{_kind(path)}")' in base.expressions()
-
-
-def test_tables_ask_only_for_properties_that_notes_have(files: dict[str, str]) -> None:
-    for name, base in _all(files).items():
-        asked = {one.removeprefix("note.") for one in base.named() if one.startswith("note.")}
-        for words in base.expressions():
-            bare = re.sub(r'"[^"]*"', "", words)
-            asked |= set(re.findall(r"(?<![.\w])[a-z_]+(?![\w(])", bare)) - FUNCTIONS
-        assert asked <= TYPES.keys(), name
-
-
-def test_a_property_that_a_table_shows_stands_in_some_note_of_that_kind(files: dict[str, str]) -> None:
     had: dict[str, set[str]] = defaultdict(set)
-    for name, text in files.items():
+    for name, data in place.files().items():
         if name.endswith(".md"):
-            properties = frontmatter.load(frontmatter.split(text)[0])
+            properties = frontmatter.load(frontmatter.split(data.decode())[0])
             had[properties["kind"]] |= properties.keys()
-    for path in BASES:
-        shown = {one.removeprefix("note.") for one in base_of(path.read_text()).named() if one.startswith("note.")}
-        assert shown <= had[_kind(path)], path.name
-
-
-def test_tables_and_notes_agree_on_the_type_of_each_property(files: dict[str, str]) -> None:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "text": str,
-        "number": (int, float),
-        "multitext": list,
-        "tags": list,
-        "aliases": list,
-        "datetime": str,
-    }
-    for name, text in files.items():
-        if name.endswith(".md"):
-            for key, value in frontmatter.load(frontmatter.split(text)[0]).items():
-                assert isinstance(value, kinds[TYPES[key]]), (name, key)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("type: table", "type: chart"),
-        ("direction: DESC", "direction: DOWN"),
-        ("formula.report", "formula.rapport"),
-        ("note.created", "created"),
-        ("name: Recent", "name: Cost"),
-        ("Sum", "Total"),
-        ("limit: 50", "limit: 0"),
-        ("  and:", "  and:\n    - true\n  or:"),
-    ],
-)
-def test_the_model_of_the_syntax_notices_faults(old: str, new: str) -> None:
-    text = (TEMPLATES / "bases" / "reports.base").read_text()
-    assert old in text
-    with pytest.raises((ValidationError, yaml.YAMLError)):
-        base_of(text.replace(old, new, 1))
+            assert all(isinstance(value, TYPE_OF[TYPES[key]]) for key, value in properties.items()), name  # type: ignore[arg-type]
+    bases = {path.stem.removesuffix("s"): yaml.safe_load(path.read_text()) for path in (TEMPLATES / "bases").glob("*.base")}
+    assert bases.keys() == {*KINDS} - {"home"}
+    for kind, base in bases.items():
+        texts = _texts(base)
+        assert f'file.hasTag("research/{kind}")' in texts
+        assert {text.removeprefix("note.") for text in texts if text.startswith("note.")} <= had[kind]
+        assert {text.removeprefix("formula.") for text in texts if text.startswith("formula.")} <= base["formulas"].keys()
+        assert {text.partition(" ")[0] for text in texts if re.match(r"[a-z_]+ [=>]", text)} <= had[kind]
+        assert all(view["type"] == "table" and view["order"] for view in base["views"])
 
 
 def test_a_table_that_its_reader_changed_stays_as_it_is(tmp_path: Path) -> None:
@@ -111,3 +61,21 @@ def test_a_table_that_its_reader_changed_stays_as_it_is(tmp_path: Path) -> None:
     report = place.build()
     assert "limit: 7" in table.read_text()
     assert (report.written, report.set_aside, report.problems) == ((), (), ())
+
+
+def test_every_kind_of_note_and_every_callout_has_a_look_that_asks_for_nothing_from_outside() -> None:
+    groups = {group["query"] for group in _setting("graph.json")["colorGroups"]}
+    for kind in KINDS:
+        assert re.search(rf"\.{OWN_CLASS}-{kind} \{{", STYLE)
+        assert kind == "home" or f"tag:#research/{kind}" in groups
+    written = {name for file in TEMPLATES.glob("*.j2") for name in re.findall(r"\[!([a-z]+)\]", file.read_text())}
+    assert written - BUILT_IN == set(re.findall(r'\.callout\[data-callout="([a-z]+)"\] \{', STYLE))
+    assert not re.search(r"url\(|@import|https?:", STYLE)
+
+
+def test_a_fresh_vault_uses_the_style_sheet_and_all_that_its_notes_need() -> None:
+    assert f".obsidian/snippets/{_setting('appearance.json')['enabledCssSnippets'][0]}.css" == SNIPPET
+    needed = {"graph", "backlink", "bases", "properties", "bookmarks", "outline", "page-preview", "file-recovery"}
+    assert needed <= {name for name, on in _setting("core-plugins.json").items() if on}
+    assert _setting("app.json")["userIgnoreFilters"] == ["attic/"]
+    assert _setting("types.json")["types"] == TYPES

@@ -49,12 +49,6 @@ def test_tags_that_read_alike_are_one_topic_named_as_it_was_first_written(tmp_pa
     assert topics["topics/topic-disks"]["tag"] == "topic/disks"
 
 
-def test_a_question_without_tags_has_no_topic(tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store, tags=()).whole()
-    assert _topics(store, tmp_path) == {}
-
-
 def test_open_questions_can_be_copied_from_a_report_into_the_queue(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store, tags=("disks",)).whole()
@@ -106,25 +100,6 @@ def test_a_report_on_a_recurring_question_says_what_is_new_below_its_answer_and_
     )
 
 
-def test_a_worker_whose_last_round_was_not_evaluated_shows_what_was_open_before_it(tmp_path: Path) -> None:
-    store = MemoryStore()
-    scribe = Story(store).begin().planned().scribe
-    scribe.note(
-        e.WorkerStarted(worker_id="search_0", perspective_id="basic-facts"),
-        e.WorkerThought(worker_id="search_0", iteration=1, reasoning="", queries=()),
-        e.WorkerEvaluated(worker_id="search_0", iteration=1, sufficient=False, gaps=("How loud is it?",)),
-    )
-    place = Workplace(tmp_path, store)
-    place.build()
-    assert "> [!gap] Not answered\n> - How loud is it?\n" in place.note("workers/").read_text()
-    scribe.note(
-        e.WorkerThought(worker_id="search_0", iteration=2, reasoning="", queries=()),
-        e.WorkerCompleted(worker_id="search_0", reason="2 iterations", facts=0),
-    )
-    place.build()
-    assert "> [!gap] Not answered before the last round\n> - How loud is it?\n" in place.note("workers/").read_text()
-
-
 def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_report(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store, notices={PAGES[0]: ("gives-orders", "noai")}).whole()
@@ -136,14 +111,6 @@ def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_
     whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
     assert whole.count("> [!warning] This page contains orders to language models\n") == 1
     assert whole.count("> [!info] The page reserves its use by programs: noai\n") == 1
-
-
-def test_quotes_stand_in_the_callout_that_says_how_they_fared(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
-    assert re.search(r"> \[!conflict\] Disputed: Under “Drives”\n> “One drive in nine loses flushed data\.”", whole)
-    assert re.search(r"> \[!verified\] Quote\n> Fsync makes an append durable\.\n>\n> “An append is durable", whole)
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -174,20 +141,6 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     assert "- [[bases/sessions.base|35 more]]" in home
     assert "Topics: [[topics/topic-all|all]] · " in home
     assert "[[bases/topics.base|26 more]]" in home
-
-
-def test_quotes_stand_under_the_session_that_found_them_first(tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store).whole()
-    other = Story(store, id="2026-11-28-bees-0001", query="Do bees sleep?", query_id="bees", date="2026-11-28")
-    other.say = lambda words: words.replace("torn", "sleeping")
-    other.__post_init__()
-    other.whole()
-    place = Workplace(tmp_path, store)
-    place.build()
-    quotes = place.note("sources/2026-11/source-logs").read_text().partition("## Quotes")[2].partition("## Versions")[0]
-    first, second = (part.count("\n^q-") for part in quotes.split("### Found for ")[1:])
-    assert (first, second) == (2, 1)
 
 
 def test_a_source_note_leads_to_the_readers_own_file_and_to_the_page_of_a_pdf(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from pipeline.vault import build_vault
-from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, afresh, night
+from tests.vault.builders import Workplace, a_store, afresh
 from tests.vault.links import targets
 from tests.vault.scanner import body_of, scan
 
@@ -48,33 +46,3 @@ def test_what_a_person_wrote_in_a_note_that_is_folded_is_kept(tmp_path: Path) ->
     note.write_text(note.read_text().replace("%% end notes %%", "my own words\n%% end notes %%"))
     fold(place)
     assert any("my own words" in path.read_text() for path in (place.vault / "attic").iterdir())
-
-
-def test_the_facts_of_a_worker_are_folded_by_source(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    worker = place.note("workers/").read_text()
-    found = re.findall(r"(?m)^> \[!source\][+-] .+ \(\d+ facts?\)\n> \[\[(sources/[^|]+)\|", worker)
-    assert found
-    assert len(found) == len(set(found))
-
-
-def test_a_source_to_which_no_result_leads_has_no_note_but_the_worker_names_its_page(tmp_path: Path) -> None:
-    store = MemoryStore()
-    story = Story(store)
-    story.whole()
-    night(store, story)
-    place = Workplace(tmp_path, store)
-    _, notes = place.build_and_note()
-    cited = {str(note.view["title"]) for note in notes if note.kind == "source"}
-    pages = {page["source"] for note in notes if note.kind == "worker" for step in note.view["rounds"] for page in step["pages"]}
-    assert cited
-    assert {str(getattr(page, "label", page)) for page in pages} >= cited
-
-
-def test_a_worker_and_a_session_that_ended_well_have_one_word_for_it(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    notes = [path.read_text() for path in place.vault.rglob("*.md")]
-    assert any('  - "status/answered"' in note for note in notes)
-    assert not any("status/complete" in note for note in notes)

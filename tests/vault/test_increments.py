@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events.records import Record
-from pipeline.errors import LogDamaged, TemplateInvalid
-from pipeline.vault.kept import FILE
+from pipeline.errors import TemplateInvalid
 from pipeline.vault.output.note import KINDS, Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates
+from tests.vault.builders import PAGES, Story, Workplace, a_store, afresh, changed_templates
 
 
 @pytest.fixture
@@ -70,14 +69,6 @@ def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: W
     assert place.build().written == ()
 
 
-def test_templates_behind_a_link_to_a_folder_are_followed(place: Workplace, tmp_path: Path) -> None:
-    elsewhere = (place.templates / "bases").rename(tmp_path / "bases")
-    (place.templates / "bases").symlink_to(elsewhere)
-    assert place.build().written == place.build().written == ()
-    (elsewhere / "Mine.base").write_text("views:\n  - type: table\n    name: Mine\n")
-    assert place.build().written == ("bases/Mine.base",)
-
-
 def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace, rendered: list[str]) -> None:
     store = Counting()
     store.streams, store.objects = place.store.streams, place.store.objects
@@ -102,12 +93,6 @@ def test_a_template_edit_renders_the_notes_of_its_kind_alone(place: Workplace, r
     assert rendered
     assert all(path.startswith(room) for path in rendered)
     assert report.written == tuple(sorted(f"{path}.md" for path in rendered))
-
-
-def test_a_macro_that_all_templates_draw_on_renders_all(place: Workplace, rendered: list[str]) -> None:
-    change(place.templates / "_macros.md.j2", "{% macro", "{# edited #}{% macro")
-    place.build()
-    assert {f"{path}.md" for path in rendered} == {path for path in place.files() if path.endswith(".md")}
 
 
 def test_a_note_that_was_altered_is_made_again_and_no_other(place: Workplace, rendered: list[str]) -> None:
@@ -135,15 +120,6 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
     assert place.files() == afresh(place, place.root / "afresh")
 
 
-def test_another_version_of_the_program_makes_all_anew(
-    place: Workplace, rendered: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.vault.build.program_id", lambda _room: "another")
-    report = place.build()
-    assert len(rendered) == sum(path.endswith(".md") for path in place.files())
-    assert report.written == report.set_aside == report.removed == ()
-
-
 def _check(place: Workplace) -> tuple[str, ...]:
     before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.root.rglob("*")}
     report = place.build_as("check")
@@ -163,45 +139,11 @@ def test_check_tells_what_would_differ_and_writes_nothing(place: Workplace) -> N
     assert place.build().written != ()
 
 
-def test_check_reads_a_damaged_catalogue_as_none_and_leaves_it(place: Workplace) -> None:
-    (place.state / FILE).write_bytes(b"no database" * 1000)
-    assert _check(place) == ()
-
-
 def test_check_before_the_first_build_leaves_no_trace(tmp_path: Path) -> None:
     place = Workplace(tmp_path / "w", a_store())
     report = place.build_as("check")
     assert "Home.md" in report.written
     assert not place.root.exists()
-
-
-def test_a_session_that_proves_unreadable_late_is_left_out_like_any_damaged_one(tmp_path: Path) -> None:
-    store = Failing()
-    store.streams = a_store().streams
-    place = Workplace(tmp_path, store)
-    place.build()
-    before = place.files()
-    store.failing = "2026-11-28-power-cut-9c01"
-    for _ in range(2):
-        report = place.build()
-        assert report.removed == ()
-        assert before.keys() == place.files().keys()
-        assert [store.failing in problem for problem in report.problems] == [True]
-    store.failing = ""
-    assert place.build().problems == ()
-    assert place.files() == before
-
-
-def test_a_damaged_session_that_goes_away_takes_its_notes_with_it(tmp_path: Path) -> None:
-    store = Failing()
-    store.streams = a_store().streams
-    place = Workplace(tmp_path / "w", store)
-    store.failing = "2026-11-28-power-cut-9c01"
-    place.build()
-    del store.streams[store.failing]
-    store.given_up.add(store.failing)
-    place.build()
-    assert place.files() == afresh(place, tmp_path / "afresh")
 
 
 def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Workplace) -> None:
@@ -215,18 +157,3 @@ def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Wo
     rooms = [path.partition("/")[0] for path in place.build().removed]
     assert (rooms.count("sources"), rooms.count("topics")) == (2, 1)
     assert place.files() == before
-
-
-def test_a_damaged_stream_is_named_in_each_build_until_it_is_mended(tmp_path: Path) -> None:
-    class Damaged(MemoryStore):
-        def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-            if session_id.startswith("batch-2026-11-28"):
-                raise LogDamaged("line 3: the hash does not fit")
-            return super().load(session_id, after)
-
-    store = Damaged()
-    store.streams = a_store().streams
-    place = Workplace(tmp_path, store)
-    first, second = place.build(), place.build()
-    assert first.problems == second.problems != ()
-    assert second.written == ()

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace, a_store, night
 from tests.vault.links import leading_nowhere, same_names, targets
-from tests.vault.scanner import body_of, fenced, scan
+from tests.vault.scanner import body_of, fenced
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +64,6 @@ def test_notes_are_linked_both_ways(notes: dict[str, str], one: str, other: str)
     assert {(b, a) for a, b in back} & there
 
 
-def test_no_source_leads_to_a_night(notes: dict[str, str]) -> None:
-    assert not _linked(notes, "sources/", "nights/")
-
-
 def test_every_source_is_named_by_each_report_that_it_names(notes: dict[str, str]) -> None:
     reports = _linked(notes, "reports/", "sources/")
     named = {(report, source) for source, report in _linked(notes, "sources/", "reports/")}
@@ -79,12 +75,6 @@ def test_home_leads_to_the_last_night_and_by_the_newest_report_on_its_question_t
     assert max(path for path in notes if path.startswith("nights/")) in named
     reached = named.union(*(targets(text) for path, text in notes.items() if path in named and path.startswith("reports/")))
     assert {path for path in notes if path.startswith("reports/")} <= reached
-
-
-def test_a_sentence_that_cites_two_quotes_of_one_source_tells_them_apart(notes: dict[str, str]) -> None:
-    report = next(text for path, text in notes.items() if path.startswith("reports/"))
-    cited = [words for _, words in scan(body_of(report)).links if re.fullmatch("[¹²³][ᵃ-ᶻ]?", words)]
-    assert {"¹ᵃ", "¹ᵇ", "²"} <= set(cited)
 
 
 def _unquoted(line: str) -> str:

@@ -41,12 +41,6 @@ def test_where_ones_own_documents_differ_from_the_web_ones_own_stand_first(tmp_p
     assert re.search(r"> \| “After fsync has returned, .*” .* \| “One drive in nine .*” .*\|", conflict)
 
 
-def test_two_sources_of_one_side_that_differ_stand_side_by_side(tmp_path: Path) -> None:
-    conflict = report_of(built(tmp_path, WEB_ONLY)).partition("[!conflict]")[2].partition("\n\n")[0]
-    assert "| --- | --- |" in conflict
-    assert "the web says" not in conflict
-
-
 def test_a_source_note_says_whose_it_is(tmp_path: Path) -> None:
     notes = {name: text for name, text in built(tmp_path).items() if name.startswith("sources/")}
     own = [text for text in notes.values() if 'origin: "own"' in text]

@@ -85,27 +85,6 @@ def test_a_name_in_latin_letters_is_what_it_was() -> None:
     assert paths.source_path("https://x.example/a%20b", AT).startswith("sources/2026-11/source-x-example-a-20b-")
 
 
-def test_names_that_differ_in_letter_case_alone_are_told_apart() -> None:
-    taken = Names()
-    assert taken.claim("x/2026/straße", "a") == "x/2026/straße"
-    assert taken.claim("x/2026/strasse", "b") != "x/2026/strasse"
-
-
-def test_a_tag_in_any_script_is_a_tag_in_obsidian(tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store, tags=("日本語", "Право")).whole()
-    place = Workplace(tmp_path, store)
-    place.build()
-    report = place.note("reports/").read_text()
-    assert '  - "topic/日本語"\n' in report
-    assert "[[topics/topic-日本語|日本語]]" in report
-    assert (place.vault / "topics" / "topic-право.md").exists()
-
-
-def test_block_ids_of_different_facts_differ() -> None:
-    assert len({paths.block_id(name) for name in ("a b", "a_b", "ab", "a-b")}) == 4
-
-
 def _paths(store: MemoryStore, root: Path) -> set[str]:
     place = Workplace(root, store)
     place.build()

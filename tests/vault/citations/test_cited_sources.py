@@ -24,12 +24,6 @@ def test_a_reports_sources_come_in_their_order_with_the_quotes_that_it_cites(pla
     assert all(quote.text for source in sources for quote in source.quotes)
 
 
-def test_all_sources_come_by_key_and_each_once(place: Workplace) -> None:
-    sources = cited_sources(place.state)
-    assert [source.key for source in sources] == sorted({source.key for source in sources})
-    assert {source.number for source in sources} == {0}
-
-
 def test_a_key_is_an_alias_of_the_sources_note(place: Workplace) -> None:
     notes = "".join(file.read_text() for file in (place.vault / "sources").rglob("*.md"))
     assert all(f'  - "{source.key}"\n' in notes for source in cited_sources(place.state))
@@ -40,7 +34,3 @@ def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypat
     sources = cited_sources(place.state)
     assert len({source.key for source in sources}) == len(sources) > 1
     assert all(source.key.startswith("same-") for source in sources)
-
-
-def test_without_a_vault_there_are_none(tmp_path: Path) -> None:
-    assert cited_sources(tmp_path) == ()

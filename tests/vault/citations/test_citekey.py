@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.vault.export.references import citekey, year_of
+from pipeline.vault.export.references import citekey
 
 TEXT = st.text(max_size=30)
 
@@ -33,17 +33,3 @@ def test_a_key_names_who_when_and_what(given_: tuple[str, str, str, str], key: s
 @given(url=TEXT, title=TEXT, author=TEXT, published=TEXT)
 def test_every_program_takes_a_key(url: str, title: str, author: str, published: str) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9]*-[0-9a-f]{4}", citekey(url, title, author, published))
-
-
-def test_two_pages_of_a_site_with_one_title_have_different_keys() -> None:
-    assert citekey("https://a.example/1", "T") != citekey("https://a.example/2", "T")
-
-
-def test_a_year_is_found_in_any_way_of_writing_a_date() -> None:
-    assert [year_of(text) for text in ("2024-05-01", "May 1, 2023", "1.5.1899", "", "page 20245")] == [
-        "2024",
-        "2023",
-        "1899",
-        "",
-        "",
-    ]

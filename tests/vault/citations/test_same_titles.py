@@ -25,11 +25,6 @@ def notes_of(place: Workplace, folder: str) -> str:
     return "\n".join(data.decode() for name, data in sorted(place.files().items()) if name.startswith(folder))
 
 
-def test_a_title_that_one_source_has_is_shown_alone(place: Workplace) -> None:
-    assert "# Title of notes.md\n" in notes_of(place, "sources/")
-    assert "(a/notes.md)" not in notes_of(place, "reports/")
-
-
 def test_two_sources_of_one_title_are_told_apart_by_their_paths_in_older_notes_too(place: Workplace, tmp_path: Path) -> None:
     Story(place.store, id="2026-11-22-other-4a4a", query_id="other", date="2026-11-22", pages=(PAGES[0], OTHER, PAGES[2])).whole()
     place.build()
@@ -37,17 +32,6 @@ def test_two_sources_of_one_title_are_told_apart_by_their_paths_in_older_notes_t
     for where in ("a/notes.md", "b/notes.md"):
         assert f"# Title of notes.md ({where})\n" in sources
         assert f"Title of notes.md ({where})]]: " in reports
-    assert place.files() == afresh(place, tmp_path / "again")
-
-
-def test_the_last_source_of_a_title_is_shown_by_it_alone_again(place: Workplace, tmp_path: Path) -> None:
-    second = "2026-11-22-other-4a4a"
-    Story(place.store, id=second, query_id="other", date="2026-11-22", pages=(PAGES[0], OTHER, PAGES[2])).whole()
-    place.build()
-    del place.store.streams[second]
-    place.store.given_up.add(second)
-    place.build()
-    assert "# Title of notes.md\n" in notes_of(place, "sources/")
     assert place.files() == afresh(place, tmp_path / "again")
 
 

@@ -51,8 +51,10 @@ def nothing_leads_nowhere(place: Workplace) -> bool:
     return leading_nowhere(files) == []
 
 
-@pytest.mark.parametrize("by_obsidian", [False, True])
-@pytest.mark.parametrize("room", ["reports/", "sessions/", "workers/", "sources/", "nights/", "topics/", "Home"])
+@pytest.mark.parametrize(
+    ("room", "by_obsidian"),
+    [("reports/", False), ("reports/", True), ("workers/", False), ("sources/", True), ("nights/", False), ("Home", True)],
+)
 def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room: str, by_obsidian: bool) -> None:
     note = place.note(room)
     write_into(note, "my words")
@@ -66,23 +68,6 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert len(place.files()) == count
     assert nothing_leads_nowhere(place)
     assert place.build().written == ()
-
-
-def test_a_moved_note_is_kept_up_to_date_where_it_is(place: Workplace) -> None:
-    moved = move(place, place.note("reports/"), "Good/one.md")
-    place.build()
-    change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Literature")
-    assert "Good/one.md" in place.build().written
-    assert "## Literature" in moved.read_text()
-
-
-def test_a_new_session_links_to_a_moved_source_where_it_is(place: Workplace) -> None:
-    move(place, place.note("sources/"), "Library/one.md")
-    place.build()
-    Story(place.store, id="2026-12-05-power-cut-1111", date="2026-12-05").whole()
-    place.build()
-    assert any("Library/one" in path.read_text() for path in (place.vault / "reports").rglob("*1111.md"))
-    assert nothing_leads_nowhere(place)
 
 
 def test_a_deleted_note_stays_deleted_and_links_to_it_become_text(place: Workplace) -> None:
@@ -124,28 +109,6 @@ def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside
     assert not note.exists()
     assert "my words" in (place.vault / report.set_aside[0]).read_text()
     assert place.build().written == ()
-    assert not note.exists()
-
-
-def test_a_hidden_note_that_git_moved_with_its_folder_is_removed_where_it_is(place: Workplace) -> None:
-    note = place.note("nights/2026-11-21")
-    place.record([NoteHidden(note="night:2026-11-21")])
-    moved = move(place, note, "Diary/2026-11-21.md")
-    report = place.build()
-    assert report.removed == ("Diary/2026-11-21.md",)
-    assert not moved.exists()
-    assert place.build().written == ()
-
-
-def test_a_hidden_note_stays_hidden_though_a_fault_in_the_log_delays_its_removal(place: Workplace) -> None:
-    note = place.note("nights/2026-11-21")
-    place.record([NoteHidden(note="night:2026-11-21")])
-    lost = place.store.streams.pop("2026-11-28-power-cut-9c01")
-    for _again in range(2):
-        assert place.build().problems
-        assert note.exists()
-    place.store.streams["2026-11-28-power-cut-9c01"] = lost
-    assert place.build().removed == ("nights/2026-11-21.md",)
     assert not note.exists()
 
 
@@ -225,22 +188,6 @@ def test_a_copy_that_a_synchronisation_left_is_united_with_the_note(place: Workp
     assert report.set_aside == ()
     assert "on the laptop\non the phone\n" in note.read_text()
     assert not copy.exists()
-
-
-def test_a_version_left_at_an_earlier_place_is_united_with_the_note(place: Workplace) -> None:
-    note = place.note("reports/")
-    write_into(note, "first")
-    place.build()
-    moved = move(place, note, "Good/one.md")
-    place.build()
-    note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text(moved.read_text().replace("first\n", "first\nwritten elsewhere\n"))
-    write_into(moved, "second")
-    report = place.build()
-    assert not note.exists()
-    assert report.set_aside == ()
-    words = moved.read_text().partition(OPEN)[2].partition("%% end")[0]
-    assert sorted(words.split("\n")) == ["", "first", "second", "written elsewhere"]
 
 
 def test_the_later_of_two_decisions_counts_whichever_file_it_came_in(place: Workplace) -> None:

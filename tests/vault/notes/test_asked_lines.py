@@ -2,10 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from pipeline.vault.identity.said import AskedLine, _lines_in, asked_lines
+from pipeline.vault.identity.said import AskedLine, asked_lines
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
 
@@ -40,21 +37,7 @@ def test_a_note_without_our_id_and_the_persons_own_folder_ask_nothing(tmp_path: 
     assert texts(note(tmp_path, "ask: Why?\n", name="attic/c.md")) == []
 
 
-def test_the_same_question_is_asked_once_a_note(tmp_path: Path) -> None:
-    assert texts(note(tmp_path, "ask: Why?\nask: Why?\n")) == ["Why?"]
-
-
 def test_a_note_with_broken_markers_or_bytes_is_left_to_the_build(tmp_path: Path) -> None:
     (note(tmp_path, "ask: Why?\n") / "reports" / "a.md").write_text(HEAD + "%% begin notes %%\nask: Why?\n")
     (tmp_path / "reports" / "b.md").write_bytes(b"\xff\xfe ask: Why?")
     assert texts(tmp_path) == []
-
-
-@given(st.text(max_size=200))
-def test_any_text_in_a_block_can_be_read(own: str) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "a.md"
-        path.write_bytes(f"{HEAD}\n%% begin notes %%\n{own}\n%% end notes %%\n".encode("utf-8", "replace"))
-        assert all(line.text and "\n" not in line.text for line in _lines_in(path))

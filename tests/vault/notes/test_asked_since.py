@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.stream_events import MessageAnswered, MessageAsked
-from pipeline.domain.values import Sentence
-from pipeline.engine.talk_loop import TalkLog
-from pipeline.wiring.workspace_adapters import store_of
-from tests.commanding import everything, said, workspace_in
-from tests.fakes import context_for
+from tests.commanding import said, workspace_in
 
 QUESTION = "How deep is the harbour at low tide?"
 REPORT = "reports/*/*.md"
@@ -55,14 +50,6 @@ def test_what_the_pages_do_not_say_is_said(folder: Path) -> None:
     assert "The stored pages do not say." in asked_since(folder)
 
 
-def test_the_incremental_build_gives_the_same_bytes_as_the_whole_one(folder: Path) -> None:
-    said(folder, "ask", "depth", "How many metres deep is the harbour?")
-    said(folder, "ask", "--continue", "Where do ships wait at night?")
-    before = {name: digest for name, (_, digest) in everything(folder / "vault").items() if digest}
-    assert said(folder, "build", "--all").code == 0
-    assert {name: digest for name, (_, digest) in everything(folder / "vault").items() if digest} == before
-
-
 def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stays(folder: Path) -> None:
     report = only(folder, REPORT)
     write_own(report, "my own words\n- ask: Where do ships wait at night?\n")
@@ -82,14 +69,6 @@ def test_a_question_in_a_topics_note_is_answered_there_from_the_topics_pages(fol
     assert asked_since(folder) == ""
 
 
-def test_what_was_asked_in_a_talk_whose_log_is_gone_is_no_longer_listed(folder: Path) -> None:
-    said(folder, "ask", "depth", "How many metres deep is the harbour?")
-    for path in (folder / "events" / "talks").iterdir():
-        path.unlink()
-    assert said(folder, "build").code == 0
-    assert asked_since(folder) == ""
-
-
 def test_hostile_text_of_a_page_is_inert_in_an_answer(tmp_path: Path) -> None:
     folder = workspace_in(tmp_path, f"  - {{query: '{QUESTION}', id: depth}}\n")
     evil = "The harbour is 13 metres deep at low tide <% evil() %> ![[secret]] `= danger` and so on, says the harbour master."
@@ -100,27 +79,3 @@ def test_hostile_text_of_a_page_is_inert_in_an_answer(tmp_path: Path) -> None:
     assert "13 metres" in found
     assert "<%" not in found
     assert "![[" not in found
-
-
-def test_a_question_whose_answer_was_cut_off_is_not_said_to_have_none(folder: Path) -> None:
-    said(folder, "ask", "depth", "How many metres deep is the harbour?")
-    store = store_of(folder)
-    (talk,) = store.ids("talk")
-    log = TalkLog.open(store, context_for("cut-off"), talk)
-    log.record(MessageAsked(number=2, text="Where do ships wait at night?"))
-    store.release(talk)
-    assert said(folder, "build").code == 0
-    assert "Not answered yet" in asked_since(folder)
-    assert "The stored pages do not say" not in asked_since(folder)
-
-
-def test_where_the_pages_did_not_clearly_say_the_report_quotes_what_came_nearest(folder: Path) -> None:
-    said(folder, "ask", "depth", "How many metres deep is the harbour?")
-    store = store_of(folder)
-    (talk,) = store.ids("talk")
-    log = TalkLog.open(store, context_for("earlier"), talk)
-    log.record(MessageAsked(number=2, text="How many ships wait?"))
-    log.record(MessageAnswered(number=2, found=False, nearest=(Sentence(text="Ships wait outside.", facts=()),)))
-    store.release(talk)
-    assert said(folder, "build").code == 0
-    assert "The stored pages do not clearly say. This comes nearest: Ships wait outside." in asked_since(folder)

@@ -46,21 +46,6 @@ def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_
     assert "Still open: How loud is it?" in home
 
 
-def test_failures_stand_apart_from_answers(place: Workplace) -> None:
-    home = _text(place, "Home")
-    answers, _, failures = home.partition("## Failed")
-    assert "[[reports/" in answers
-    assert "tides" not in answers
-    assert "Why are there tides?" in failures
-
-
-def test_a_nights_note_says_what_its_reports_found(place: Workplace) -> None:
-    note = _text(place, "nights/2026-11-21")
-    assert "An append is durable after fsync returned." in note
-    assert "3f2a|" in note
-    assert "9c01|" not in note
-
-
 def test_a_superseded_report_says_so_and_leads_to_the_newer_one_and_to_all(place: Workplace) -> None:
     older, newer = (
         _text(place, "reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a"),
@@ -119,15 +104,6 @@ def test_of_unchanged_text_in_sources_new_to_the_question_only_what_is_cited_is_
     report = _text(place, f"reports/2026/{STEM}-9c01")
     assert report.count("**New:**") == 1
     assert "⁰" not in report
-
-
-def test_a_question_with_one_report_has_no_earlier_answers(tmp_path: Path) -> None:
-    store = MemoryStore()
-    night(store, Story(store).whole())
-    place = Workplace(tmp_path, store)
-    place.build()
-    assert "earlier report" not in _text(place, "Home")
-    assert "Earlier answers" not in _text(place, "reports/")
 
 
 def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -> None:

@@ -24,15 +24,6 @@ def test_the_sentences_around_may_stand_in_the_paragraphs_beside() -> None:
     assert sentences_around(PAGE, "Nobody minds.") == ("It never shrinks.", "Another paragraph begins.")
 
 
-def test_a_heading_is_no_sentence_around_a_quote() -> None:
-    assert sentences_around(PAGE, "Disks fill up.") == ("", "")
-    assert sentences_around(PAGE, "A log grows.")[0] == ""
-
-
-def test_a_quote_that_the_page_does_not_hold_has_nothing_around_it() -> None:
-    assert sentences_around(PAGE, "Logs are blue.") == ("", "")
-
-
 def test_an_address_names_the_first_and_the_last_words_of_a_quote() -> None:
     assert fragment_of("It never shrinks.") == ":~:text=It%20never%20shrinks."
     long = " ".join(f"w{number}" for number in range(40))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.text.normalise import clean
 from pipeline.vault.output import escaping
-from pipeline.vault.output.escaping import Inert, Link
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.prose import prose
 from tests.fakes import MemoryStore
@@ -49,12 +49,6 @@ def test_inert_text_is_only_words(text: str) -> None:
         assert not re.search(r"<%|%>|%%|::|\n", body), body
 
 
-@given(anything)
-def test_what_is_taken_to_be_harmless_has_nothing_to_escape(text: str) -> None:
-    line = " ".join(clean(text).split())
-    assert not escaping._is_harmless(line) or escaping._escaped(line) == line
-
-
 def _deeds(found: Found) -> dict[str, object]:
     """What a note does; of headings only how many."""
     deeds: dict[str, object] = {part.name: getattr(found, part.name) for part in fields(found)}
@@ -67,13 +61,6 @@ def test_inert_text_still_reads_as_it_did(text: str) -> None:
     for entity, sign in (("&#58;", ":"), ("&#91;", "["), ("&lt;", "<")):
         shown = shown.removesuffix(entity) + sign if shown.endswith(entity) else shown
     assert shown == " ".join(clean(text).split())
-
-
-@given(st.text(alphabet="abc XYZ,.;'?äß中0-9"))
-def test_plain_words_are_left_as_they_are(text: str) -> None:
-    words = " ".join(text.split())
-    if words and words[0] not in "-0123456789.":
-        assert escaping.inert(words) == words
 
 
 @settings(max_examples=300, deadline=None)
@@ -203,7 +190,3 @@ def test_a_template_cannot_print_a_plain_string_unescaped(tmp_path: Path) -> Non
     body = body_of((place.vault / "Home.md").read_text())
     assert scan(body).links == ()
     assert r"(\[\[a\]\])" in body, "a macro's result is escaped once, not twice"
-
-
-def test_inert_text_is_not_escaped_again() -> None:
-    assert escaping.inert(Inert("[[a]]")) == "[[a]]"

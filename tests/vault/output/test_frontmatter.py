@@ -77,15 +77,6 @@ def test_what_obsidian_cannot_show_is_refused(value: Any) -> None:
         frontmatter.emit({"x": value})
 
 
-def test_a_key_that_is_no_name_is_refused() -> None:
-    with pytest.raises(TypeError):
-        frontmatter.emit({"a b": 1})
-
-
-def test_a_lone_surrogate_becomes_a_replacement_sign() -> None:
-    assert frontmatter.emit({"x": "a\ud800b"}) == 'x: "a\ufffdb"\n'
-
-
 def test_python_frontmatter_writes_through_the_handler() -> None:
     post = python_frontmatter.Post("body", handler=None, title="1234e56")
     assert python_frontmatter.dumps(post, handler=PropertiesHandler()).startswith('---\ntitle: "1234e56"\n---')
@@ -122,11 +113,6 @@ def test_the_lines_of_other_keys_are_kept_as_they_are() -> None:
     owned = frozenset({"title", "tags", "kind"})
     kept = 'mine: [a,  b]   # why\n"quoted key": |\n  text: here\n\n  more\n# a comment\nlast: 1\r\n'
     assert frontmatter.lines_of_others(raw, owned) == kept
-
-
-@pytest.mark.parametrize("note", ["no properties", "--- \nnot closed", "----\nx: 1\n----\n", " ---\nx: 1\n---\n", "---x\n---\n"])
-def test_a_note_without_properties_is_all_body(note: str) -> None:
-    assert frontmatter.split(note) == ("", note)
 
 
 def test_marks_and_line_ends_of_other_editors_are_understood() -> None:

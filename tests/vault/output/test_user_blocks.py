@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.vault.kept import FILE
 from pipeline.vault.output import user_text
-from pipeline.vault.output.note import Rendered
 from pipeline.vault.output.user_text import BlocksMalformed
 from tests.vault.builders import Workplace, a_store, change, changed_templates
 
@@ -59,32 +58,8 @@ def test_a_block_the_template_lost_comes_last_under_its_own_heading() -> None:
     assert user_text.filled("# Title\n", user_text.texts(body)) == body
 
 
-def test_a_block_needs_a_plain_name() -> None:
-    with pytest.raises(ValueError, match="Notes!"):
-        user_text.empty_block("Notes!")
-
-
 def _write_into(note: Path, text: str) -> None:
     note.write_bytes(note.read_bytes().replace(OPEN.encode() + CLOSE.encode(), OPEN.encode() + text.encode() + CLOSE.encode()))
-
-
-def _fresh(number: int) -> Rendered:
-    """The note as its template makes it at its ``number``-th change; every third template has no block."""
-    block = f"{OPEN}{CLOSE}" if number % 3 else ""
-    return Rendered("reports/2026/a", {"title": f"Title {number}", "kind": "report"}, f"# Title {number}\n\n{block}")
-
-
-@settings(max_examples=20, deadline=None)
-@given(words.filter(str.strip))
-def test_a_hundred_rebuilds_keep_a_persons_words(mine: str) -> None:
-    text = user_text.compose(_fresh(1), user_text.UserText("mine: 1  # really\n", {"tags": ("own",)}, {"notes": mine}))
-    for number in range(2, 102):
-        fresh = _fresh(number)
-        text = user_text.compose(fresh, user_text.kept(user_text.parse(text), fresh))
-        assert f"{OPEN}{mine}{CLOSE}" in text
-        assert text.count("mine: 1  # really\n") == 1
-    assert text.count('  - "own"\n') == 1
-    assert text.count(user_text.KEPT_HEADING) <= 1
 
 
 def test_words_survive_a_changed_template_and_a_rebuild_from_nothing_but_the_note(tmp_path: Path) -> None:

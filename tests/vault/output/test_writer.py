@@ -16,11 +16,10 @@ import pytest
 from pipeline.domain.events.records import Kind, Record
 from pipeline.errors import LogDamaged, ResearchError
 from pipeline.system.files import connect_sqlite
-from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
+from tests.vault.builders import Story, Workplace, a_store, change
 
 
 @pytest.fixture
@@ -57,15 +56,6 @@ def test_another_reading_order_of_the_log_gives_the_same_bytes(tmp_path: Path, p
     assert other.files() == place.files()
 
 
-def test_a_changed_template_rewrites_its_notes_only(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    place.build()
-    change(place.templates / "night.md.j2", '## {{ t("Runs") }}', "## Stretches")
-    report = place.build()
-    assert report.written == ("nights/2026-11-21.md", "nights/2026-11-28.md")
-    assert report.set_aside == ()
-
-
 def test_an_edited_note_is_set_aside_before_it_is_written_anew(place: Workplace) -> None:
     note = place.note("reports/")
     edited = note.read_bytes() + b"\nI disagree.\n"
@@ -76,15 +66,6 @@ def test_an_edited_note_is_set_aside_before_it_is_written_anew(place: Workplace)
     assert (place.vault / copy).read_bytes() == edited
     assert b"I disagree" not in note.read_bytes()
     assert place.build().written == ()
-
-
-def test_the_same_edit_is_set_aside_once(place: Workplace) -> None:
-    note = place.note("reports/")
-    edited = note.read_bytes() + b"\nI disagree.\n"
-    for _ in range(3):
-        note.write_bytes(edited)
-        place.build()
-    assert len(list((place.vault / "attic").iterdir())) == 1
 
 
 def test_a_foreign_file_at_a_notes_path_is_left_alone_and_named(tmp_path: Path) -> None:
@@ -127,17 +108,6 @@ def test_an_unreadable_catalogue_is_a_lost_one(place: Workplace, content: bytes)
     (place.state / FILE).write_bytes(content)
     report = place.build()
     assert report.problems == report.written == ()
-
-
-def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace) -> None:
-    with sqlite3.connect(place.state / FILE) as base:
-        base.execute("UPDATE summaries SET value = '{}'")
-    before = place.files()
-    place.note("sessions/").unlink()
-    report = place.build()
-    assert len(report.written) == 1
-    assert report.problems == report.set_aside == report.removed == ()
-    assert place.files() == before
 
 
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,15 +195,6 @@ def test_a_folder_or_a_pipe_in_the_way_is_named(place: Workplace) -> None:
     assert len(place.build().left_alone) == 2
 
 
-def test_another_name_of_the_same_file_keeps_its_content(place: Workplace, tmp_path: Path) -> None:
-    note = place.note("reports/")
-    note.write_bytes(note.read_bytes() + b"x")
-    os.link(note, tmp_path / "other-name")
-    before = note.read_bytes()
-    place.build()
-    assert (tmp_path / "other-name").read_bytes() == before
-
-
 def test_a_full_disk_leaves_each_file_whole_and_says_so(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     Story(place.store, id="2026-12-01-more-0001", query="More?", query_id="more", date="2026-12-01").whole()
     before = place.files()
@@ -257,22 +218,6 @@ def test_a_full_disk_leaves_each_file_whole_and_says_so(place: Workplace, monkey
     complete = place.files()
     assert place.build().written == ()
     assert before.keys() < complete.keys()
-
-
-def test_a_leftover_of_a_crash_is_cleared_away(place: Workplace) -> None:
-    note = place.note("nights/")
-    leftover = note.with_name(f".{note.name}.tmp")
-    leftover.write_text("half")
-    note.write_text(f"{note.read_text()}x")
-    place.build()
-    assert not leftover.exists()
-
-
-@pytest.mark.parametrize("path", ["../x.md", "a/../../x.md", "/x.md", "a//b.md", "./x.md"])
-def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(Obstacle):
-        Tree(tmp_path / "root").write(path, b"x")
-    assert list(tmp_path.iterdir()) == []
 
 
 class _Damaged(MemoryStore):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import TemplateInvalid
-from pipeline.vault.output.frontmatter import TYPES
-from pipeline.vault.output.note import KINDS, OWNED
 from pipeline.vault.output.templates import FILTERS, OF_LANGUAGE
 from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
@@ -59,10 +56,6 @@ def test_a_missing_template_is_named(tmp_path: Path) -> None:
     assert not place.vault.exists()
 
 
-def test_every_kind_of_note_has_its_template() -> None:
-    assert {f"{kind}.md.j2" for kind in KINDS} < {path.name for path in TEMPLATES.iterdir()}
-
-
 def test_the_readme_lists_exactly_what_each_template_is_given(tmp_path: Path) -> None:
     readme = (ROOT / "templates" / "README.md").read_text()
     _, notes = Workplace(tmp_path, a_store()).build_and_note()
@@ -77,17 +70,3 @@ def test_the_readme_lists_the_filters() -> None:
     filters = re.search(r"(?ms)^## Filters\n(.*?)(?=^## )", readme)
     assert filters is not None
     assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == [*FILTERS, *OF_LANGUAGE]
-
-
-def test_the_starter_knows_the_type_of_every_property() -> None:
-    types = json.loads((ROOT / "vault" / ".obsidian" / "types.json").read_text())["types"]
-    assert types == TYPES
-    assert types.keys() == OWNED
-
-
-def test_no_note_has_a_property_that_is_not_ours(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    notes = (data.decode() for name, data in place.files().items() if name.endswith(".md"))
-    found = {key for note in notes for key in re.findall(r"(?m)^(\w+):", note.split("\n---\n")[0])}
-    assert found <= OWNED
