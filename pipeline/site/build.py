@@ -20,9 +20,7 @@ _ASIDE = frozenset({"attic"})
 _FREE = "free some space or allow writing there; you may also delete the file, then all pages are built again"
 
 
-def build_site(
-    folders: Folders, *, title: str = "Research", url: str = "", everything: bool = False, hidden: Collection[str] = ()
-) -> SiteReport:
+def build_site(folders: Folders, *, url: str = "", everything: bool = False, hidden: Collection[str] = ()) -> SiteReport:
     """Bring the site up to date with the vault; return what was written and removed.
 
     ``url`` is the site's public address, "" if it is not known. ``everything``: build as if for the first time; the bytes are the
@@ -38,7 +36,7 @@ def build_site(
     def built() -> SiteReport:
         with closing(Kept(folders.state, "")) as kept:
             kept.prepare()
-            return _build(folders, kept, title, address, everything, hidden)
+            return _build(folders, kept, address, everything, hidden)
 
     try:
         return built()
@@ -49,8 +47,8 @@ def build_site(
         return built()
 
 
-def _build(folders: Folders, kept: Kept, title: str, url: str, everything: bool, hidden: Collection[str]) -> SiteReport:
-    inputs = _inputs_digest(folders.templates, title, url, hidden)
+def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Collection[str]) -> SiteReport:
+    inputs = _inputs_digest(folders.templates, url, hidden)
     found = dict(all_folders(folders.vault, aside=_ASIDE))
     notes = Drift(kept.read, {path: folder for path, folder in found.items() if folder})
     pages = Drift(kept.pages, {path: folder for path, folder in all_folders(folders.site) if folder})
@@ -60,17 +58,17 @@ def _build(folders: Folders, kept: Kept, title: str, url: str, everything: bool,
         return SiteReport(int(count), notices=tuple(notices.split("\n")) if notices else ())
     from pipeline.site.stages import Build  # imports everything that renders pages
 
-    report = Build(folders, kept, notes, pages, title, url, everything, hidden).run()
+    report = Build(folders, kept, notes, pages, url, everything, hidden).run()
     settled = f"{inputs} {report.pages}\n" + "\n".join(report.notices)
     kept.keep(SETTLED, "" if report.problems or not inputs else settled)
     kept.commit()
     return report
 
 
-def _inputs_digest(templates: Path, title: str, url: str, hidden: Collection[str]) -> str:
-    """A digest of all inputs besides the vault: program, templates, title, address; "" if the templates cannot be read."""
+def _inputs_digest(templates: Path, url: str, hidden: Collection[str]) -> str:
+    """A digest of all inputs besides the vault: program, templates, address; "" if the templates cannot be read."""
     try:
-        parts = (program_id("site"), title, url, sorted(hidden), digest_below(templates))
+        parts = (program_id("site"), url, sorted(hidden), digest_below(templates))
     except OSError:
         return ""
     return digest_of(repr(parts).encode("utf-8", "replace"))

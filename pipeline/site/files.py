@@ -65,9 +65,9 @@ class Staged:
         """
         if read(self.site, path) == data:
             return
-        try:
+        try:  # what an interrupted build left is replaced
             self._make(path.rpartition("/")[0])
-            write_new(temporary_of(self.site, path), data, leftover=True)  # one that an interrupted build left is replaced
+            write_new(f"{self.site}/{temporary_name(path)}", data, leftover=True)
         except OSError as error:
             raise refused(error) from error
         self.paths.append(path)
@@ -82,11 +82,6 @@ class Staged:
         if folder and place.is_symlink():
             raise NotADirectoryError(20, "is a link to elsewhere", str(place))
         self._folders.add(folder)
-
-
-def temporary_of(site: Path, path: str) -> str:
-    """Return the full temporary path of a file of the site."""
-    return f"{site}/{temporary_name(path)}"
 
 
 def temporary_name(path: str) -> str:
@@ -105,7 +100,7 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:
     try:
         for path in paths:
             place = f"{site}/{path}"
-            os.replace(temporary_of(site, path), place)  # noqa: PTH105 - `Path` takes longer than the disk
+            os.replace(f"{site}/{temporary_name(path)}", place)  # noqa: PTH105 - `Path` takes longer than the disk
             found = os.lstat(place)
             placed[path] = Look(found.st_size, found.st_mtime_ns)
     except OSError as error:
@@ -116,7 +111,7 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:
 def discard(site: Path, paths: list[str]) -> None:
     """Remove staged files."""
     for path in paths:
-        Path(temporary_of(site, path)).unlink(missing_ok=True)
+        (site / temporary_name(path)).unlink(missing_ok=True)
 
 
 def remove(site: Path, path: str) -> bool:

@@ -152,7 +152,8 @@ class Draft:
 
 def use(md: MarkdownIt) -> None:
     """Add these render rules to ``md``."""
-    md.validateLink = _may_be_followed  # type: ignore[method-assign]
+    # Web and mail addresses may be followed, and places in the vault: no scheme, no host.
+    md.validateLink = lambda url: bool(_WEB.fullmatch(url)) or not _SCHEME.match(url)  # type: ignore[method-assign]
     rules: dict[str, Rule] = md.renderer.rules  # type: ignore[attr-defined]
     rules |= {
         "wikilink": _wikilink,
@@ -175,11 +176,6 @@ def use(md: MarkdownIt) -> None:
     }
 
 
-def _may_be_followed(url: str) -> bool:
-    """Web and mail addresses, and places in the vault: no scheme, no host; a file of the reader's own becomes its words."""
-    return bool(_WEB.fullmatch(url)) or url.startswith(_FILE) or not _SCHEME.match(url)
-
-
 def opening(tag: str, attributes: str = "", **more: str) -> str:
     """Return a start tag; values of ``more`` are escaped, and left out when empty.
 
@@ -189,19 +185,13 @@ def opening(tag: str, attributes: str = "", **more: str) -> str:
     return f"<{tag}{' ' + attributes if attributes else ''}{given}>"
 
 
-def place_anchor(place: str) -> str:
-    """Return the id, on the target's page, of the heading or block that a link names; "" for the whole page."""
-    if not place:
-        return ""
-    return block_anchor(place[1:]) if place.startswith("^") else heading_anchor(place.rpartition("#")[2])
-
-
 def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
     """Return the address of a file of the vault, "" if the site does not have it.
 
     ``root`` leads from the page to the top; ``own`` is the path of the page's own note. A base leads to the list of its kind.
     """
-    anchor = fragment(place_anchor(place))
+    block = place.startswith("^")
+    anchor = fragment(block_anchor(place[1:]) if block else heading_anchor(place.rpartition("#")[2])) if place else ""
     if path == own and anchor:
         return anchor
     suffix = suffix_of(path)

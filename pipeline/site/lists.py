@@ -41,6 +41,10 @@ def navigation(of_kind: Mapping[str, Sequence[Face]]) -> tuple[Link, ...]:
     return (Link("Home", _TOP, "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 
+def _home(root: str) -> tuple[Link, ...]:
+    return breadcrumbs("note", root)[:1]
+
+
 def front_page(notes: Notes) -> bytes:
     """Return the first page of a site whose home note is elsewhere or not published: it leads to that note, or to a list."""
     moved = sorted(page_of(face.path) for face in notes.tags.get("research/home", ("", []))[1])
@@ -76,7 +80,7 @@ class NoteList:
         beside = months[max(1, months.index(month) - 1) : months.index(month) + 2] if month else [*map(len, self.pages.values())]
         return self.title, self.kind, month, self.pages[month], beside, () if month else (months, len(self.notes))
 
-    def page(self, site: Site, month: str) -> ListPage:
+    def page(self, month: str) -> ListPage:
         """Return one page."""
         path = list_page(self.name, month)
         root = root_of(path)
@@ -93,7 +97,6 @@ class NoteList:
             root=root,
             title=title,
             description=title if month else f"{title}: {len(self.notes):,} in all",
-            canonical=_canonical(site, encoded(path)),
             breadcrumbs=(*_home(root), *tags, *((Link(self.title, to[""].href),) if month else ())),
             entries=tuple(
                 Entry(one.title, root + encoded(page_of(one.path)), one.kind, one.date, one.status, one.description, one.facts)
@@ -115,7 +118,7 @@ def _month_name(month: str) -> str:
     return f"{names[int(month[5:]) - 1]} {month[:4]}" if 1 <= int(month[5:]) <= len(names) else month
 
 
-def tags_page(site: Site, notes: Notes) -> TagsPage:
+def tags_page(notes: Notes) -> TagsPage:
     """Return the page of all tags."""
     root = root_of(TAGS)
     tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, len(faces)) for tag, (words, faces) in notes.tags.items()]
@@ -123,26 +126,16 @@ def tags_page(site: Site, notes: Notes) -> TagsPage:
         (part, tuple(Counted(words, root + encoded(tag_page(tag)), count) for _, tag, words, count in same))
         for part, same in groupby(sorted(tags), key=itemgetter(0))
     )
-    return TagsPage("tags", TAGS, root, "Tags", "All tags of the notes", _canonical(site, TAGS), _home(root), groups)
+    return TagsPage("tags", TAGS, root, "Tags", "All tags of the notes", _home(root), groups)
 
 
-def search_page(site: Site) -> SitePage:
-    """Return the search's page."""
-    return SitePage("search", "search.html", "", "Search", "Search all notes", _canonical(site, "search.html"), _home(""))
+SEARCH_PAGE = SitePage("search", "search.html", "", "Search", "Search all notes", _home(""))
 
 
 def missing_page(site: Site) -> SitePage:
     """Return the page for addresses without a page. It may be shown at any address, so its links are absolute."""
     top = urlsplit(site.url).path or "/"
-    return SitePage("404", "404.html", top, "No such page", "", "", (Link("Home", f"{top}index.html", "home"),))
-
-
-def _home(root: str) -> tuple[Link, ...]:
-    return breadcrumbs("note", root)[:1]
-
-
-def _canonical(site: Site, path: str) -> str:
-    return site.url + path if site.url else ""
+    return SitePage("404", "404.html", top, "No such page", "", (Link("Home", f"{top}index.html", "home"),))
 
 
 class Item(NamedTuple):

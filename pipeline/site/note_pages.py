@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from pipeline.site.html_rules import Cite, Draft, href_of
 from pipeline.site.notes import EARLIER, KINDS, OTHER, Face, Notes, Record, tag_page, values_of
-from pipeline.site.page_values import Citation, Link, NotePage, Property, Quote, Site
+from pipeline.site.page_values import Citation, Link, NotePage, Property, Quote
 from pipeline.site.paths import NAMES, PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of
 from pipeline.text.normalise import one_line
 from pipeline.vault.output.formatting import duration, money
@@ -27,8 +27,7 @@ _TOP = "index.html"
 class Composer:
     """Composes the pages of one site."""
 
-    def __init__(self, site: Site, notes: Notes, places: Places) -> None:
-        self.site = site
+    def __init__(self, notes: Notes, places: Places) -> None:
         self._notes = notes
         self._places = places
 
@@ -45,7 +44,6 @@ class Composer:
             title=face.title,
             heading=Markup(rest.heading or escape(face.title)),  # noqa: S704 - made harmless when it was read
             description=face.description,
-            canonical=self.canonical(path),
             created=face.created,
             status=face.status,
             body=Markup(),
@@ -57,10 +55,6 @@ class Composer:
             breadcrumbs=breadcrumbs(face.kind, root),
             lang=rest.lang,
         )
-
-    def canonical(self, path: str) -> str:
-        """Return the full address of a page, "" when the site's is not known."""
-        return self.site.url + encoded("" if path == _TOP else path) if self.site.url else ""
 
     def _properties(self, face: Face, rest: Record, root: str) -> tuple[Property, ...]:
         shown = []

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipeline.config.workspace_files import later_templates
+from pipeline.site.paths import encoded
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT, label
 
@@ -86,9 +87,13 @@ class SitePage:
     root: str
     title: str
     description: str
-    canonical: str
     breadcrumbs: tuple[Link, ...]
     lang: str = field(default=ENGLISH, kw_only=True)
+
+    @property
+    def address(self) -> str:
+        """Its path as it stands in an address, behind that of the site."""
+        return "" if self.path == "index.html" else encoded(self.path)
 
     @property
     def dir(self) -> str:

@@ -12,7 +12,6 @@ import mimetypes
 import os
 import re
 import secrets
-import stat
 import threading
 from collections.abc import Callable
 from html import escape
@@ -236,13 +235,9 @@ def _plain_file(site: Path, name: str) -> bytes | None:
     parts = name.split("/")
     if any(part in {"", "..", "."} or part.startswith(".") or "\0" in part for part in parts):
         return None
-    place = site
+    place = site.joinpath(*parts)
     try:
-        for part in parts[:-1]:
-            place = place / part
-            if not stat.S_ISDIR(place.lstat().st_mode):
-                return None
-        place = place / parts[-1]
-        return read_bytes(place, follow=False)
+        is_plain = place.parent.resolve() == site.resolve().joinpath(*parts[:-1])  # no folder on the way is a link
+        return read_bytes(place, follow=False) if is_plain else None
     except OSError:
         return None

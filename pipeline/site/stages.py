@@ -30,6 +30,7 @@ from pipeline.vault.kept import Kept
 ASSETS, SEARCH = "assets", "search"
 _READ = frozenset({".md", ".base", *IMAGES})
 _PRIVATE, _PROGRAM = "private", "site program"  # kept entries
+_TITLE = "Research"
 _KEPT_BYTES = 60_000_000  # of HTML, from reading a note to its page
 _MANY = 300  # changed notes: with more, the whole search index is made again
 # What makes an SVG image run something; such an image is not copied.
@@ -47,7 +48,6 @@ class Build:
         kept: Kept,
         notes: Drift,
         pages: Drift,
-        title: str,
         url: str,
         everything: bool,
         hidden: Collection[str],
@@ -55,7 +55,7 @@ class Build:
         self._folders, self._kept, program = folders, kept, program_id("site")
         self._everything = everything or kept.recall(_PROGRAM) != program  # an upgrade may show the same note in another way
         kept.keep(_PROGRAM, program)
-        self._drift, self._title, self._url = pages, title, url
+        self._drift, self._url = pages, url
         self._found: Mapping[str, Folder] = notes.found
         self._layout = Layout(folders.templates)
         self._reader, self._staged = Reader(), Staged(folders.site)
@@ -76,7 +76,7 @@ class Build:
         files.discard(self._folders.site, left_over)
         try:
             notes = self._read_notes()
-            site = Site(self._title, self._url, lists.navigation(notes.of_kind))
+            site = Site(_TITLE, self._url, lists.navigation(notes.of_kind))
             self._render_notes(notes, site)
             self._copy(notes)
             self._render_lists(notes, site)
@@ -188,7 +188,7 @@ class Build:
 
     def _render_notes(self, notes: Notes, site: Site) -> None:
         """Render the pages of notes."""
-        composer = Composer(site, notes, self._places)
+        composer = Composer(notes, self._places)
         for kind in (*KINDS, OTHER):
             if notes.of_kind[kind]:
                 self._layout.check(kind)
@@ -215,9 +215,9 @@ class Build:
         for name, (title, kind, faces) in notes.lists().items():
             one = NoteList(name, title, kind, faces)
             for month in one.pages:
-                make = lambda one=one, month=month: one.page(site, month)  # noqa: E731
+                make = lambda one=one, month=month: one.page(month)  # noqa: E731
                 self._put_page("list", site, list_page(name, month), one.shown(month), make)
-        for page in (lists.tags_page(site, notes), lists.search_page(site), lists.missing_page(site)):
+        for page in (lists.tags_page(notes), lists.SEARCH_PAGE, lists.missing_page(site)):
             self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
         if notes.home is None:
             self._put_data("index.html", lists.front_page(notes))
