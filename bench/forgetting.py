@@ -38,7 +38,7 @@ from pipeline.store.files import FileStore
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import Ticks
-from tests.ops.pruning.lives import Life, lived
+from tests.ops.lives import Life, lived
 from tests.vault.builders import TEMPLATES
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - folders of its own are made there

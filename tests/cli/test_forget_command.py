@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.pruning.test_pruning import _log
+from tests.ops.test_forgetting import _log
 
 QUEUE = "settings:\n  keep: {sessions: 20d, exchanges: forever}\nqueries:\n  - {query: What of question 1?, id: q1}\n"
 

@@ -77,15 +77,6 @@ def test_a_call_is_charged_to_all_its_ledgers_or_to_none() -> None:
     assert (query.usd, night.usd) == (0.5, 0.5)
 
 
-def test_a_reservation_is_settled_once() -> None:
-    ledger = Budget(1.0)
-    held = ledger.reserve(cost(0.5))
-    ledger.release(held)
-    with pytest.raises(KeyError):
-        ledger.settle(held, cost(0.5))
-    assert ledger.usd == 0
-
-
 TOKENS = st.integers(1, 100_000)
 
 

@@ -24,7 +24,7 @@ def fold_id_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "domain/fold.py",
         "domain/state.py",
         "domain/budget.py",  # what calls cost is part of the state
-        "domain/events/event_base.py",
+        "domain/events/session_events.py",
         "domain/agenda.py",  # a kept summary counts steps
         "text/ranking/term_statistics.py",
     ],

@@ -40,12 +40,6 @@ def test_a_gap_round_follows_the_validation_and_comes_before_the_writing() -> No
     assert gaps["synthesize"].depends_on == ("cross_validate", "cross_validate_2")
 
 
-def test_gap_numbers_go_on_from_round_to_round() -> None:
-    second = gap_plan(views(2, "gap"), 2, 3)
-    assert [node.id for node in second[:2]] == ["gap_3", "gap_4"]
-    assert second[0].depends_on == ("cross_validate_2",)
-
-
 def test_a_validation_knows_its_round() -> None:
     assert validation_round(first_plan(views(1))[1]) == 0
     assert [validation_round(gap_plan(views(1), number, 0)[1]) for number in (1, 2, 11)] == [1, 2, 11]
@@ -76,19 +70,3 @@ def test_all_that_is_wrong_with_a_plan_is_told_at_once() -> None:
         "a depends on c, which is not in the plan",
         "a has no perspective 'nobody'",
     ]
-
-
-def test_a_circle_is_told_node_by_node() -> None:
-    ring = [
-        PlanNode(id=name, task="search", description="", depends_on=(after,), perspective="view-0")
-        for name, after in (("a", "b"), ("b", "c"), ("c", "a"))
-    ]
-    (fault,) = problems(ring, {}, known(views(1)))
-    assert fault.startswith("the plan has a cycle: ")
-    assert sorted(set(fault.partition(": ")[2].split(" → "))) == ["a", "b", "c"]
-
-
-def test_only_the_synthesis_may_be_planned_anew() -> None:
-    plan = by_id(*first_plan(views(1)))
-    again = (plan["search_0"], plan["synthesize"])
-    assert problems(again, plan, known(views(1))) == ["search_0 is already planned"]

@@ -6,13 +6,11 @@ import pytest
 
 from pipeline.domain import fold, fold_id
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import Snapshot
-from pipeline.domain.session import ResearchSession, record_of, stamped, state_at
+from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.errors import CommandRefused
-from tests.fakes import started
 from tests.recorded import SMALL, copied, recorded, records, stream
 
 # A stream with folds, gap workers, two rounds of analysis and a report.
@@ -30,26 +28,18 @@ def test_the_stream_under_test_has_every_kind_of_step() -> None:
     assert {e.ReportWritten, e.ClaimsChecked, e.PlanExtended, e.ReportGenerated, e.ResearchCompleted} <= kinds
 
 
-def test_a_snapshot_of_every_version_and_the_events_after_it_give_the_full_fold() -> None:
+def test_a_snapshot_reads_back_as_it_was_and_with_the_events_after_it_gives_the_full_fold() -> None:
     whole = folded(len(records(**CONFIG)))
     store = copied(recorded(**CONFIG))
     session = ResearchSession("s1")
     for record in records(**CONFIG):
         session.replay([record.data])
-        store.save_snapshot("s1", session.snapshot())
-        assert ResearchSession.open(store, "s1").state == whole
-
-
-def test_a_snapshot_reads_back_as_the_state_it_was_made_from_byte_by_byte() -> None:
-    store = copied(recorded(**CONFIG))
-    session = ResearchSession("s1")
-    for record in records(**CONFIG):
-        session.replay([record.data])
-        store.streams["s1"] = list(records(**CONFIG)[: record.version])
-        store.save_snapshot("s1", session.snapshot())
-        again = ResearchSession.open(store, "s1")
-        assert again.state == session.state
-        assert again.snapshot() == session.snapshot()
+        if record.version % 3 == 0:
+            store.save_snapshot("s1", session.snapshot())
+            assert ResearchSession.open(store, "s1").state == whole
+            cut = copied(store)
+            cut.streams["s1"], cut.snapshots = list(records(**CONFIG)[: record.version]), dict(store.snapshots)
+            assert ResearchSession.open(cut, "s1").snapshot() == session.snapshot()
 
 
 def test_events_after_a_snapshot_do_not_reach_back_into_it() -> None:
@@ -70,25 +60,13 @@ def test_the_snapshot_of_another_fold_is_not_believed() -> None:
 
 def test_the_state_at_a_version_is_what_was_known_then() -> None:
     store = recorded(**CONFIG)
-    for version in (0, 1, 2, 17, len(records(**CONFIG))):
+    for version in (0, 1, 17, len(records(**CONFIG))):
         assert state_at(store, "s1", version) == folded(version)
         assert state_at(store, "s1", version).version == version
 
 
-def test_beyond_the_last_version_the_state_is_the_latest() -> None:
-    assert state_at(recorded(**CONFIG), "s1", 10**9) == folded(len(records(**CONFIG)))
-
-
 def test_an_unknown_session_opens_empty() -> None:
     assert ResearchSession.open(recorded(**CONFIG), "nobody").state == SessionState(id="nobody")
-
-
-def test_a_draft_is_stamped_with_what_is_given() -> None:
-    event = stamped(started(), "s9", 2, "r", "two", "2026-11-21T02:15:01.000Z")
-    assert (event.id, event.session_id, event.version, event.run_id, event.at) == (
-        "two", "s9", 2, "r", "2026-11-21T02:15:01.000Z",
-    )  # fmt: skip
-    assert event.query == started().query
 
 
 def test_a_refused_event_changes_nothing_and_says_why() -> None:
@@ -103,11 +81,6 @@ def test_recording_the_events_of_a_stream_gives_the_state_of_its_replay() -> Non
     for event in stream(**CONFIG):
         session.record(event)
     assert session.state == folded(len(records(**CONFIG)))
-
-
-def test_storage_sees_the_envelope_and_the_canonical_bytes() -> None:
-    for record in records(**CONFIG):
-        assert record_of(decode(record.data)) == record
 
 
 def test_what_answers_cost_is_added_up_with_every_call_that_they_took() -> None:

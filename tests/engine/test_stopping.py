@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, working_seconds
+from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
@@ -71,8 +71,6 @@ def test_a_run_that_does_not_end_after_a_signal_is_broken_off_with_a_message() -
     stop, ended = Stop(grace_s=0.05), list[tuple[int, str]]()
     with mock.patch("pipeline.engine.stopping.CLOSING_S", 0.05), handle_signals(stop, lambda *how: ended.append(how)):
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(0.05)
-        assert ended == []
         for _ in range(100):
             time.sleep(0.05)
             if ended:
@@ -103,14 +101,6 @@ def test_the_steady_clock_never_goes_back_nor_slower_than_time_passes(steps: lis
         last = clock()
 
 
-def test_the_steady_clock_follows_one_that_is_right() -> None:
-    wall = START
-    clock = SteadyClock(lambda: wall, lambda: (wall - START).total_seconds())
-    for _ in range(5):
-        wall += timedelta(seconds=7)
-        assert clock() == wall
-
-
 def test_a_clock_put_back_does_not_put_off_the_end_and_one_put_forward_brings_it() -> None:
     end = START + timedelta(hours=1)
     wall, passed = START, 0.0
@@ -136,16 +126,6 @@ def test_a_machine_that_slept_finds_the_deadline_passed() -> None:
         return stop
 
     assert asyncio.run(scene()).exit_code == 3
-
-
-def test_without_an_end_nothing_is_asked() -> None:
-    async def scene() -> bool:
-        stop = Stop()
-        async with ending_at(None, lambda: START, stop):
-            await asyncio.sleep(0)
-        return stop.asked
-
-    assert asyncio.run(scene()) is False
 
 
 def test_a_part_of_the_night_is_kept_for_writing() -> None:
@@ -256,15 +236,6 @@ def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night()
     state = asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
     assert not state.facts
     assert (state.ended, state.exhausted) == (False, "")
-
-
-def test_a_session_that_goes_on_under_a_clock_that_was_put_back_a_year_ends_as_it_would_have() -> None:
-    store, _, _ = stopped_at("report")
-    context = replace(context_for("run-2"), now=SteadyClock(lambda: START - timedelta(days=365), lambda: 0.0))
-    state = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, Journal()), context))
-    assert state.status == "complete"
-    assert ResearchSession.open(store, "s1").state.report == state.report
-    assert working_seconds(state) >= 0
 
 
 def test_the_events_of_a_run_never_go_back_in_time() -> None:

@@ -17,7 +17,7 @@ from pipeline.domain.memory import cost_of_calls
 from pipeline.errors import LogError
 from pipeline.store.files import FileStore
 from pipeline.store.verification import verify
-from tests.batch.memory.test_consolidating_with_model import Model
+from tests.batch.test_consolidating_with_model import Model
 from tests.fakes import context_for
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.seeds import FULL, SEED

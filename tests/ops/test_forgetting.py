@@ -22,7 +22,7 @@ from pipeline.ops import citation_audit
 from pipeline.ops.forgetting import LATEST, OPEN, PRUNABLE, UNCONSOLIDATED, Prunable, finish, forget, forgetting, plan, prune
 from pipeline.store import verification
 from tests.faults.filesystem import Fault, faulty
-from tests.ops.pruning.lives import Killed, Life
+from tests.ops.lives import Killed, Life
 
 NOW = timedelta()
 ALL = dict.fromkeys(PRUNABLE, NOW)

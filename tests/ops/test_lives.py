@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.pruning.lives import lived
+from tests.ops.lives import lived
 from tests.seeds import SEED
 
 
