@@ -163,6 +163,17 @@ def store_address(folder: Path) -> str:
     return _store_in(data) if _NAMES_A_STORE.search(data) else ""
 
 
+def objects_address(folder: Path) -> str:
+    """Return where pages are kept beside a database, "" for in it. ``RESEARCH_OBJECTS`` says more than the setting."""
+    if said := keys_of(folder).value("RESEARCH_OBJECTS"):
+        return said
+    try:
+        data = contents(folder / QUEUE_FILE)
+    except NoWorkspace:
+        return ""
+    return parse(data)[0].settings.objects if b"objects" in data else ""
+
+
 @lru_cache(maxsize=4)
 def _store_in(data: bytes) -> str:
     """The setting in the text of a queue that seems to have it: what is faulty elsewhere does not matter."""

@@ -110,6 +110,13 @@ def _store(node: Node) -> str:
     return "" if found == FILES else found
 
 
+def _objects(node: Node) -> str:
+    found = text(node, "write s3://BUCKET/PREFIX or file:///FOLDER")
+    if not found.startswith(("s3://", "gs://", "az://", "file:///")):
+        raise node.fault("this is no address of an object storage", "write s3://BUCKET/PREFIX or file:///FOLDER")
+    return found
+
+
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:
     named = dict(pairs(text, (*_ROLES, *_OLDER_ROLES))(node))
     if older := sorted(named.keys() & _OLDER_ROLES):
@@ -292,7 +299,8 @@ class Settings:
     settings too. ``keep``: how long ``research forget --by-settings``
     keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``timezone``
     is that of the night's noon, "" for this computer's. ``store`` is
-    the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
+    the address of the database that holds the log; "": it is in files. ``objects`` is where pages are kept beside the database.
+    ``embeddings``: the model of the search by meaning;
     ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone. ``workers`` have ``notes`` in
     the vault, or are ``folded`` into their session's.
     ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
@@ -324,6 +332,7 @@ class Settings:
     machine: Annotated[str, _machine] = ""
     timezone: Annotated[str, _zone] = ""
     store: Annotated[str, _store] = ""
+    objects: Annotated[str, _objects] = ""
     mcp: Enqueueing = Enqueueing()
 
 

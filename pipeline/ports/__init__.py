@@ -205,6 +205,46 @@ class Reopenable(Protocol):
         ...
 
 
+class Objects(Protocol):
+    """Pages and exchanges under their SHA-256, packed as ``store.objects`` packs them."""
+
+    def put(self, digest: str, body: bytes) -> None:
+        """Store a packed object durably under its digest; one that is there may be left.
+
+        Raises:
+            LogUnwritable: it is refused.
+        """
+        ...
+
+    def get(self, digest: str) -> bytes:
+        """Return an object as it is stored.
+
+        Raises:
+            ObjectMissing: it is not stored.
+        """
+        ...
+
+    def size(self, digest: str) -> int:
+        """Return the bytes that an object takes up, 0 if it is not stored."""
+        ...
+
+    def has(self, digest: str) -> bool:
+        """Return whether an object is stored."""
+        ...
+
+    def ids(self) -> Iterator[str]:
+        """Yield the digests of all objects, sorted."""
+        ...
+
+    def remove(self, digests: Iterable[str]) -> None:
+        """Remove objects for good. Some may be gone already.
+
+        Raises:
+            LogUnwritable: it is refused.
+        """
+        ...
+
+
 class EventStore(Protocol):
     """Append-only streams of records, and objects under their digest. A stream's kind is that of its id (``kind_of``)."""
 

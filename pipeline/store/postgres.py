@@ -51,6 +51,7 @@ from pipeline.errors import (
     WorkspaceLocked,
     WriterReplaced,
 )
+from pipeline.ports import Objects
 from pipeline.store import caches, objects, postgres_database
 from pipeline.store.files import pruned_records
 from pipeline.store.layout import Layout, is_plain, is_shared, segment_name, segment_path
@@ -165,63 +166,51 @@ def rows_beside(connection: Connection, stream: str) -> list[Record]:
     return sorted((line.record for line in lines if line), key=lambda record: (record.version, record.id))
 
 
-def put_object(connection: Connection, data: bytes) -> str:
-    """Store an object unless it is there; return its digest.
+class DatabaseObjects:
+    """The port ``Objects`` in the table ``objects``: the same packed bytes that the file store keeps in files."""
 
-    Raises:
-        OSError: it is larger than could be read again.
-    """
-    digest = digest_of(data)
-    put_packed(connection, digest, objects.packed(data))
-    return digest
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
+    def put(self, digest: str, body: bytes) -> None:
+        """Store a packed object under its digest, unless one is there."""
+        query = "INSERT INTO objects (sha, body) VALUES (%b, %b) ON CONFLICT DO NOTHING"
+        self._database.run(lambda connection: connection.execute(query, (bytes.fromhex(digest), body)))
 
-def put_packed(connection: Connection, digest: str, body: bytes) -> None:
-    """Store a compressed object under its digest, unless one is there."""
-    query = "INSERT INTO objects (sha, body) VALUES (%b, %b) ON CONFLICT DO NOTHING"
-    connection.execute(query, (bytes.fromhex(digest), body))
+    def get(self, digest: str) -> bytes:
+        """Return an object as it is stored.
 
+        Raises:
+            ObjectMissing: it is not stored.
+        """
+        query, sha = "SELECT body FROM objects WHERE sha = %b", (bytes.fromhex(digest),)
+        row = self._database.run(lambda connection: connection.execute(query, sha, binary=True).fetchone())
+        if row is None:
+            hint = "`research verify` lists all damage; restore the database from a backup, or research the query again"
+            raise ObjectMissing(f"the stored object {digest} is missing in the database", hint=hint)
+        return bytes(row[0])
 
-def get_packed(connection: Connection, digest: str) -> bytes:
-    """Return an object as it is stored.
+    def size(self, digest: str) -> int:
+        """Return the bytes that an object takes up, 0 if it is not stored."""
+        query, sha = "SELECT octet_length(body) FROM objects WHERE sha = %b", (bytes.fromhex(digest),)
+        row = self._database.run(lambda connection: connection.execute(query, sha).fetchone())
+        return int(row[0]) if row else 0
 
-    Raises:
-        ObjectMissing: it is not stored.
-    """
-    row = connection.execute("SELECT body FROM objects WHERE sha = %b", (bytes.fromhex(digest),), binary=True).fetchone()
-    if row is None:
-        hint = "`research verify` lists all damage; restore the database from a backup, or research the query again"
-        raise ObjectMissing(f"the stored object {digest} is missing in the database", hint=hint)
-    return bytes(row[0])
+    def has(self, digest: str) -> bool:
+        """Return whether an object is stored."""
+        return self.size(digest) > 0
 
+    def ids(self) -> Iterator[str]:
+        """Yield the digests of all objects, sorted."""
+        rows = self._database.run(lambda connection: connection.execute("SELECT sha FROM objects", binary=True).fetchall())
+        return iter(sorted(row[0].hex() for row in rows))
 
-def get_object(connection: Connection, digest: str) -> bytes:
-    """Return an object's bytes, held against its digest.
-
-    Raises:
-        ObjectMissing: it is not stored, or was altered.
-    """
-    return objects.opened(get_packed(connection, digest), digest, digest)
-
-
-def object_size(connection: Connection, digest: str) -> int:
-    """Return the bytes that an object takes up as it is stored, 0 if it is not."""
-    if not objects.is_digest(digest):
-        return 0
-    query = "SELECT octet_length(body) FROM objects WHERE sha = %b"
-    row = connection.execute(query, (bytes.fromhex(digest),)).fetchone()
-    return int(row[0]) if row else 0
-
-
-def object_digests(connection: Connection) -> list[str]:
-    """Return the digests of all objects, sorted."""
-    return sorted(row[0].hex() for row in connection.execute("SELECT sha FROM objects", binary=True))
-
-
-def remove_objects(connection: Connection, gone: Sequence[str]) -> None:
-    """Remove objects for good. Some may be gone already."""
-    query = "DELETE FROM objects WHERE sha = ANY(%b::bytea[])"
-    connection.execute(query, ([bytes.fromhex(digest) for digest in gone],))
+    def remove(self, digests: Iterable[str]) -> None:
+        """Remove objects for good. Some may be gone already."""
+        gone = [bytes.fromhex(digest) for digest in digests]
+        query = "DELETE FROM objects WHERE sha = ANY(%b::bytea[])"
+        if gone:
+            self._database.run(lambda connection: connection.execute(query, (gone,)))
 
 
 OWNERS = "hashtext('night-research ' || current_schema())"  # which advisory locks are those of this store's connections
@@ -570,6 +559,7 @@ _log = logging.getLogger("pipeline.store")
 
 class PostgresStore:
     """The port ``EventStore`` over the database at ``url``; ``root`` is the folder whose ``local/`` keeps this machine's caches.
+    ``objects_in`` returns where objects are kept, given the database's own place for them.
 
     The first call connects. Threads wait for each other.
 
@@ -578,11 +568,20 @@ class PostgresStore:
         LogUnreadable: it has no tables, or those of another version of this program.
     """
 
-    def __init__(self, url: str, root: Path, *, password: str = "", patience_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        root: Path,
+        *,
+        password: str = "",
+        patience_s: float = 30.0,
+        objects_in: Callable[[Objects], Objects] = lambda usual: usual,
+    ) -> None:
         self._url, self._password = url, password
         self._layout = Layout(root)
         self._writer = StreamWriter()
         self.database = Database(url, partial(_connected, self._writer), password=password, patience_s=patience_s)
+        self.objects = objects_in(DatabaseObjects(self.database))
         self._guard = threading.RLock()
         self._known_prunes: str | None = None
         self._tombstones = NO_TOMBSTONES
@@ -688,7 +687,7 @@ class PostgresStore:
 
     def object_size(self, digest: str) -> int:
         """Return the bytes of a stored object, 0 if there is none."""
-        return self.database.run(lambda connection: object_size(connection, digest))
+        return self.objects.size(digest) if objects.is_digest(digest) else 0
 
     def remove_stream(self, stream: str) -> None:
         """Remove a stream's rows and its snapshot for good.
@@ -709,8 +708,7 @@ class PostgresStore:
         Raises:
             LogUnwritable: the role may not delete; nothing is removed.
         """
-        found = list(digests)
-        self.database.run(lambda connection: remove_objects(connection, found))
+        self.objects.remove(digests)
 
     def leftovers(self) -> Iterator[str]:
         """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which rows are left."""
@@ -757,9 +755,12 @@ class PostgresStore:
             LogUnwritable: the database refuses, or the object is too large.
         """
         try:
-            return self.database.run(lambda connection: put_object(connection, data))
+            body = objects.packed(data)
         except OSError as error:
             raise LogUnwritable(f"an object cannot be stored: {error.strerror}", hint="this is a fault of the program") from error
+        digest = digest_of(data)
+        self.objects.put(digest, body)
+        return digest
 
     def get(self, digest: str) -> bytes:
         """Return an object's bytes.
@@ -769,7 +770,7 @@ class PostgresStore:
         """
         if not objects.is_digest(digest):
             raise ObjectMissing(f"{digest!r} names no object: it is no SHA-256", hint="run `research verify`")
-        return self.database.run(lambda connection: get_object(connection, digest))
+        return objects.opened(self.objects.get(digest), digest, digest)
 
     def release(self, session_id: str) -> None:
         """End this process's writing to a stream. Unknown ids are ignored."""

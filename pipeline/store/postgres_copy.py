@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.domain.events.records import Kind, kind_of
 from pipeline.errors import ObjectMissing
+from pipeline.ports import Objects
 from pipeline.store import objects, postgres
 from pipeline.store.layout import object_path
 from pipeline.store.postgres import lock_stream
@@ -16,8 +17,9 @@ from pipeline.store.segments import Finding, Line, RecordChain, Segment, seal
 class PostgresLog:
     """All streams and objects in a database. The digests are read once: what is stored later is not known to ``holds``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, kept: Objects | None = None) -> None:
         self.database = database
+        self.objects = kept or postgres.DatabaseObjects(database)
         self._digests: frozenset[str] | None = None
 
     def ids(self, kind: Kind) -> list[str]:
@@ -41,7 +43,7 @@ class PostgresLog:
 
     def digests(self) -> Iterator[str]:
         """Yield the digests under which objects are stored, sorted."""
-        return iter(self.database.run(postgres.object_digests))
+        return self.objects.ids()
 
     def damaged_objects(self) -> Iterator[Finding]:
         """Yield a finding for each object whose bytes do not have its digest."""
@@ -57,7 +59,7 @@ class PostgresLog:
         Raises:
             ObjectMissing: it is not stored, or was altered.
         """
-        body = self.database.run(lambda connection: postgres.get_packed(connection, digest))
+        body = self.objects.get(digest)
         objects.opened(body, digest, digest)
         return body
 
@@ -67,7 +69,7 @@ class PostgresLog:
         Raises:
             ObjectMissing: it is not stored, or was altered.
         """
-        return self.database.run(lambda connection: postgres.get_object(connection, digest))
+        return objects.opened(self.objects.get(digest), digest, digest)
 
     def written_off(self) -> frozenset[str]:
         """Return the ids of the sessions whose loss is accepted."""
@@ -90,7 +92,7 @@ class PostgresTarget(PostgresLog):
 
     def put_packed(self, digest: str, body: bytes) -> None:
         """Store an object as it was stored elsewhere."""
-        self.database.run(lambda connection: postgres.put_packed(connection, digest, body))
+        self.objects.put(digest, body)
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:
         """Store a stream in one transaction. If a merge has changed which branch its chain is, its rows are written again.

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.keys import shown_store, store_fault
-from pipeline.config.settings import store_address, store_password
+from pipeline.config.settings import objects_address, store_address, store_password
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.store.files import FileStore
 from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.domain.events.records import Branch, Record
-    from pipeline.ports import EventStore
+    from pipeline.ports import EventStore, Objects
     from pipeline.store.copying import CopyReport, FileTarget
     from pipeline.store.other_log import Copied
     from pipeline.store.postgres import PostgresStore
@@ -56,7 +56,21 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
     require_psycopg()
     from pipeline.store.postgres import PostgresStore
 
-    return PostgresStore(address, folder / "events", password=store_password(folder), patience_s=patience_s)
+    return PostgresStore(
+        address, folder / "events", password=store_password(folder), patience_s=patience_s, objects_in=_objects_of(folder)
+    )
+
+
+def _objects_of(folder: Path) -> Callable[[Objects], Objects]:
+    """Return a function from the database's own place for objects to the one that the settings name."""
+    if not (address := objects_address(folder)):
+        return lambda usual: usual
+    try:
+        from pipeline.store.buckets import Bucket
+    except ImportError as error:
+        hint = "install it with: pip install 'night-research[objects]'"
+        raise UsageError(f"an object storage needs obstore: {error}", hint=hint) from None
+    return lambda usual: Bucket(address, usual)
 
 
 def require_psycopg() -> None:
@@ -159,7 +173,8 @@ def verify_log(folder: Path) -> list[Finding]:
     if address:
         from pipeline.store.postgres_copy import PostgresLog
 
-        findings = verification.findings_in(PostgresLog(postgres_store(folder, address).database))
+        store = postgres_store(folder, address)
+        findings = verification.findings_in(PostgresLog(store.database, store.objects))
     else:
         findings = verification.verify(folder / "events")
     try:
@@ -276,9 +291,11 @@ def _log_at(folder: Path, name: str) -> FileTarget | PostgresTarget:
 
         return FileTarget(Layout(Path(name) / "events"))
     database = _database(folder, name, checked=True)
+    from pipeline.store.postgres import DatabaseObjects
     from pipeline.store.postgres_copy import PostgresTarget
 
-    return PostgresTarget(database)
+    mine = name == store_address(folder)  # another database's objects are in it
+    return PostgresTarget(database, _objects_of(folder)(DatabaseObjects(database)) if mine else None)
 
 
 def _database(folder: Path, address: str, *, checked: bool) -> Database:
