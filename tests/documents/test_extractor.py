@@ -141,28 +141,32 @@ def drawing(stream: bytes) -> bytes:
     )  # fmt: skip
 
 
-HOSTILE = {
-    "forms.pdf": nested_forms(9),
-    "stream.pdf": drawing(zlib.compress(squeezed(b"BT /F 9 Tf 10 10 Td (bomb) Tj ET\n" * 9_000, 1_000), 9)),
-    "own-child.pdf": pdf([[(9, 700, "x")]]).replace(b"/Kids [4 0 R] /Count 1", b"/Kids [2 0 R] /Count 2000000000"),
-    "bomb.txt.gz": gzip.compress(bytes(300_000_000), 9),
-    "nested.md.gz": gzip.compress(gzip.compress(b"word " * 2_000_000)),
-    "deep.html": b"<title>x</title>" + b"<div>" * 300_000 + b"the bottom" + b"<ul><li>" * 100_000,
-    "deep.md": b"> " * 9_000 + b"x\n\n" + b"[" * 20_000 + b"a" + b"](b)" * 20_000 + b"\n\n" + b"*a_ " * 20_000,
-    "zeros.txt": b"The file begins here." + bytes(9_900_000),
-    "spans.html": b"<table>" + b"<tr><td rowspan=65534 colspan=1000>a<td rowspan=65534 colspan=1000>b" * 200,
-    "cells.html": b"<table><tr>" + b"<td>" * 500_000,
-    "marks.txt": b"a" + "\u0301\u0323\u0327\u200b\u202b".encode() * 400_000 + b"\n\n" + b"q" * 3_000_000,
-    "broken.md": b"# x\n\n" + b"\xc0\xaf caf\xc3\xa9 \xed\xa0\x80 \xf4\x90\x80\x80 \xff\xfe " * 40_000,
-    "attributes.html": b"<p " + b" ".join(b"a%d=1" % n for n in range(100_000)) + b">x",
-    "entities.html": b"<!doctype html [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'>]><p>&b;</p>" + b"&" * 2_900_000,
-    "tags.html": b"<html><p>" + b"<b><i>" * 400_000,
-    "braces.html": b"<style>" + b"a{" * 900_000 + b"@media x {" * 200_000,
-    "rules.html": b"<style>" + b".a{display:none}" * 150_000 + b"</style><p style='" + b"color:" * 300_000,
-    "comments.html": b"<html><p>x" + b"<!--" * 700_000,
-    "charsets.html": b"<html><p>" + b"<meta charset=" * 200_000,
-    "fences.md": b"```\n" * 200_000 + b"|-" * 90_000 + b"\n\n" + b"%%" * 90_000 + b"{:" * 90_000,
-}
+def hostile_files() -> dict[str, bytes]:
+    """Return twenty files by name that would take hours or gigabytes."""
+    return {
+        "forms.pdf": nested_forms(9),
+        "stream.pdf": drawing(zlib.compress(squeezed(b"BT /F 9 Tf 10 10 Td (bomb) Tj ET\n" * 9_000, 1_000), 9)),
+        "own-child.pdf": pdf([[(9, 700, "x")]]).replace(b"/Kids [4 0 R] /Count 1", b"/Kids [2 0 R] /Count 2000000000"),
+        "bomb.txt.gz": gzip.compress(bytes(300_000_000), 9),
+        "nested.md.gz": gzip.compress(gzip.compress(b"word " * 2_000_000)),
+        "deep.html": b"<title>x</title>" + b"<div>" * 300_000 + b"the bottom" + b"<ul><li>" * 100_000,
+        "deep.md": b"> " * 9_000 + b"x\n\n" + b"[" * 20_000 + b"a" + b"](b)" * 20_000 + b"\n\n" + b"*a_ " * 20_000,
+        "zeros.txt": b"The file begins here." + bytes(9_900_000),
+        "spans.html": b"<table>" + b"<tr><td rowspan=65534 colspan=1000>a<td rowspan=65534 colspan=1000>b" * 200,
+        "cells.html": b"<table><tr>" + b"<td>" * 500_000,
+        "marks.txt": b"a" + "\u0301\u0323\u0327\u200b\u202b".encode() * 400_000 + b"\n\n" + b"q" * 3_000_000,
+        "broken.md": b"# x\n\n" + b"\xc0\xaf caf\xc3\xa9 \xed\xa0\x80 \xf4\x90\x80\x80 \xff\xfe " * 40_000,
+        "attributes.html": b"<p " + b" ".join(b"a%d=1" % n for n in range(100_000)) + b">x",
+        "entities.html": b"<!doctype html [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'>]><p>&b;</p>" + b"&" * 2_900_000,
+        "tags.html": b"<html><p>" + b"<b><i>" * 400_000,
+        "braces.html": b"<style>" + b"a{" * 900_000 + b"@media x {" * 200_000,
+        "rules.html": b"<style>" + b".a{display:none}" * 150_000 + b"</style><p style='" + b"color:" * 300_000,
+        "comments.html": b"<html><p>x" + b"<!--" * 700_000,
+        "charsets.html": b"<html><p>" + b"<meta charset=" * 200_000,
+        "fences.md": b"```\n" * 200_000 + b"|-" * 90_000 + b"\n\n" + b"%%" * 90_000 + b"{:" * 90_000,
+    }
+
+
 # Extracts the files of a folder, and prints a line for each (its name, and why it cannot be read), and the most memory taken.
 MEASURED = """
 import resource, sys
@@ -183,12 +187,13 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def test_twenty_hostile_files_are_read_or_refused_within_300_mb_and_the_next_is_read(tmp_path: Path) -> None:
-    for name, data in HOSTILE.items():
+    hostile = hostile_files()
+    for name, data in hostile.items():
         (tmp_path / name).write_bytes(data)
     done = subprocess.run([sys.executable, "-c", MEASURED, str(tmp_path)], capture_output=True, timeout=300, check=True)
     *said, kilobytes = done.stdout.decode().splitlines()
     reasons = dict(line.split(" ", 1) for line in said)
-    assert reasons.keys() == HOSTILE.keys()
+    assert reasons.keys() == hostile.keys()
     assert int(kilobytes) <= 300_000
     assert reasons["forms.pdf"] == "reading it takes too much computing time or memory"
     assert "larger than the limit" in reasons["bomb.txt.gz"]

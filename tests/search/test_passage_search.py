@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import os
-import sqlite3
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -71,23 +68,6 @@ def test_scores_fall_from_the_first_hit_on_and_lie_between_0_and_1(docs: Path) -
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     assert len(scores) == 8
-
-
-def words(number: int) -> str:
-    """Return a passage's worth of words that no other number has."""
-    return " ".join(f"word{number}x{place}" for place in range(70))
-
-
-def test_every_passage_of_a_document_may_be_found(docs: Path) -> None:
-    (docs / "long.md").write_text("# L\n\n" + "\n\n".join(f"## Part {n}\n\ncheckpoint {n} {words(n)}" for n in range(5)))
-    (docs / "other.md").write_text(f"# O\n\ncheckpoint elsewhere {WORDS}")
-    found = [url.partition("#") for url in urls(corpus(docs), "checkpoint")]
-    assert sorted(found) == [*(("corpus:long.md", "#", f"part-{n}") for n in range(5)), ("corpus:other.md", "", "")]
-
-
-def test_a_passage_of_small_sections_leads_to_the_one_that_is_asked_for(docs: Path) -> None:
-    (docs / "g.md").write_text("# G\n\n## Terms\n\n### alpha\n\nThe first.\n\n### omega\n\nThe last.")
-    assert urls(corpus(docs), "omega") == ["corpus:g.md#omega"]
 
 
 def test_copies_of_a_document_are_one_source(docs: Path) -> None:
@@ -227,19 +207,6 @@ def test_a_cache_that_cannot_be_written_is_an_error_with_a_hint(docs: Path) -> N
     assert "delete" in caught.value.hint
 
 
-def test_an_error_of_the_database_is_translated(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (docs / "a.md").write_text("checkpoint")
-    folder = corpus(docs)
-    folder.refresh()
-
-    def fail(*_: object) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
-
-    monkeypatch.setattr("pipeline.search.index.Index.candidates", fail)
-    with pytest.raises(SearchFailed, match="disk I/O error"):
-        hits(folder, "checkpoint")
-
-
 def test_several_builders_and_readers_do_not_disturb_each_other(docs: Path) -> None:
     for number in range(30):
         (docs / f"{number}.txt").write_text(f"checkpoint x{number}")
@@ -366,34 +333,6 @@ def test_without_the_reranker_the_order_is_that_of_the_index_and_the_result_says
         result = reranked(docs, stage, "baked bread")
     assert [hit.url for hit in result.hits] == urls(corpus(docs), "baked bread", 2)
     assert [side.origin for side in result.failed] == ["reranker"]
-
-
-def flate_bomb() -> bytes:
-    """A PDF of less than a kilobyte whose only page unpacks, in three turns, to gigabytes of letters."""
-    letters = b"BT /F 9 Tf " + b"(aaaaaaaa) Tj " * 700 + b"ET "
-    data = zlib.compress(letters * 4_000, 9)
-    for _ in range(2):
-        data = zlib.compress(data, 9)
-    stream = b"<</Length %d/Filter[/FlateDecode/FlateDecode/FlateDecode]>>stream\n%s\nendstream" % (len(data), data)
-    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
-    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>"
-    objects = (b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>", page, stream, font)
-    body = b"".join(b"%d 0 obj%s endobj\n" % (n, one) for n, one in enumerate(objects, 1))
-    return b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R>>"
-
-
-def test_a_file_that_would_take_gigabytes_is_skipped_by_name_and_the_others_are_searched(docs: Path) -> None:
-    (docs / "bomb.pdf").write_bytes(flate_bomb())
-    (docs / "zeros.txt.gz").write_bytes(gzip.compress(gzip.compress(b"\0" * 9_999_999)) + gzip.compress(b"a b " * 5_000_000))
-    (docs / "deep.html").write_text("<div>" * 500_000)
-    (docs / "good.md").write_text("The level of the lake is 42 metres.")
-    folder = corpus(docs)
-    assert urls(folder, "level of the lake") == ["corpus:good.md"]
-    assert dict(folder.problems) == {
-        "bomb.pdf": "reading it takes too much computing time or memory",
-        "deep.html": "its elements are nested more than 1000 levels deep",
-        "zeros.txt.gz": "its content is larger than the limit of 10 MB",
-    }
 
 
 def test_a_file_of_which_pages_hold_no_text_is_named_with_their_number(docs: Path) -> None:

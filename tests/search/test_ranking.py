@@ -35,13 +35,6 @@ def test_a_result_tells_how_many_documents_and_passages_there_are_and_how_often_
     assert known.body_stems > 0 < known.heading_stems
 
 
-def test_the_statistics_do_not_depend_on_how_many_hits_are_wanted(docs: Path) -> None:
-    for number in range(5):
-        (docs / f"{number}.md").write_text(f"# Pump {number}\n\nThe pump number {number} is loud.\n")
-    assert searched(docs, "loud pump", 1).statistics == searched(docs, "loud pump", 5).statistics
-    assert len(searched(docs, "loud pump", 2).hits) == 2
-
-
 def test_stems_that_the_best_passages_share_are_counted_too(docs: Path) -> None:
     for number in range(3):
         (docs / f"{number}.md").write_text(f"# P {number}\n\nThe pump {number} has a gasket.\n")
@@ -68,16 +61,6 @@ def test_a_hit_shows_what_its_passage_leans_on(docs: Path) -> None:
     (hit, *_) = searched(docs, "name5").hits
     assert hit.snippet.startswith("| Name | Meaning |\n")
     assert "| name5 |" in hit.snippet
-
-
-def test_a_text_that_stands_in_several_documents_is_found_once(docs: Path) -> None:
-    for number in range(3):
-        (docs / f"{number}.md").write_text(
-            f"# Title {number}\n\nThe pump is loud.\n\n## Own {number}\n\nPart {number} of a pump.\n"
-        )
-    snippets = [hit.snippet for hit in searched(docs, "pump").hits]
-    assert snippets.count("The pump is loud.") == 1
-    assert len(snippets) == 4
 
 
 SCRIPT = """
