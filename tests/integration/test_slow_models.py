@@ -47,8 +47,9 @@ def test_a_server_on_this_machine_gets_two_requests_at_a_time_unless_told_otherw
     stage: Stage, tmp_path: Path, more: str, most: int
 ) -> None:
     stage.standin.reset(slots=9, slot_s=30.0)
-    text = queue_text(stage.standin)
-    stage.night(tmp_path, with_reasoner(text, more) if more else text, config={**PAGES, "perspectives": 3})
+    queries = "".join(f"  - {{query: 'How do {one} behave?', mode: fast}}\n" for one in ("pumps", "kilns", "locks", "looms"))
+    text = queue_text(stage.standin, queries=queries)
+    stage.night(tmp_path, with_reasoner(text, more) if more else text, config=SMALL)
     assert most_under_way(stage) == most
 
 

@@ -14,9 +14,9 @@ from tests.standin.prompt import read_prompt
 
 SAID = {
     "plan": ("The question was split into perspectives without the language model: ", "answered"),
-    "reading": ("Pages were not read by the language model; passages were taken instead: ", "answered"),
+    "reading": ("Pages were not read by the language model; passages were taken instead: ", "passages"),
     "report": ("The report could not be written; what follows are passages of the pages read: ", "passages"),
-    "check": ("The report could not be checked; of what was not, only verbatim quotes are kept: ", "answered"),
+    "check": ("The report could not be checked; of what was not, only verbatim quotes are kept: ", "in-part"),
 }
 ASKED_TWICE = ("model:garbage", "model:truncating", "hang_before_headers")
 

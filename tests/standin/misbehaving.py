@@ -176,16 +176,16 @@ _WISHES: dict[str, Callable[[Evil], Any]] = {
 
 
 def garbage(prompt: Prompt, setting: Setting) -> Said:
-    """Fits the schema and means nothing."""
+    """Fits the schema and means nothing; lists inside of others are empty."""
 
-    def noise(part: Any) -> Any:
+    def noise(part: Any, depth: int = 0) -> Any:
         part = prompt.schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
         if "enum" in part:
             return part["enum"][0]
         if part.get("type") == "object":
-            return {name: noise(inner) for name, inner in part["properties"].items()}
+            return {name: noise(inner, depth + 1) for name, inner in part["properties"].items()}
         if part.get("type") == "array":
-            return [noise(part["items"]) for _ in range(setting.chance.randint(1, 3))]
+            return [noise(part["items"], depth) for _ in range(setting.chance.randint(1, 3))] if depth == 1 else []
         return " ".join(setting.chance.choices(_WORDS, k=6)) if part.get("type") == "string" else True
 
     return Said(_dumped(noise(prompt.schema) if prompt.schema else " ".join(_WORDS)))

@@ -9,7 +9,7 @@ from tests.standin.charges import Price
 from tests.standin.log import Log
 from tests.standin.world import Document
 
-LOOPBACK = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
+LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 25))
 USUAL_PRICE = Price()
 MODEL_KINDS = ("honest", "malicious", "garbage", "refusing", "truncating", "prose", "swapped")
 

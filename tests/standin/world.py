@@ -80,7 +80,7 @@ def document(number: int, revision: int = 0) -> Document | None:
     if not 1 <= number <= FIXED:
         return None
     subject, variant = divmod(number - 1, VARIANTS)
-    return _written(f"/pages/{number}", SUBJECTS[subject], variant, revision)
+    return replace(_written(f"/pages/{number}", SUBJECTS[subject], variant, revision), host=number)
 
 
 def about(slug: str, variant: int, revision: int = 0) -> Document:
