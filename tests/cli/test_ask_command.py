@@ -98,11 +98,6 @@ def test_an_answer_from_a_document_that_was_deleted_says_so(folder: Path) -> Non
     assert all(one["gone"] and one["read_at"].startswith("20") for one in facts)
 
 
-def test_nothing_is_recorded_where_nothing_is_asked(folder: Path) -> None:
-    assert asked(folder, "depth").code == 0
-    assert talks(folder) == []
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -120,14 +115,6 @@ def test_what_cannot_be_asked_gets_one_clear_message(folder: Path, args: list[st
     assert talks(folder) == []
 
 
-def test_the_log_with_a_talk_is_sound(folder: Path) -> None:
-    before = json.loads(said(folder, "--json", "verify").out)["citations"]
-    asked(folder, "depth", "How many metres deep is the harbour?")
-    answer = said(folder, "--json", "verify")
-    assert answer.code == 0
-    assert json.loads(answer.out)["citations"] > before
-
-
 def test_deeper_researches_the_question_in_a_fast_session_that_the_report_links_to(folder: Path) -> None:
     answer = asked(folder, "--deeper", "depth", "Where do ships wait at night?")
     assert answer.code == 0
@@ -143,12 +130,6 @@ def test_deeper_researches_the_question_in_a_fast_session_that_the_report_links_
     before = {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
     assert said(folder, "build", "--all").code == 0
     assert before == {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
-
-
-def test_no_note_is_named_that_is_not_there(folder: Path) -> None:
-    for note in (folder / "vault" / "sources").rglob("*.md"):
-        note.unlink()
-    assert "vault/sources/" not in asked(folder, "How many metres deep is the harbour?").out
 
 
 def test_the_folder_is_asked_too_before_any_session_and_what_is_quoted_is_stored(tmp_path: Path) -> None:

@@ -79,12 +79,6 @@ def test_a_dry_run_names_the_session_that_is_gone_on_with_and_what_is_left(folde
     assert plan["done"] == 1
 
 
-def test_a_dry_run_meets_what_would_end_the_night_before_it_begins(folder: Path) -> None:
-    shutil.rmtree(folder / "corpus")
-    told = said(folder, "run", "--dry-run")
-    assert (told.code, str(folder / "corpus") in told.err) == (2, True)
-
-
 def test_a_dry_run_shows_the_searches_that_an_interrupted_session_goes_on_with(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import reading_commands
-from pipeline.vault.export import formats, references
 from tests.commanding import said, workspace_in
 
 QUESTION = "When is the harbour open?"
@@ -38,11 +36,6 @@ def test_the_suffix_says_the_format_and_stdout_takes_text(workspace: Path, tmp_p
     assert "[[" not in printed.out
     refused = said(workspace, "export", "harbour", "--format", "pdf", "--out", "-")
     assert refused.code == 2
-
-
-def test_a_folder_takes_the_reports_own_name(workspace: Path, tmp_path: Path) -> None:
-    assert said(workspace, "export", "harbour", "--format", "markdown", "--out", str(tmp_path)).code == 0
-    assert [file.suffix for file in tmp_path.iterdir()] == [".md"]
 
 
 FILES = ("main.py", "note.md", "queries.yaml", "photo.png", "report.html", "refs.bib")
@@ -94,18 +87,9 @@ def test_references_come_on_stdout_in_each_format(workspace: Path, tmp_path: Pat
     assert all(f"ID  - {key}\n" in out.read_text() for key in keys)
 
 
-def test_a_session_and_all_at_once_is_refused(workspace: Path) -> None:
-    assert said(workspace, "references", "harbour", "--all").code == 2
-
-
 def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.wiring.export_adapters.report_of", lambda _folder: lambda _session: "")
     done = said(workspace, "export", "harbour")
     assert done.code == 1
     assert "has no report" in done.err
     assert "research show" in done.err
-
-
-def test_the_formats_named_in_the_help_are_those_there_are() -> None:
-    assert {form: suffix for suffix, form in reading_commands._FORMATS.items()} == dict(formats.SUFFIXES)
-    assert {form: suffix[1:] for suffix, form in reading_commands._REFERENCES.items()} == dict(references.FORMATS)

@@ -78,12 +78,6 @@ def test_run_and_build_say_what_became_of_a_persons_changes(folder: Path, comman
     assert f"research unhide {gone.relative_to(folder / 'vault').as_posix()}" in words
 
 
-def test_an_edit_that_is_set_aside_is_told_under_quiet_too(folder: Path) -> None:
-    (edited,) = notes(folder, "sessions")
-    edited.write_text(f"{edited.read_text()}\nI disagree.\n")
-    assert "set aside" in said(folder, "-q", "run").err
-
-
 def test_init_keeps_keys_site_and_caches_out_of_git_and_leaves_a_gitignore_as_it_is(tmp_path: Path) -> None:
     assert said(tmp_path, "init").code == 0
     ignored = tmp_path / ".gitignore"
@@ -91,12 +85,3 @@ def test_init_keeps_keys_site_and_caches_out_of_git_and_leaves_a_gitignore_as_it
     ignored.write_text("mine\n")
     assert said(tmp_path, "init").code == 0
     assert ignored.read_text() == "mine\n"
-
-
-def test_git_marks_in_the_queue_are_told_as_that_with_their_line(folder: Path) -> None:
-    queue = folder / "queries.yaml"
-    queue.write_text(f"{queue.read_text()}<<<<<<< HEAD\n  - One?\n=======\n  - Two?\n>>>>>>> other\n")
-    refused = said(folder, "run")
-    assert refused.code == 2
-    assert "conflict marks of git" in refused.err
-    assert ":3:" in refused.err

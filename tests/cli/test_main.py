@@ -61,10 +61,6 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_sample_queue_ends_in_a_report_a_question(sample: Path) -> None:
-    assert len(list((sample / "vault" / "reports").rglob("*.md"))) == 5
-
-
 def test_every_citation_of_the_sample_night_resolves_to_a_stored_page_that_holds_its_quote(
     sample: Path, research: Research
 ) -> None:
@@ -175,23 +171,6 @@ def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path
         assert f"skipped corpus/{name}" in said.err
 
 
-def test_of_many_files_that_are_skipped_some_are_named_and_the_rest_counted(workspace: Path, research: Research) -> None:
-    for number in range(20):
-        (workspace / "corpus" / f"noise{number:02}.md").write_bytes(bytes(range(256)) * 20)
-    said = research(workspace, "run")
-    assert said.code == 0
-    assert said.err.count("skipped corpus/") == 5
-    assert "… and 15 more files; events/local/research.log lists them all" in said.err
-    assert all(f"noise{number:02}.md" in logged(workspace) for number in range(20))
-
-
-def test_under_q_the_files_that_are_skipped_are_named_in_the_log_file_alone(workspace: Path, research: Research) -> None:
-    (workspace / "corpus" / "noise.md").write_bytes(bytes(range(256)) * 20)
-    said = research(workspace, "-q", "run")
-    assert (said.code, said.out, said.err) == (0, "", "")
-    assert "1 file of documents: skipped corpus/noise.md" in logged(workspace)
-
-
 def logged(workspace: Path) -> str:
     return (workspace / "events" / "local" / "research.log").read_text()
 
@@ -216,22 +195,6 @@ def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
     assert expected in said.err
     assert tree(workspace / "vault") == before
     assert research(workspace, "verify").code == 0
-
-
-def test_an_edited_template_of_an_earlier_version_that_does_not_fit_is_set_aside_and_named(
-    workspace: Path, research: Research
-) -> None:
-    research(workspace, "run")
-    copied_templates(workspace)
-    (workspace / "templates" / ".shipped.json").unlink()
-    (workspace / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
-    before = tree(workspace / "vault")
-    said = research(workspace, "build")
-    assert said.code == 0
-    assert "it is now templates/replaced/vault/report.md.j2" in said.err
-    assert "no_such_name" in said.err
-    assert tree(workspace / "vault") == before
-    assert (workspace / "templates" / "replaced" / "vault" / "report.md.j2").read_text() == "# {{ no_such_name }}\n"
 
 
 def test_no_workspace_is_exit_code_10_and_the_way_out(tmp_path: Path, research: Research) -> None:

@@ -20,12 +20,6 @@ def test_a_length_of_time_is_a_number_with_its_unit(text: str, length: timedelta
     assert Length().convert(length, None, None) == length
 
 
-@pytest.mark.parametrize("text", ["", "30", "s", "-5m", "1.5h", "5 minutes", "9999999d"])
-def test_what_is_no_length_of_time_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="30s, 90m"):
-        Length().convert(text, None, None)
-
-
 @click.group()
 @click.option("-C", "folder", type=click.Path(path_type=Path), default=Path())
 def group(folder: Path) -> None:

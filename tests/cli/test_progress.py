@@ -77,20 +77,6 @@ def test_verbose_lines_are_all_events_and_quiet_ones_none(capsys: pytest.Capture
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("one", "term"),
-    [
-        (console(), "xterm"),
-        (console(terminal=True), "dumb"),
-        (console(terminal=True), ""),
-        (console(terminal=True, quiet=True), "xterm"),
-        (console(terminal=True, verbose=True), "xterm"),
-    ],
-)
-def test_where_nothing_can_be_drawn_or_all_is_wanted_there_are_lines(one: Console, term: str) -> None:
-    assert isinstance(progress_on(one, 1, term), Lines)
-
-
 def test_on_a_terminal_there_is_a_display_and_it_leaves_stdout_alone(capsys: pytest.CaptureFixture[str]) -> None:
     progress = progress_on(console(terminal=True), 2, "xterm")
     assert isinstance(progress, Live)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +42,6 @@ def actions(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("args", [["-q", "run"], ["run", "-q"], ["run", "--quiet"]])
 def test_a_quiet_night_is_silent_wherever_that_is_said(folder: Path, args: list[str]) -> None:
     assert said(folder, *args) == Said(0, "", "")
-
-
-def test_a_talkative_night_names_each_step(folder: Path) -> None:
-    assert "page.read" in said(folder, "run", "-v", "harbour").err
-    assert "page.read" not in said(folder, "run", "ships").err
 
 
 # ---- what is taken up ----------------------------------------------------------------------------------------------
@@ -185,14 +178,6 @@ def test_what_was_not_found_is_left_alone_until_it_is_to_be_tried_again(folder: 
     assert last_run(folder)["ended"][0]["query_id"] == "more"
 
 
-def test_there_is_nothing_to_retry_where_nothing_failed(folder: Path) -> None:
-    assert said(folder, "run", "harbour").code == 0
-    before = FileStore(folder / "events").marks()
-    assert said(folder, "retry").out.splitlines()[0] == "nothing to do"
-    assert said(folder, "retry", "harbour").out.splitlines()[1].startswith("  harbour: done: done on")
-    assert FileStore(folder / "events").marks() == before  # neither the done one nor the one that is due
-
-
 def test_what_is_done_is_researched_once_more_by_name_only(folder: Path) -> None:
     assert said(folder, "run", "harbour").code == 0
     assert "research run harbour --again" in said(folder, "run", "harbour").out
@@ -250,13 +235,6 @@ def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[st
     assert f"skipped: {summary['left_out']}\n" in note
 
 
-def test_a_plan_that_waits_is_neither_done_nor_failed(folder: Path) -> None:
-    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR}{SHIPS.replace('mode: fast', 'approve: plan')}")
-    summary = agreeing(folder, said(folder, "run", "--json"))
-    assert (summary["done"], summary["open"], summary["failed"], summary["exit_code"]) == (1, 1, 0, 0)
-    assert "research approve ships" in night_note(folder).replace("\\", "")
-
-
 def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
     copied_templates(folder)
     (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
@@ -311,41 +289,8 @@ def test_a_run_prints_once_that_a_session_cannot_be_read(folder: Path) -> None:
     assert told.err.count("cannot be read: the log of") == 1
 
 
-def test_a_quiet_run_after_a_cap_prints_neither_what_is_done_nor_what_was_skipped(folder: Path) -> None:
-    told = said(without_answers(folder), "-q", "run", "--limit", "1", "harbour", "more")
-    assert told.code == 3
-    reason, summary = told.out.splitlines()
-    assert reason == "stopped     the limit of 1 is reached"
-    assert summary == "1 with passages, 0 failed, 1 skipped; exit code 3"
-
-
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
     said(folder, "run")
     before = last_run(folder)
     assert said(folder, "run", "--json").code == 0
     assert last_run(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["run"], 5),
-        (["run", "harbour"], 0),
-        (["run", "--limit", "1", "harbour", "more"], 3),
-        (["run", "--limit", "1", "--tag", "sea/depth", "harbour"], 0),
-        (["run", "nobody"], 2),
-        (["run", "--deadline", "now"], 2),
-        (["retry"], 0),
-        (["-C", "nowhere", "run"], 10),
-    ],
-)
-def test_a_process_of_its_own_ends_with_the_nights_exit_code(folder: Path, args: list[str], code: int) -> None:
-    command = [sys.executable, "-m", "pipeline", "-C", str(without_answers(folder)), *args]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_work_that_a_cap_left_ends_a_process_with_3(folder: Path) -> None:
-    command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--limit", "1"]
-    assert [subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode for _ in range(3)] == [3, 0, 0]

@@ -37,12 +37,6 @@ def test_a_plan_that_waits_is_shown_with_its_questions(folder: Path) -> None:
         assert all(question in told for question in view["questions"])
 
 
-def test_resume_of_a_plan_that_waits_names_the_command_that_approves_it(folder: Path) -> None:
-    told = said(folder, "-q", "resume", "harbour")
-    assert told.code == 1
-    assert "  → research approve " in told.err
-
-
 def test_an_approved_plan_is_carried_out_by_the_next_run(folder: Path) -> None:
     assert action(folder) == "waiting"
     assert said(folder, "run").out.splitlines()[:2] == [
@@ -102,11 +96,6 @@ def test_a_perspective_on_the_command_line_needs_a_name_and_a_question(folder: P
     told = said(folder, "approve", "harbour", "--perspective", line)
     assert (told.code, "--perspective" in told.err) == (2, True)
     assert action(folder) == "waiting"
-
-
-def test_what_does_not_wait_cannot_be_approved(folder: Path) -> None:
-    told = said(folder, "approve", "ships")
-    assert (told.code, "waits for approval" in told.err) == (1, True)
 
 
 def test_a_cancelled_session_is_left_alone_until_it_is_asked_for(folder: Path) -> None:

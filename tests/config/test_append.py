@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.config.queue_file import add_query, parse, read
-from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
+from pipeline.errors import SystemRefused, UsageError
 
 # The file before, and after `Why: so?` was added.
 STYLES = [
@@ -83,19 +83,6 @@ def test_a_question_that_stands_there_is_refused_with_its_line(tmp_path: Path) -
         add_query(path, " why  NOT? ")
     assert "why-not" in caught.value.hint
     assert path.read_text() == "queries:\n- Why not?\n"
-
-
-def test_a_file_with_faults_is_refused_and_stays(tmp_path: Path) -> None:
-    path = _file(tmp_path, "queries:\n- no\n")
-    with pytest.raises(QueueInvalid, match=r"queries\.yaml:2:3"):
-        add_query(path, "Why?")
-    assert path.read_text() == "queries:\n- no\n"
-
-
-def test_a_missing_file_is_no_workspace(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(NoWorkspace):
-            add_query(folder / "queries.yaml", "Why?")
 
 
 def test_mode_and_symbolic_link_are_kept_and_nothing_is_left_behind(tmp_path: Path) -> None:

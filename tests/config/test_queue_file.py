@@ -175,16 +175,6 @@ def test_a_queue_without_questions_is_valid(source: str) -> None:
     assert checked(source.encode(), "queries.yaml").queries == ()
 
 
-def test_questions_that_begin_alike_get_ids_that_do_not_depend_on_their_order() -> None:
-    first, second, third = "- A b?\n", "- A, b!\n", "- c\n"
-    forth = {query.text: query.id for query in checked((LIST + first + second + third).encode(), "q").queries}
-    back = {query.text: query.id for query in checked((LIST + third + second + first).encode(), "q").queries}
-    assert forth == back
-    assert forth["c"] == "c"
-    assert len(set(forth.values())) == 3
-    assert all(forth[text].startswith("a-b-") and len(forth[text]) == 8 for text in ("A b?", "A, b!"))
-
-
 @given(st.lists(st.text("ab -?", min_size=1, max_size=5).map(lambda text: f"Q {text}"), max_size=8), st.randoms())
 def test_an_id_never_depends_on_the_place_in_the_file(texts: list[str], random: Random) -> None:
     questions = list({" ".join(text.split()): text for text in texts}.values())
@@ -225,15 +215,6 @@ def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path) -> None:
         with pytest.raises(QueueInvalid, match=reason) as caught:
             read(path)
         assert str(path) in caught.value.message
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "queries.yaml"
-    path.write_text("queries: [a]\n")
-    path.chmod(0)
-    with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
-        read(path)
 
 
 def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

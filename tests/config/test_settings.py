@@ -5,13 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from pipeline.config.keys import Keys
-from pipeline.config.settings import config_for, environment, keys_of, load_workspace
+from pipeline.config.settings import config_for, load_workspace
 from pipeline.config.values import ModelChoice, Query, QueryLimits, Settings
-from pipeline.domain.values import ResearchConfig
-from pipeline.errors import NoWorkspace, QueueInvalid
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,17 +20,6 @@ def test_the_sample_queue_is_valid_and_needs_no_network() -> None:
     for query in workspace.queue.queries:
         config = config_for(query, workspace.queue.settings)
         assert (config.reasoner, config.search) == ("extractive", ("local",))
-
-
-def test_a_folder_without_a_queue_is_no_workspace(tmp_path: Path) -> None:
-    with pytest.raises(NoWorkspace):
-        load_workspace(tmp_path)
-
-
-def test_a_queue_with_faults_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("queries:\n- no\n")
-    with pytest.raises(QueueInvalid, match=r"queries\.yaml:2:3: "):
-        load_workspace(tmp_path)
 
 
 def test_the_queue_knows_the_digest_of_its_bytes(tmp_path: Path) -> None:
@@ -59,12 +44,6 @@ def test_the_numbers_of_a_query_win_over_its_mode() -> None:
     assert (plain.perspectives, plain.iterations, plain.gap_rounds, plain.budget_usd) == (1, 1, 0, 0.5)  # without a model
 
 
-def test_a_timeout_is_told_in_seconds(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("queries:\n- {query: a, timeout: 90m}\n- b\n")
-    queue = load_workspace(tmp_path).queue
-    assert [config_for(query, queue.settings).timeout_s for query in queue.queries] == [5_400, None]
-
-
 def test_caps_of_all_queries_hold_where_a_query_names_none() -> None:
     settings = Settings(query_limits=QueryLimits(0.5, 1_000, 20, timedelta(minutes=5)))
     config = config_for(Query(text="a", id="a", line=1), settings)
@@ -83,31 +62,6 @@ def test_a_session_records_who_answers_and_who_searches() -> None:
     assert "canary" not in config.model_dump_json()
 
 
-def test_keys_come_from_the_environment_and_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".env").write_text("TAVILY_API_KEY=from-workspace\n")
-    monkeypatch.setenv("BRAVE_API_KEY", "from-environment")
-    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
-    keys = keys_of(tmp_path)
-    assert [keys.secret(name).reveal() for name in ("BRAVE_API_KEY", "TAVILY_API_KEY")] == [  # type: ignore[union-attr]
-        "from-environment",
-        "from-workspace",
-    ]
-
-
-def test_the_environment_is_read_only_and_current(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NIGHT_RESEARCH_TEST", "1")
-    found = environment()
-    assert found["NIGHT_RESEARCH_TEST"] == "1"
-    with pytest.raises(TypeError):
-        found["NIGHT_RESEARCH_TEST"] = "2"  # type: ignore[index]
-
-
-def test_more_facts_a_page_are_noted_where_they_cost_nothing() -> None:
-    free = config_for(Query(text="a", id="a", line=1), Settings())
-    assert free.reasoner == "extractive"
-    assert free.facts_per_page > ResearchConfig().facts_per_page
-
-
 def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("settings: {corpus: [docs, ../papers]}\nqueries: [a]\n")
     workspace = load_workspace(tmp_path)
@@ -117,24 +71,12 @@ def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
     assert workspace.document_name("@papers/a.md") == "@papers/a.md"
 
 
-def test_an_empty_list_of_folders_is_a_fault(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("settings: {corpus: []}\nqueries: [a]\n")
-    with pytest.raises(QueueInvalid, match="an empty list where a list belongs → write a folder"):
-        load_workspace(tmp_path)
-
-
 def test_the_size_of_a_context_can_be_set_for_one_question_and_for_all(tmp_path: Path) -> None:
     queue = "settings: {query_limits: {context_tokens: 9000}}\nqueries: [a, {query: b, context_tokens: 2000}]\n"
     (tmp_path / "queries.yaml").write_text(queue)
     workspace = load_workspace(tmp_path)
     configs = [config_for(query, workspace.queue.settings) for query in workspace.queue.queries]
     assert [config.context_tokens for config in configs] == [9_000, 2_000]
-
-
-def test_a_context_that_is_too_small_is_a_fault(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("queries: [{query: a, context_tokens: 10}]\n")
-    with pytest.raises(QueueInvalid, match="write a whole number from 1000 to 1000000"):
-        load_workspace(tmp_path)
 
 
 def test_a_model_reads_few_pages_whole_and_without_one_many_give_passages() -> None:

@@ -64,24 +64,10 @@ def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> Non
     assert not (tmp_path / "elsewhere.yaml").exists()
 
 
-def test_laying_out_twice_changes_nothing(tmp_path: Path) -> None:
-    first = workspace_files.lay_out(tmp_path)
-    before = tree(tmp_path)
-    again = workspace_files.lay_out(tmp_path)
-    assert (again.created, set(again.kept)) == ((), set(first.created))
-    assert tree(tmp_path) == before
-
-
 def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file, not a folder"):
         workspace_files.lay_out(tmp_path / "file")
-
-
-def test_a_file_in_the_way_of_a_folder_is_told_as_our_error(tmp_path: Path) -> None:
-    (tmp_path / "corpus").write_text("not a folder")
-    with pytest.raises(SystemRefused, match="corpus cannot be written"):
-        workspace_files.lay_out(tmp_path)
 
 
 def documents(folder: Path) -> str:
@@ -167,10 +153,6 @@ def later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def text_of(folder: Path, name: str) -> str:
     return (folder / "templates" / name).read_text()
-
-
-def test_fresh_templates_need_no_update(folder: Path) -> None:
-    assert update_templates(folder) == TemplateUpdate()
 
 
 def test_a_missing_template_comes_back(folder: Path) -> None:

@@ -56,13 +56,6 @@ def test_a_quote_that_is_not_in_its_page_is_found() -> None:
     assert "is not in the page" in found.why
 
 
-def test_a_fact_without_a_quote_is_found() -> None:
-    state = whole()
-    fact = cited(state)
-    state.facts[fact.id] = fact.model_copy(update={"quote": ""})
-    assert [entry.where for entry in check(state, recorded()).unsupported] == [fact.id]
-
-
 @pytest.mark.parametrize(("facts", "why"), [((), "it cites no fact"), (("feedbeef",), "it cites unknown facts: feedbeef")])
 def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_body(facts: tuple[str, ...], why: str) -> None:
     state = whole()
@@ -72,13 +65,6 @@ def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_
     state.report.summary += (sentence,)
     state.report.sections += (section,)
     assert [(entry.where, entry.why) for entry in check(state, recorded()).unsupported] == [("So it is.", why)] * 2
-
-
-def test_a_session_without_a_report_is_checked_for_its_facts() -> None:
-    state = whole()
-    state.report = None
-    assert check(state, recorded()).citations == 0
-    assert check(state, recorded()).quotes == len(state.facts)
 
 
 def test_a_page_altered_on_disk_is_found(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from pipeline.ops.cron_and_systemd import (
     program_of,
     schedule_lines,
     schedule_of,
-    systemd_command,
 )
 
 NAMES = (
@@ -62,13 +61,6 @@ def test_any_words_reach_the_program_as_they_are(words: list[str]) -> None:
     assert as_cron_runs_it(crontab_command(words)) == words
 
 
-@given(printable)
-def test_systemd_sees_neither_a_variable_nor_a_specifier(word: str) -> None:
-    written = systemd_command([word])
-    assert "%" not in written.replace("%%", "")
-    assert "$" not in written.replace("$$", "")
-
-
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 @pytest.mark.parametrize("folder", NAMES)
 def test_systemd_takes_the_files(folder: str, tmp_path: Path) -> None:
@@ -96,14 +88,6 @@ def test_crontab_takes_the_line(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_told_is_refused() -> None:
     with pytest.raises(UsageError, match="crontab"):
         schedule_of(["/bin/research"], Path("/x/two\nlines"))
-
-
-def test_what_is_printed_names_the_deadline_or_how_to_set_one() -> None:
-    schedule = schedule_of(["/bin/research"], Path("/home/me/research"))
-    with_one, without = schedule_lines(schedule, "06:30"), schedule_lines(schedule, "")
-    assert any("ends at 06:30" in line for line in with_one)
-    assert any('{deadline: "06:30"}' in line for line in without)
-    assert schedule.crontab in with_one
 
 
 def test_the_program_is_named_by_an_absolute_path(tmp_path: Path) -> None:

@@ -140,10 +140,6 @@ def test_a_clock_behind_the_log_or_before_the_program_is_a_problem(folder: Path)
     assert "before this program" in only(bad(folder, now=datetime(1970, 1, 1, tzinfo=UTC))).text
 
 
-def test_a_queue_from_the_future_is_worth_a_note(folder: Path) -> None:
-    assert only(bad(folder, now=NOW - timedelta(days=1))).level == "note"
-
-
 def test_a_damaged_log_ends_in_its_own_exit_code(folder: Path) -> None:
     store = store_of(folder)
     store.append("s", [record(1, "s"), record(2, "s")], 0)
@@ -183,14 +179,6 @@ def test_an_empty_folder_of_documents_matters_only_when_it_is_searched(folder: P
     (folder / "corpus").rmdir()
     assert only(bad(folder)).level == "problem"
     assert [finding.level for finding in bad(folder, {"BRAVE_API_KEY": "canary-key-1"})] == ["note"]
-
-
-def test_a_folder_that_is_missing_beside_others_is_named(folder: Path) -> None:
-    (folder / "queries.yaml").write_text(f"settings: {{corpus: [corpus, papers]}}\n{QUEUE}")
-    os.utime(folder / "queries.yaml", (NOW.timestamp() - 60, NOW.timestamp() - 60))
-    assert "papers cannot be used" in only(bad(folder)).text
-    (folder / "papers").mkdir()
-    assert bad(folder) == []
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -248,11 +236,6 @@ def test_each_service_is_asked_once(folder: Path) -> None:
     assert [request.url.path for request in script.requests] == ["/api/v1/key", "/res/v1/web/search"]
 
 
-def test_without_a_service_nothing_is_asked(folder: Path) -> None:
-    found, script = probed(folder, {}, reply({}))
-    assert (found, script.requests) == ([], [])
-
-
 @pytest.mark.parametrize(
     ("first", "code"),
     [
@@ -278,11 +261,6 @@ def test_a_server_is_asked_for_its_models(folder: Path) -> None:
     assert probed(folder, {}, reply(listed))[0][0].text == "it answers, and has qwen3"
     (missing,) = probed(folder, {}, reply({"data": [{"id": "llama"}, None]}))[0]
     assert (missing.exit_code, missing.todo) == (2, "it has: llama")
-
-
-def test_a_search_that_finds_nothing_for_a_common_thing_is_a_problem(folder: Path) -> None:
-    found, _ = probed(folder, {"BRAVE_API_KEY": "brave-canary"}, reply({"type": "search"}))
-    assert only(found).exit_code == 1
 
 
 EMBEDDINGS = "embeddings: {model: tiny, base_url: 'http://vectors.example.org/v1', key: MINE}"

@@ -59,13 +59,6 @@ def test_only_its_owner_can_read_it_whatever_the_umask(tmp_path: Path) -> None:
     assert (tmp_path / LOG_FILE).stat().st_mode & 0o777 == 0o600
 
 
-def test_without_a_word_there_is_no_file_and_afterwards_nothing_is_kept(tmp_path: Path) -> None:
-    with log_to_file(tmp_path):
-        log.debug("too fine")
-    log.warning("too late")
-    assert not (tmp_path / LOG_FILE).exists()
-
-
 def test_a_disk_that_refuses_it_is_no_matter(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "events").write_text("a file is in the way")
     with log_to_file(tmp_path):

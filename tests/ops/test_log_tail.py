@@ -54,15 +54,3 @@ def test_all_sessions_are_followed_from_now_on_new_ones_too() -> None:
     assert list(following.new()) == stored(store, "s1")
     assert len(store.load("old")) == before
     assert following.new() == ()
-
-
-def test_a_stream_that_goes_on_shows_only_what_is_new() -> None:
-    store = MemoryStore()
-    research(store, "s1", context_for("run-1"))
-    events = stored(store, "s1")
-    half = len(events) // 2
-    held = store.streams["s1"]
-    store.streams["s1"] = held[:half]
-    following = LogTail(store)
-    store.streams["s1"] = held
-    assert list(following.new()) == events[half:]

@@ -143,11 +143,6 @@ def test_each_citation_of_a_report_holds_a_quote_at_its_place_in_a_stored_page(c
         assert f"[{one['n']}]" in report["text"]
 
 
-def test_a_session_is_found_by_its_querys_id_and_a_queued_question_has_a_status(called: Call) -> None:
-    assert called("status", id=made_log.question_id(2))["id"] == made_log.session_id(2)
-    assert called("status", id="how-do-valves-behave")["status"] == "queued"
-
-
 def test_what_is_new_is_what_ended_since_a_part_at_a_time(called: Call) -> None:
     whole = called("whats_new", since="2020-01-01T00:00Z")
     assert (len(whole["sessions"]), whole["cursor"]) == (3, "")
@@ -168,12 +163,6 @@ def test_what_is_new_is_what_ended_since_a_part_at_a_time(called: Call) -> None:
 @pytest.mark.parametrize("tool", ["fetch", "report", "status"])
 def test_a_hostile_id_finds_nothing(called: Call, tool: str, name: str) -> None:
     assert any(word in called(tool, id=name) for word in ("is no session", "is no id", "no session"))
-
-
-def test_an_overlong_argument_is_refused_by_name(called: Call) -> None:
-    assert "query" in called("search", query="x" * 10_001)
-    assert "results" in called("search", query="pumps " * 1_600)
-    assert "limit" in called("whats_new", since="1d", limit=1_000)
 
 
 def test_an_answer_holds_quotes_of_stored_pages(called: Call) -> None:

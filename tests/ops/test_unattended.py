@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engine.stopping import SteadyClock
-from pipeline.errors import NoWorkspace, WorkspaceLocked
+from pipeline.errors import WorkspaceLocked
 from pipeline.ops import console_output as consoles
 from pipeline.ops.console_output import LOG_FILE, Console
 from pipeline.ops.unattended import unattended_run
 from pipeline.system.process_lock import WorkspaceLock
-from tests.fakes import context_for
 from tests.ops.test_monitor_ping import Monitor, monitor
 
 __all__ = ["monitor"]
@@ -39,12 +37,6 @@ def test_a_shift_in_which_nothing_happens_leaves_nothing_behind(console: Console
     with unattended_run(console, "research run"):
         pass
     assert [path.name for path in console.folder.iterdir()] == ["queries.yaml"]
-
-
-def test_where_there_is_no_workspace_none_is_made(tmp_path: Path) -> None:
-    with pytest.raises(NoWorkspace), unattended_run(Console(tmp_path, False, False, False, False), "research run"):
-        raise NoWorkspace("none here")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_last_word_stands_in_the_log_file_with_the_exit_code(console: Console) -> None:
@@ -118,10 +110,3 @@ def test_signals_are_heard_while_work_is_awaited_and_told(console: Console, caps
         assert run.run_async(until_stopped()) == "done"
     assert "stopped by SIGTERM; current calls have 10 s" in capsys.readouterr().err
     assert "no new call is started" in log_of(console)
-
-
-def test_a_context_is_bound_to_the_shift(console: Console) -> None:
-    with unattended_run(console, "research run") as run:
-        with_stop = run.with_stop(context_for())
-        assert with_stop.stop is run.stop
-        assert isinstance(with_stop.now, SteadyClock)

@@ -31,15 +31,6 @@ def test_a_look_tells_the_plain_files_and_the_folders(tmp_path: Path) -> None:
     assert found.files == {path.name: _look_of(path) for path in files}
 
 
-def test_an_open_folder_looks_the_same(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("x")
-    descriptor = os.open(tmp_path, os.O_RDONLY)
-    try:
-        assert look(descriptor) == look(str(tmp_path))
-    finally:
-        os.close(descriptor)
-
-
 def test_the_mark_is_another_as_soon_as_a_file_came_went_or_was_written(tmp_path: Path) -> None:
     marks = [look(str(tmp_path)).mark]
     for name, text in (("a", "x"), ("b", "x"), ("a", "xy")):

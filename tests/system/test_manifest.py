@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system import folders
-from pipeline.system.folders import NO_FOLDER, Drift, Folder, Look, Manifest, all_folders, look
+from pipeline.system.folders import NO_FOLDER, Drift, Folder, Look, Manifest, all_folders
 
 
 @pytest.fixture
@@ -42,18 +41,6 @@ def left(manifest: Manifest, root: Path) -> None:
 
 def test_hidden_folders_links_and_what_is_aside_at_the_top_are_passed_over(root: Path) -> None:
     assert found_in(root).keys() == {"", "one", "one/two", "one/attic"}
-
-
-def test_a_folder_that_is_passed_is_not_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at: list[str] = []
-    monkeypatch.setattr(folders, "look", lambda place: looked_at.append(place) or look(place))  # type: ignore[func-returns-value]
-    found = dict(all_folders(root, {"", "one/two"}, aside={"attic"}))
-    assert {path for path, content in found.items() if content is None} == {"", "one/two"}
-    assert looked_at == [f"{root}/one", f"{root}/one/attic"]
-
-
-def test_a_tree_that_is_not_there_has_no_folders(tmp_path: Path) -> None:
-    assert list(all_folders(tmp_path / "none")) == []
 
 
 def test_only_folders_with_another_mark_are_compared(root: Path, manifest: Manifest) -> None:
@@ -91,14 +78,6 @@ def test_what_somebody_writes_during_the_build_is_seen_at_the_next(root: Path, m
     (root / "one" / "mine.md").write_text("by somebody else")
     drift.record({"one/b.md": now})
     assert Drift(manifest, found_in(root)).folders.keys() == {"one"}
-
-
-def test_an_empty_folder_needs_no_mark(root: Path, manifest: Manifest) -> None:
-    left(manifest, root)
-    (root / "empty").mkdir()
-    assert Drift(manifest, found_in(root)).folders == {}
-    Drift(manifest, found_in(root)).record({"one/two/c.md": None})
-    assert "one/two" not in manifest.marks()
 
 
 def test_only_the_files_directly_in_a_folder_are_its_own(manifest: Manifest) -> None:
