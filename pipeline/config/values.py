@@ -77,6 +77,12 @@ tag = text_that(
     "is no tag",
     "use letters, digits, - and /, with one letter at least",
 )
+_SOURCES_WANTED = "write a list of hosts and folders: [example.org, notes/]"
+_source = text_that(
+    lambda said: " " not in said.strip() and "://" not in said and ("/" in said or "." in said),
+    "is no host and no folder",
+    "write a host, such as example.org, or a folder or document with a slash: notes/",
+)
 _share = number(0, 1, "write a number from 0 to 1, such as 0.35")
 _count = whole(1, 999_999_999)
 _tokens = whole(1_000, 1_000_000)
@@ -274,6 +280,14 @@ class Notify:
 
 
 @dataclass(frozen=True, slots=True)
+class Sources:
+    """Which sources may be read: hosts, which stand for their subdomains too, and folders or documents, which have a ``/``."""
+
+    allow: Annotated[tuple[str, ...], listing(_source, _SOURCES_WANTED)] = ()
+    deny: Annotated[tuple[str, ...], listing(_source, _SOURCES_WANTED)] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Enqueueing:
     """Whether other programs may queue questions, through ``research mcp``, and their caps.
 
@@ -326,6 +340,8 @@ class Settings:
     memory: Literal["on", "off", "model"] = "on"
     keep: Keep = Keep()
     notify: Notify = Notify()
+    sources: Sources = Sources()
+    beyond: bool = False
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: Annotated[int, whole(1, 100_000)] = 20
@@ -341,6 +357,7 @@ class Query:
     """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
 
     ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    ``beyond``: a model may add what it knows itself, marked as that.
     ``machine``: only its runs take the query up; "": those of any. ``within``: the only folder of the documents that is searched.
     ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not. ``file``: the note of the vault
     that asks it, relative to the workspace; "" for ``queries.yaml``.
@@ -367,6 +384,8 @@ class Query:
     model: str | None = None
     approve: Literal["plan"] | None = None
     within: Annotated[str, _within] = ""
+    sources: Sources = Sources()
+    beyond: bool | None = None
     same_as: Annotated[str, None] = ""
     file: Annotated[str, None] = ""
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from pipeline.config.keys import Keys
 from pipeline.config.settings import config_for, load_workspace
 from pipeline.config.values import ModelChoice, Query, QueryLimits, Settings
+from pipeline.errors import QueueInvalid
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,3 +86,17 @@ def test_a_model_reads_few_pages_whole_and_without_one_many_give_passages() -> N
     model = config_for(Query(text="a", id="a", line=1), Settings(), Keys(env={"OPENAI_API_KEY": "sk-canary-1"}))
     none = config_for(Query(text="a", id="a", line=1), Settings())
     assert (model.pages_per_iteration, model.context_tokens, none.pages_per_iteration) == (6, 0, 12)
+
+
+def test_allowed_sources_of_a_query_replace_those_of_the_settings_and_denied_ones_add_up(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text(
+        "settings: {sources: {allow: [example.org], deny: [spam.example]}, beyond: true}\n"
+        "queries:\n  - a\n  - {query: b, beyond: false, sources: {allow: [notes/], deny: [drafts/]}}\n"
+    )
+    queue = load_workspace(tmp_path).queue
+    first, second = (config_for(query, queue.settings) for query in queue.queries)
+    assert (first.allow, first.deny, first.beyond) == (("example.org",), ("spam.example",), True)
+    assert (second.allow, second.deny, second.beyond) == (("notes/",), ("spam.example", "drafts/"), False)
+    (tmp_path / "queries.yaml").write_text("settings: {sources: {deny: [https://spam.example/]}}\nqueries: [a]\n")
+    with pytest.raises(QueueInvalid, match="no host and no folder"):
+        load_workspace(tmp_path)
