@@ -12,16 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda import summary_of
-from pipeline.domain.findings import (
-    all_facts,
-    by_model,
-    contradictions,
-    news_of,
-    open_gaps,
-    sheet_of,
-    shown_sources,
-    standings,
-)
+from pipeline.domain.findings import all_facts, by_model, contradictions, news_of, open_gaps, sheet_of, shown_sources, standings
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, PageDone, Sentence, SourceChange
 from pipeline.errors import GONE

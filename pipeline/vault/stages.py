@@ -36,13 +36,13 @@ from pipeline.vault.identity.said import marked, rating_of
 from pipeline.vault.identity.takeover import relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, Made
 from pipeline.vault.model import Asked, Source, SourceNotePlace, Values, VaultModel, asked_by_owner, model_of
-from pipeline.vault.notes.mornings import former_topics, home_note, night_note, picture, topic_note, topics_of
+from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows
 from pipeline.vault.notes.report import report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import around_of, source_note
 from pipeline.vault.output.escaping import host_of
-from pipeline.vault.output.files import GeneratedFile, PlacedFile, as_text, note_id, of_note, of_plain
+from pipeline.vault.output.files import GeneratedFile, PlacedFile, as_text, of_note, of_plain
 from pipeline.vault.output.note import KINDS, Note, Plain
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
@@ -131,7 +131,7 @@ class Build:
             writer = VaultWriter(self._tree, self._kept.files, trusting=self._mode == "new", dry=dry, generated=self._all_of)
             writer.place(placed, sorted(away))
             writer.result.written += own
-            report = self._record(placed, stale, writer.result)
+            report = self._record(stale, writer.result)
             self._check_in_place()
             self._kept.commit()
             return report
@@ -242,9 +242,8 @@ class Build:
             yield _of_value(f"night:{night.date}", night_note(model, night))
         topics = topics_of(cards)
         for topic, found in topics.items():
-            note = topic_note(model, topic, found, asked_rows(model, asked.get(f"topic:{topic}", ()), noted))
-            former = tuple(note_id(f"topic:{name}", "topic") for name in former_topics(topic, found) if name not in topics)
-            yield _of_value(f"topic:{topic}", replace(note, formerly=former))
+            rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
+            yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
         imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
         if model.nights:
             image = picture(model)
@@ -368,7 +367,7 @@ class Build:
             if kind in owner.kinds:
                 yield from self._made_files(owner, {kind}, self._model.traced(set()))
 
-    def _record(self, placed: Sequence[PlacedFile], stale: set[str], result: WriteResult) -> BuildReport:
+    def _record(self, stale: set[str], result: WriteResult) -> BuildReport:
         """Keep what is done and what is left to do; return the report."""
         swept = stale <= result.left.keys()
         is_done = swept and not self._values.problems and not result.problems and not result.refused
@@ -379,7 +378,7 @@ class Build:
         self._drift.record(result.left)
         return BuildReport(
             tuple(sorted(result.written)),
-            len(result.unchanged) + self._count_untouched(placed, result),
+            self._kept.files.count() - len(result.made),
             tuple(sorted(result.removed)),
             tuple(sorted(result.set_aside)),
             tuple(self._values.problems),
@@ -390,13 +389,6 @@ class Build:
             self._identity.hidden,
             result.united,
         )
-
-    def _count_untouched(self, placed: Sequence[PlacedFile], result: WriteResult) -> int:
-        """The number of known files that this build neither wrote nor checked."""
-        known = self._kept.files
-        present = sum(how is not None for how in result.left.values())
-        others = (one.file.path for one in placed if one.file.path not in result.left)
-        return known.count() - present - sum(known.find(path) is not None for path in others)
 
 
 def _of_value(name: str, note: Note) -> Owner:

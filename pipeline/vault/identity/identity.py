@@ -149,10 +149,9 @@ class Identity:
     def placed(self, files: Sequence[GeneratedFile]) -> list[PlacedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
         notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for one in files if one.id]
-        self._follow_former(files)
         self._decide(note for note in notes if note.id not in self._known)
         self._entered |= {note.id: self._placement.enter(note.id, note.canonical) for note in notes}
-        placed = [PlacedFile(fresh, self._others(one)) for one in files if (fresh := self._placement.placed(one)).path]
+        placed = [PlacedFile(fresh, self._doubles(one.id)) for one in files if (fresh := self._placement.placed(one)).path]
         self._rendered = [note._replace(path=self._entered[note.id]) for note in notes]
         return sorted(placed, key=lambda one: (not one.doubles, one.file.path))
 
@@ -160,28 +159,6 @@ class Identity:
         """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
         found = self._found.paths.get(note, ()) if self._found and note else ()
         return tuple(path for path in found if path != self._entered[note] and not path.startswith(f"{OWN}/"))
-
-    def _follow_former(self, files: Iterable[GeneratedFile]) -> None:
-        """Take what a person decided about a note under a former id for a decision about the note, which gets its place."""
-        drafts: list[EventBase] = []
-        for file in files:
-            for former in file.former_ids if file.id not in self._known else ():
-                if former in self._decisions.hidden:
-                    drafts.append(NoteHidden(note=file.id))
-                elif path := self._decisions.paths.get(former):
-                    drafts += [NoteMoved(note=file.id, path=path), NoteHidden(note=former)]
-        self._take(drafts)
-
-    def _others(self, file: GeneratedFile) -> tuple[str, ...]:
-        """The other files with a person's words for this note: doubles, and what was written under a former id."""
-        former = (path for note in file.former_ids for path in self._paths_of(note))
-        here = self._entered.get(file.id, "")
-        return (*self._doubles(file.id), *(path for path in former if path != here and not path.startswith(f"{OWN}/")))
-
-    def _paths_of(self, note: str) -> Sequence[str]:
-        if self._found:
-            return self._found.paths.get(note, ())
-        return [known.path] if (known := self._known.get(note)) and known.path else []
 
     def strays(self) -> frozenset[str]:
         """The files of notes that are hidden from this build on, wherever they are: git moves a file together with its folder."""

@@ -9,23 +9,14 @@ from typing import Literal, Protocol, TypeVar
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.text import labels
-from pipeline.text.normalise import one_line, slug
+from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
 from pipeline.vault.cards import Card, CitedText, News
 from pipeline.vault.model import Night, Spent, VaultModel
-from pipeline.vault.notes.parts import (
-    best_link,
-    cited,
-    night_link,
-    properties_of,
-    source_link,
-    topic_links,
-    topic_of,
-    topic_path,
-)
+from pipeline.vault.notes.parts import best_link, cited, night_link, properties_of, source_link, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link
-from pipeline.vault.output.formatting import joined, money
+from pipeline.vault.output.formatting import bill, joined, money
 from pipeline.vault.output.note import Note, Plain, View
 from pipeline.vault.paths import HOME
 
@@ -184,9 +175,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
             for batch in night.batches
         ],
         "seconds": sum(seconds),
-        "usd": spent.usd,
-        "unknown_usd": spent.unknown_usd,
-        "likely_usd": spent.likely_usd,
+        "cost": bill(spent.usd, spent.unknown_usd, spent.likely_usd),
         "earlier": night_link(model.nights[place - 1].date, language) if place else None,
         "later": night_link(model.nights[place + 1].date, language) if place + 1 < len(model.nights) else None,
     }
@@ -261,12 +250,6 @@ def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
         for topic in dict.fromkeys(map(topic_of, card.tags)):
             found.setdefault(topic, []).append(card)
     return {topic: tuple(found[topic]) for topic in sorted(found)}
-
-
-def former_topics(topic: str, cards: Iterable[Card]) -> list[str]:
-    """Return the slugs that the topic had when file names were of Latin letters only: one for each of its tags."""
-    tags = (tag for card in cards for tag in card.tags if topic_of(tag) == topic)
-    return sorted({slug(tag) for tag in tags} - {topic})
 
 
 def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequence[View] = ()) -> Note:

@@ -20,7 +20,7 @@ from pipeline.vault import paths
 from pipeline.vault.cards import Card, CitedText, numbers_of, signs
 from pipeline.vault.model import Asked, LoadedSession, SourceNotePlace, VaultModel
 from pipeline.vault.output.escaping import Inert, Link, address, fenced, host_of, inert, plain
-from pipeline.vault.output.formatting import moment, superscript
+from pipeline.vault.output.formatting import bill, moment, superscript
 from pipeline.vault.output.frontmatter import Property, quoted
 from pipeline.vault.output.note import OWN_CLASS, Kind, View
 from pipeline.vault.output.page_markdown import Passage, flat
@@ -63,9 +63,7 @@ def made_by(loaded: LoadedSession) -> View:
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
         "search": state.config.search,
         "seconds": spent.seconds,
-        "usd": spent.charged_usd,
-        "unknown_usd": spent.assumed_usd,
-        "likely_usd": spent.expected_usd,
+        "cost": bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd),
     }
 
 
@@ -390,12 +388,7 @@ class Citer:
         def side(name: str) -> View:
             fact = self._state.facts[name]
             source = source_link(self._model.sources[fact.url])
-            return {
-                "quote": flat(fact.quote),
-                "source": source,
-                "citation": self.citation(name),
-                "origin": page_origin(fact.url),
-            }
+            return {"quote": flat(fact.quote), "source": source, "citation": self.citation(name), "origin": page_origin(fact.url)}
 
         known = (pair for pair in pairs if pair.a in self._state.facts and pair.b in self._state.facts)
         return [

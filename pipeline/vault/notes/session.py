@@ -267,4 +267,4 @@ def import_note(found: Import, path: str) -> Note:
         "to_ask": queue_lines(said.queue, said.tags),
         "imported": shown,
     }
-    return Note(path, "session", properties, view, formerly=(f"import:{found.id}",))
+    return Note(path, "session", properties, view)

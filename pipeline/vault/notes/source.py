@@ -117,13 +117,7 @@ def _cited_in(model: VaultModel, readings: list[Reading]) -> View:
     """The latest of the reports on one question that cite the source; ``earlier`` counts the others."""
     last = readings[-1]
     report = best_link(model.by_id[last.session])
-    return {
-        "report": report,
-        "number": last.number,
-        "quotes": last.cited,
-        "at": last.reported_at,
-        "earlier": len(readings) - 1,
-    }
+    return {"report": report, "number": last.number, "quotes": last.cited, "at": last.reported_at, "earlier": len(readings) - 1}
 
 
 def _quote(

@@ -28,8 +28,7 @@ _FORMS: Mapping[str, tuple[bytes, bytes]] = {
 class GeneratedFile:
     """The bytes of a file without a person's text, and its owner.
 
-    ``path`` has its suffix. ``properties`` and ``id`` are a note's, None and "" for another file; ``yields`` as in ``Plain``;
-    ``former_ids`` are those that the note had in earlier versions of the program.
+    ``path`` has its suffix. ``properties`` and ``id`` are a note's, None and "" for another file; ``yields`` as in ``Plain``.
     """
 
     owner: str
@@ -39,7 +38,6 @@ class GeneratedFile:
     properties: Mapping[str, Property] | None = None
     yields: bool = False
     id: str = ""
-    former_ids: tuple[str, ...] = ()
     digest: str = field(init=False, default="")  # of ``data``
 
     def __post_init__(self) -> None:
@@ -69,7 +67,7 @@ def of_note(owner: str, note: Note, body: str) -> GeneratedFile:
     name = note_id(owner, note.kind, note.key)
     properties, path = {**note.properties, ID: name}, f"{note.path}.md"
     data = as_bytes(compose(Rendered(path, properties, body)))
-    return GeneratedFile(owner, note.kind, path, data, properties, id=name, former_ids=note.formerly)
+    return GeneratedFile(owner, note.kind, path, data, properties, id=name)
 
 
 def of_plain(owner: str, kind: str, plain: Plain) -> GeneratedFile:

@@ -38,9 +38,9 @@ def money(usd: float) -> str:
 
 
 def bill(usd: float, unknown: float = 0.0, likely: float = 0.0) -> str:
-    """Return an amount; with calls of ``unknown`` cost as ``$0.04 charged, up to $0.58 not accounted for (about $0.09)``."""
+    """Return an amount, "" for nothing; what calls of ``unknown`` cost may have cost at most, and probably, is said apart."""
     if unknown <= 0:
-        return money(usd)
+        return money(usd) if usd > 0 else ""
     return f"{money(usd)} charged, up to {money(unknown)} not accounted for (about {money(likely)})"
 
 

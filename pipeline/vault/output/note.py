@@ -28,8 +28,7 @@ OWNED: frozenset[str] = frozenset(TYPES)
 class Note:
     """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
-    ``key`` tells it from other notes of its kind that have the same owner. ``formerly`` are the ids that it had in earlier
-    versions of the program.
+    ``key`` tells it from other notes of its kind that have the same owner.
     """
 
     path: str
@@ -37,7 +36,6 @@ class Note:
     properties: Mapping[str, Property]
     view: View
     key: str = ""
-    formerly: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,8 +97,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "quote": page_markdown.markdown,
     "within": page_markdown.within,
     "listed": _listed,
-    "money": formatting.money,
-    "bill": formatting.bill,
     "clock": formatting.clock,
     "sentence": formatting.sentence,
 }

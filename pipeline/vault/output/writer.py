@@ -57,11 +57,12 @@ class BuildReport:
 class WriteResult:
     """The work of a ``VaultWriter`` so far. ``refused`` are the files that it could not write.
 
-    ``left`` has size and time of each file that it wrote or found unchanged; None for one that it removed.
+    ``made`` are those of the ``written`` files that are made from the log. ``left`` has size and time of each file that it
+    wrote or found unchanged; None for one that it removed.
     """
 
     written: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
+    made: set[str] = field(default_factory=set)
     removed: list[str] = field(default_factory=list)
     set_aside: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -219,9 +220,8 @@ class VaultWriter:
         """
         if state is None:
             self.result.written.append(fresh.path)
+            self.result.made.add(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
-        else:
-            self.result.unchanged.append(fresh.path)
         digest = "" if mixed else fresh.digest
         left = BuiltFile(fresh.path, fresh.owner, fresh.kind, digest, *state)
         self.result.left[fresh.path] = state
@@ -232,7 +232,6 @@ class VaultWriter:
         made, disk = self._files.find(fresh.path), self._tree.read(fresh.path)
         edited = disk is not None and disk != fresh.data and self._plain_was_edited(fresh.path, disk, made, fresh)
         if edited and fresh.yields:
-            self.result.unchanged.append(fresh.path)
             return
         if edited and disk is not None:
             for version in sides(as_text(disk)):

@@ -10,9 +10,7 @@ import pytest
 
 from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
-from pipeline.text.normalise import slug
 from pipeline.vault.kept import FILE
-from pipeline.vault.notes import parts
 from pipeline.vault.stages import Build
 from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
 from tests.vault.links import leading_nowhere
@@ -231,31 +229,6 @@ def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(tmp_path: Pa
     assert "mine" in mine.read_text()
     assert len(list(mine.parent.glob(f"{mine.stem}-*.md"))) == 1
     assert nothing_leads_nowhere(place)
-
-
-@pytest.mark.parametrize("is_moved", [False, True])
-def test_the_note_of_a_tag_in_another_script_takes_its_words_to_its_new_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_moved: bool
-) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    Story(place.store, id="2026-12-01-tide-0b0b", query="Tides?", query_id="tide", tags=("日本語", "tide")).whole()
-    with monkeypatch.context() as earlier:
-        earlier.setattr(parts, "name_slug", slug)
-        parts.topic_of.cache_clear()
-        place.build()
-        old = place.note("topics/topic-n77710aed")
-        write_into(old, "my words")
-        if is_moved:
-            old = move(place, old, "Languages/Japanese.md")
-            place.build()
-    parts.topic_of.cache_clear()
-    report = place.build_as("all")
-    assert report.set_aside == report.problems == ()
-    new = place.vault / ("Languages/Japanese.md" if is_moved else "topics/topic-日本語.md")
-    assert "my words" in new.read_text()
-    assert old.exists() == is_moved
-    assert nothing_leads_nowhere(place)
-    assert place.build().written == ()
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])

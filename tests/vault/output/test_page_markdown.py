@@ -148,8 +148,7 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
     assert all(len(re.findall(r"\|[¹²³]+\]\]", quote)) == 1 for quote in quotes)
     assert "independent" not in body
     assert re.search(
-        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]",
-        quotes[0],
+        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]", quotes[0]
     )
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
 
