@@ -1,4 +1,4 @@
-"""Makes the picture of the README, light and dark: the sample queue is researched, and Chromium shows a report of its site.
+"""Makes the pictures of the documents: the sample queue is researched, and Chromium shows a report, light and dark, and Home.
 
 Run as ``python -m scripts.screenshots``; needs ``pip install -e '.[browser]'`` and Chromium.
 """
@@ -25,12 +25,13 @@ QUIET = (
 )  # fmt: skip
 PAGE = "reports/*/*append-only-log*.html"
 WIDTH, HEIGHT = 1280, 900
+PHONE = (390, 844)
 SHARPNESS = 1.5
 COLOURS = 256  # of a picture, which text on plain paper does not miss
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write the pictures."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not browser:
         sys.exit("no Chromium on this machine: apt-get install chromium")
@@ -40,17 +41,22 @@ def main() -> None:
         subprocess.run(command, check=True)  # noqa: S603 - our own
         report = next(Path(folder).glob(f"sample/site/{PAGE}"))
         launched = playwright.chromium.launch(executable_path=browser, args=list(QUIET))
-        for scheme in ("light", "dark"):
+        home = Path(folder) / "sample" / "site" / "index.html"
+        for name, shown, (width, height) in (
+            ("report-light", report, (WIDTH, HEIGHT)),
+            ("report-dark", report, (WIDTH, HEIGHT)),
+            ("home-phone", home, PHONE),
+        ):
             page = launched.new_page(
-                viewport={"width": WIDTH, "height": HEIGHT},
-                color_scheme="dark" if scheme == "dark" else "light",
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if name.endswith("dark") else "light",
                 device_scale_factor=SHARPNESS,
             )
-            page.goto(report.as_uri())
+            page.goto(shown.as_uri())
             page.wait_for_load_state("networkidle")
             image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
             few = image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-            few.save(IMAGES / f"report-{scheme}.png", optimize=True)
+            few.save(IMAGES / f"{name}.png", optimize=True)
         launched.close()
 
 
