@@ -232,7 +232,6 @@ def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[st
     assert f"done: {summary['done']}\n" in note
     assert f"not_found: {summary['not_found']}\n" in note
     assert f"failed: {summary['failed']}\n" in note
-    assert f"skipped: {summary['left_out']}\n" in note
 
 
 def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
