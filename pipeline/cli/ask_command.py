@@ -7,41 +7,34 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipeline.batch.scheduling import Decision
+from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.talks import scopes
-from pipeline.batch.talks.scopes import opening_of
+from pipeline.batch.talks.scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
-from pipeline.cli.run_environment import Request, context_of, environment_of, prepare
+from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import environment
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import TalkResearched
-from pipeline.domain.talk import TalkState, read_talk
+from pipeline.domain.state import SessionState
+from pipeline.domain.talk import TalkState, Turn, read_talk
+from pipeline.domain.values import Fact, Sentence
 from pipeline.engine.stopping import ending_at
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end, put
-from pipeline.ops.unattended import unattended_run
+from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import slug
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 from pipeline.wiring.workspace_adapters import source_notes
-
-if TYPE_CHECKING:
-    from pipeline.batch.session_index import SessionIndex
-    from pipeline.batch.talks.scopes import TalkScope
-    from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.state import SessionState
-    from pipeline.domain.talk import Turn
-    from pipeline.domain.values import Fact, Sentence
-    from pipeline.ops.unattended import UnattendedRun
-
 
 _PROMPT = "? "
 

@@ -7,28 +7,23 @@ import tempfile
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, require_workspace
-from pipeline.cli.run_environment import Request, environment_of
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.stream_events import NOT_CHECKED, import_of
+from pipeline.domain.events.stream_events import NOT_CHECKED, Import, import_of
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
+from pipeline.ports import EventStore
 from pipeline.text.normalise import clean, counted, spelling_free
 from pipeline.text.redaction import Redaction
 from pipeline.wiring import workspace_adapters
-
-if TYPE_CHECKING:
-    from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.events.stream_events import Import
-    from pipeline.ports import EventStore
-
 
 FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
 _MOST_LISTED = 10  # imports in a list of everything

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,23 +14,18 @@ from pipeline.cli.command_parts import SessionName, import_named, latest_session
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.records import KINDS, kind_of
+from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ops import citation_audit
+from pipeline.ops.citation_audit import Checked, Unsupported
 from pipeline.ops.console_output import Console, end, put
 from pipeline.ops.following import LogTail, is_over
+from pipeline.ports import EventStore
 from pipeline.text.normalise import counted
 from pipeline.wiring import workspace_adapters
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.domain.events.session_events import EventBase
-    from pipeline.ops.citation_audit import Checked, Unsupported
-    from pipeline.ports import EventStore
-
 
 LOOK_EVERY_S = 0.5
 

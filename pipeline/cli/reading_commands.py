@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipeline.cli.command_parts import SessionName, bring_vault_up_to_date, require_workspace, session_named
 from pipeline.config.settings import load_workspace
-from pipeline.domain.provenance import NODE_KINDS, graph_of, value_of
+from pipeline.domain.events.stream_events import NoteRated
+from pipeline.domain.provenance import NODE_KINDS, Evidence, Why, graph_of, value_of
 from pipeline.domain.provenance import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.state import SessionState
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, put
 from pipeline.text.normalise import counted
+from pipeline.vault.cards import Card
+from pipeline.vault.digest import Digest
 from pipeline.vault.identity.decisions import read_decisions
+from pipeline.vault.model import Night
 from pipeline.wiring import workspace_adapters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pipeline.domain.events.stream_events import NoteRated
-    from pipeline.domain.provenance import Evidence, Why
-    from pipeline.domain.state import SessionState
-    from pipeline.vault.cards import Card
-    from pipeline.vault.digest import Digest
-    from pipeline.vault.model import Night
-
 
 _AT = click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As of the event with this version.")
 _MOST_ORIGINS = 3

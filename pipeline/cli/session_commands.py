@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,26 +14,22 @@ from pipeline.batch.session_actions import adopt_settings
 from pipeline.cli.command_parts import Length, SessionName, bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.progress import progress_on
-from pipeline.cli.run_environment import Request, context_of, environment_of, prepare
+from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.settings import environment
 from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
 from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
 from pipeline.engine.loop import run_session
+from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import ending_at
 from pipeline.errors import NOT_FOUND, NoWorkspace, StepError, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.unattended import unattended_run
+from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import one_line, slug
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
-
-if TYPE_CHECKING:
-    from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.state import SessionState
-    from pipeline.engine.run_context import RunContext
-    from pipeline.ops.unattended import UnattendedRun
 
 
 @click.command()

@@ -1,14 +1,12 @@
 """Builds the adapters of one session from its config: reasoner, search and fetch.
 
 All sessions of a run share one set of HTTP clients with their circuit breakers, rate limits, the run's budget, and what is known
-of the model's server. Belongs to one event loop.
-"""
+of the model's server. Belongs to one event loop."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from pipeline.config.keys import Keys
 from pipeline.config.network import pages_route
@@ -21,21 +19,24 @@ from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
+from pipeline.net.client import HttpClient, Policy
+from pipeline.net.guard import AddressGuard
+from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
+from pipeline.ports.distribution import SharedPace
+from pipeline.reasoners.model.calls import Server
+from pipeline.reasoners.model.prompts import PromptTemplates
+from pipeline.reasoners.model.reasoner import OpenAIReasoner
+from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
+from pipeline.reasoners.no_model import PassageReasoner
 from pipeline.research import StepContext
+from pipeline.search.passage_search import IndexReport
+from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity.decisions import read_decisions
 from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of, reranker_of
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
-
-if TYPE_CHECKING:
-    from pipeline.net.client import HttpClient
-    from pipeline.net.pages import PageCache, WebFetch
-    from pipeline.ports.distribution import SharedPace
-    from pipeline.reasoners.model.reasoner import OpenAIReasoner
-    from pipeline.reasoners.model.roles import Prices
-    from pipeline.search.passage_search import IndexReport
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
@@ -177,8 +178,6 @@ class AdapterFactory:
 
     def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
-        from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
-
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._searches.chain(web)
         within = state.config.within
@@ -191,8 +190,6 @@ class AdapterFactory:
         return OwnAndWeb(local, search) if LOCAL in state.config.search else search
 
     def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
-        from pipeline.reasoners.no_model import PassageReasoner
-
         if state.config.reasoner == EXTRACTIVE:
             return PassageReasoner()
         return self._model(state.config.reasoner).for_query((ledger, night))
@@ -210,11 +207,6 @@ class AdapterFactory:
         return choice.server
 
     def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
-        from pipeline.reasoners.model.calls import Server
-        from pipeline.reasoners.model.prompts import PromptTemplates
-        from pipeline.reasoners.model.reasoner import OpenAIReasoner
-        from pipeline.reasoners.model.roles import Role, Roles
-
         choice = server.choice
         role = Role(server.model, choice.fallback)
         if choice.max_tokens:
@@ -228,8 +220,6 @@ class AdapterFactory:
         )
 
     def _prices(self, server: ModelServer) -> Prices:
-        from pipeline.reasoners.model.roles import Price, Prices
-
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
         return Prices(
             default, {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
@@ -243,8 +233,6 @@ class AdapterFactory:
         return self._web
 
     def _kept_pages(self) -> PageCache:
-        from pipeline.net.pages import PageCache
-
         return PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
 
 
@@ -255,15 +243,10 @@ def _ledger_of(state: SessionState) -> Budget:
 
 def _pages_http(settings: Settings, keys: Keys) -> HttpClient:
     """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
-    from pipeline.net.client import HttpClient, Policy
-    from pipeline.net.guard import AddressGuard
-
     policy = Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
     return HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, keys))
 
 
 def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor, pace: SharedPace | None) -> WebFetch:
-    from pipeline.net.pages import ReadingLimits, WebFetch
-
     limits = ReadingLimits(at_once=settings.limits.concurrency)
     return WebFetch(http, extractor, contact=settings.contact, cache=kept, limits=limits, pace=pace)
