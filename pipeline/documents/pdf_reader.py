@@ -122,8 +122,13 @@ def _lines(sheet: Any) -> list[_Line]:
             continue
         origin_at(layer, at, across, up)
         left, right, low, high, height = box.left, box.right, box.bottom, box.top, up.value
-        if turn:
-            left, right, low, high, height = _turned(left, right, low, high, across.value, height, turn)
+        if turn:  # the page is turned back by so many quarters
+            x, y = across.value, height
+            left, right, low, high, height = (
+                (-high, -low, left, right, x),
+                (-right, -left, -high, -low, -y),
+                (low, high, -right, -left, -x),
+            )[turn - 1]
         sign = left, right, height, high - low, " " if chr(code).isspace() else chr(code)
         middle, center = (low + high) / 2, (left + right) / 2
         for number, (levels, rows) in enumerate(grids):
@@ -206,13 +211,6 @@ def _pieces(signs: Sequence[_Sign]) -> list[_Line]:
     return _joined_runs([line for line in map(_line, runs) if line.text.strip()])
 
 
-def _turned(left: float, right: float, low: float, high: float, x: float, y: float, turn: int) -> tuple[float, ...]:
-    """Return a sign's box and height on a page that is turned back by ``turn`` quarters."""
-    if turn == 2:
-        return -right, -left, -high, -low, -y
-    return (-high, -low, left, right, x) if turn == 1 else (low, high, -right, -left, -x)
-
-
 def _line(run: list[_Sign]) -> _Line:
     height, size = statistics.median(sign[2] for sign in run), sorted(sign[3] for sign in run)[len(run) * 4 // 5]
     solid = [sign for sign in run if sign[4] != " "] or run
@@ -236,13 +234,9 @@ def _text_of(run: list[_Sign], size: float) -> str:
         before = sign
     text = "".join(signs)
     if to_left:  # numbers and words of other scripts go from left to right
-        groups = [(ahead, "".join(group)) for ahead, group in groupby(text, key=_is_ahead)]
-        text = "".join(group[::-1] if ahead else group for ahead, group in groups)
+        runs = groupby(text, key=lambda sign: not _is_to_left(sign) and (sign.isalnum() or sign in ".,:/%-"))
+        text = "".join("".join(run)[::-1] if goes_right else "".join(run) for goes_right, run in runs)
     return unicodedata.normalize("NFC", " ".join(text.translate(_TYPOGRAPHY).split()))
-
-
-def _is_ahead(sign: str) -> bool:
-    return not _is_to_left(sign) and (sign.isalnum() or sign in ".,:/%-")
 
 
 def _is_to_left(sign: str) -> bool:
@@ -340,12 +334,10 @@ def _rows(lines: Sequence[_Line]) -> list[_Line]:
 
 
 def _is_aligned(row: Sequence[_Line], other: Sequence[_Line]) -> bool:
-    near = 3.0
-    edges = [(one.left, one.right, (one.left + one.right) / 2) for one in sorted(other, key=lambda one: one.left)]
-    pairs = zip(sorted(row, key=lambda one: one.left), edges, strict=False)
+    """Return whether the pieces of two lines begin, end or have their middle below each other, within three points."""
+    pairs = zip(sorted(row, key=lambda one: one.left), sorted(other, key=lambda one: one.left), strict=False)
     return len(row) == len(other) and all(
-        min(abs(one.left - edge[0]), abs(one.right - edge[1]), abs((one.left + one.right) / 2 - edge[2])) < near
-        for one, edge in pairs
+        min(abs(a.left - b.left), abs(a.right - b.right), abs(a.left + a.right - b.left - b.right) / 2) < _THIN for a, b in pairs
     )
 
 
@@ -372,26 +364,25 @@ def _page_starts(bodies: Sequence[Sequence[_Line]], text: str) -> tuple[int, ...
 def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[list[_Line]]:
     """Yield the pages without repeated headers and footers, page numbers and leader lines of a table of contents."""
     body = _usual_size([line for lines in pages for line in lines])
+
+    def numbers_in(line: _Line) -> set[int]:  # at its beginning and its end
+        words = line.text.split()
+        return {int(word) for word in (words[0], words[-1]) if word.isdecimal() and len(word) < 6}
+
     seen = Counter(key for lines in pages for key in {_without_digits(line.text) for line in _edges(lines)})
     shifts = Counter(
-        shift for at, lines in enumerate(pages) for shift in {one - at for line in _edges(lines) for one in _numbers(line)}
+        shift for at, lines in enumerate(pages) for shift in {one - at for line in _edges(lines) for one in numbers_in(line)}
     )
     often = max(3, len(pages) // 2)
     for at, lines in enumerate(pages):
         dropped = set[int]()
         for line in _edges(lines) if len(pages) > 1 else ():
-            times, numbers = seen[_without_digits(line.text)], _numbers(line)
+            times, numbers = seen[_without_digits(line.text)], numbers_in(line)
             in_step = any(shifts[one - at] >= often for one in numbers)  # with the count of the pages
             furniture = times >= often or _PAGE_NUMBER.match(line.text) or in_step or (times > 1 and numbers)
             if furniture and round(line.size) <= body:
                 dropped.add(id(line))
         yield [line for line in lines if id(line) not in dropped and not _LEADERS.search(line.text)]
-
-
-def _numbers(line: _Line) -> set[int]:
-    """Return the numbers with which a line begins and ends."""
-    words = line.text.split()
-    return {int(word) for word in (words[0], words[-1]) if word.isdecimal() and len(word) < 6}
 
 
 def _edges(lines: Sequence[_Line]) -> list[_Line]:
@@ -417,7 +408,13 @@ def _write_blocks(page: PageText, lines: Sequence[_Line]) -> None:
     """Add ``lines`` to ``page`` as headings, items, rows and paragraphs."""
     shape = _Typography.of(lines)
     words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split()[1:-1]}  # none that a line's end cuts
-    for group in _paragraphs(lines, shape):
+    groups: list[list[_Line]] = []
+    for line in lines:
+        if groups and not shape.begins_paragraph(groups[-1][-1], line):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    for group in groups:
         if group[0].cells:
             page.add(*row_text(group[0].cells))
             continue
@@ -484,17 +481,6 @@ def _usual_size(lines: Sequence[_Line]) -> int:
     for line in lines:
         weights[round(line.size)] += len(line.text)
     return max(sorted(weights), key=lambda size: weights[size], default=0)
-
-
-def _paragraphs(lines: Sequence[_Line], shape: _Typography) -> Iterator[list[_Line]]:
-    group: list[_Line] = []
-    for line in lines:
-        if group and shape.begins_paragraph(group[-1], line):
-            yield group
-            group = []
-        group.append(line)
-    if group:
-        yield group
 
 
 def _joined_lines(lines: Sequence[str], words: set[str]) -> str:
