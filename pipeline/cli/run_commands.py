@@ -38,7 +38,7 @@ from pipeline.cli.run_environment import (
     sessions_at_once,
 )
 from pipeline.config.service_selection import LOCAL
-from pipeline.config.settings import environment
+from pipeline.config.settings import environment, store_address
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
 from pipeline.ops.console_output import PRINTED, Console, begin, end
 from pipeline.ops.unattended import unattended_run
@@ -239,7 +239,7 @@ def work(run: UnattendedRun, request: Request) -> int:
 def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
     report_left_out(run.console, env.workspace)
-    unfinished = request.distribute is not None and _night_is_unfinished(env)
+    unfinished = _night_is_unfinished(env, distribute=request.distribute is not None)
     decided = env.decisions_for(request)
     if not (unfinished or _any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
         if lines := open_note_questions(env):
@@ -294,12 +294,24 @@ def _post_digest(env: RunEnvironment) -> None:
         env.console.say(problem, always=True, fg="yellow")
 
 
-def _night_is_unfinished(env: RunEnvironment) -> bool:
+def _night_is_unfinished(env: RunEnvironment, *, distribute: bool) -> bool:
+    """Return whether a distributed run finds a night that is not over.
+
+    Raises:
+        WorkspaceLocked: workers research the sessions that this run would research itself.
+        UsageError: there is no database to share.
+    """
     from pipeline.wiring import queue_adapters
 
+    if not distribute and not store_address(env.workspace.folder):
+        return False
     nights = queue_adapters.nights_of(env.workspace.folder)
     try:
-        return nights.unfinished() is not None
+        night = nights.unfinished()
+        if night and not distribute and any(running for _, running in nights.queue().values()):
+            hint = "research run --distribute shows it; or wait until it is over"
+            raise WorkspaceLocked(f"workers research the night to {night.day}", hint=hint)
+        return distribute and night is not None
     finally:
         nights.disconnect()
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
 from psycopg import Connection, RawCursor
 
 from pipeline.domain.budget import budget_spent, nano_usd
@@ -272,6 +271,8 @@ def _advance(connection: Connection) -> None:
     query = "select entry, session, place from night_jobs where batch = %s and result is null order by place"
     jobs: list[tuple[str, str, int]] = connection.execute(query, (batch,)).fetchall() if state == "open" else []
     jobs = jobs or [(CLOSE if state == "open" else BUILD, batch, 0)]
+    from pgqueuer.adapters.persistence.qb import QueryQueueBuilder  # slow to import, and most runs share no night
+
     RawCursor(connection).execute(
         QueryQueueBuilder().build_enqueue_query("skip"),
         (

@@ -18,10 +18,13 @@ import pytest
 pytest.importorskip("psycopg")
 pytest.importorskip("pgqueuer")
 
+from click.testing import CliRunner
+
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.scheduling import ANYWHERE, decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult, result_of
+from pipeline.cli.main import cli
 from pipeline.config.settings import config_for
 from pipeline.config.values import ModelChoice, Queue
 from pipeline.domain.budget import SharedPart
@@ -32,7 +35,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict
+from pipeline.errors import BudgetSpent, Outage, ProviderRefused, SearchFailed, UsageError, VersionConflict, WorkspaceLocked
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, entry_of
 from pipeline.research import StepContext
 from pipeline.store.jobs import PgQueuerEngine
@@ -146,6 +149,18 @@ def test_machines_visit_a_host_one_after_another_with_the_pause_between_and_a_lo
     assert 0 < nights.take_turn("host example.com", 0.2) <= 0.2
     time.sleep(0.25)
     assert nights.take_turn("host example.com", 0.2) == 0.0
+
+
+def test_a_run_of_its_own_is_refused_while_workers_research_the_night(
+    nights: PostgresNights, postgres_store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESEARCH_STORE", postgres_store_url)
+    (tmp_path / "queries.yaml").write_text("settings: {embeddings: off}\nqueries:\n  - How do pumps behave?\n")
+    nights.open(NIGHT, {"a": entry_of()})
+    nights._database.run(lambda connection: connection.execute("update pgqueuer set status = 'picked'"))
+    refused = CliRunner().invoke(cli, ["-C", str(tmp_path), "run"]).exception
+    assert isinstance(refused, WorkspaceLocked)
+    assert "workers research the night to 2026-11-21" in refused.message
 
 
 def test_what_a_night_waits_for_is_put_in_the_queue_again_when_it_is_lost(nights: PostgresNights) -> None:

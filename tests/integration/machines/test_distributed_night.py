@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -81,7 +80,8 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
         worker(folders["south"], postgres_url, "south", "--sessions", "1"),
         subprocess.Popen(distributed, cwd=folders["run"], env=environment(postgres_url, "here"), **pipes) as running,
     ):
-        _kill_once_it_works(north, running)
+        _until_it_works(north, running)
+        north.kill()
         out, said = running.communicate(timeout=120)
         doctor = run("doctor", folder=folders["south"], url=postgres_url).stdout
     assert running.returncode == 0, said
@@ -95,13 +95,12 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
     assert "a worker on north" not in doctor
 
 
-def _kill_once_it_works(process: subprocess.Popen[str], running: subprocess.Popen[str]) -> None:
-    """Kill a worker as soon as it has taken a session."""
+def _until_it_works(process: subprocess.Popen[str], running: subprocess.Popen[str]) -> None:
+    """Return as soon as a worker has taken a session."""
     assert process.stderr
     for line in process.stderr:
         if "plan.created" in line or running.poll() is not None:
             break
-    process.send_signal(signal.SIGKILL)
 
 
 def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_that_builds(
@@ -114,8 +113,11 @@ def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_t
         worker(folders["north"], postgres_url, "north", "--sessions", "1") as north,
         subprocess.Popen(distributed, cwd=folders["run"], env=environment(postgres_url, "here"), **quiet) as running,
     ):
-        _kill_once_it_works(north, running)
+        _until_it_works(north, running)
+        alone = run("run", folder=folders["run"], url=postgres_url)
         running.kill()
+        north.kill()
+    assert alone.returncode == 11, alone.stderr
     with worker(folders["south"], postgres_url, "south", "--builds", "--lease", "2s"):
         until = time.monotonic() + 60
         last_run = folders["south"] / "events" / "local" / "last-run.json"
