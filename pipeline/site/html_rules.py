@@ -150,10 +150,15 @@ class Draft:
         return [self.asides[int(piece)] if number % 2 else piece for number, piece in enumerate(pieces)]
 
 
+def _is_link(url: str) -> bool:
+    """Web and mail addresses, places in the vault, and files of the reader's own, of which a page shows the words alone."""
+    return bool(_WEB.fullmatch(url)) or url.startswith(_FILE) or not _SCHEME.match(url)
+
+
 def use(md: MarkdownIt) -> None:
     """Add these render rules to ``md``."""
     # Web and mail addresses may be followed, and places in the vault: no scheme, no host.
-    md.validateLink = lambda url: bool(_WEB.fullmatch(url)) or not _SCHEME.match(url)  # type: ignore[method-assign]
+    md.validateLink = _is_link  # type: ignore[method-assign]
     rules: dict[str, Rule] = md.renderer.rules  # type: ignore[attr-defined]
     rules |= {
         "wikilink": _wikilink,
