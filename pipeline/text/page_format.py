@@ -34,6 +34,9 @@ BlockKind = Literal["heading", "paragraph", "item", "code", "row"]
 _HEADING = re.compile(r"(#{1,6}) (.*?)(?: \{#([^{}\s]+)\})?\Z")
 
 
+_STARTS: dict[str, BlockKind] = {"```": "code", "#": "heading", "- ": "item", "| ": "row"}
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """One block of a page.
@@ -84,7 +87,10 @@ def _raw_blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
             else:
                 code.append(line)
             continue
-        kind = _kind_of(line)
+        kind: BlockKind | None = next((kind for start, kind in _STARTS.items() if line.startswith(start)), "paragraph")
+        if kind == "heading" and not _HEADING.match(line):
+            kind = "paragraph"
+        kind = kind if line.strip() else None
         if kind == "paragraph":
             paragraph.append(line)
             continue
@@ -99,17 +105,3 @@ def _raw_blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
         yield "paragraph", " ".join(paragraph)
     if code:
         yield "code", "\n".join(code)
-
-
-def _kind_of(line: str) -> BlockKind | None:
-    if not line.strip():
-        return None
-    if line.startswith("```"):
-        return "code"
-    if line.startswith("#") and _HEADING.match(line):
-        return "heading"
-    if line.startswith("- "):
-        return "item"
-    if line.startswith("| "):
-        return "row"
-    return "paragraph"

@@ -51,7 +51,9 @@ def _spaced_sentences(text: str) -> list[str]:
         start = left if start < 0 else start
         token = text[left:right]
         if bracketed and not _BRACKETS.isdisjoint(token):
-            depth = max(0, depth + _bracket_change(token, german="„" in text))
+            opened, closed = ("„", "“”") if "„" in text else ("“", "”")  # what opens in English closes in German
+            depth += sum((sign in f"([{opened}") - (sign in f")]{closed}") for sign in token)
+            depth = max(0, depth)
         if token[-1].isalnum() and place < last:
             continue  # no end mark, so no sentence ends here
         following = text[slice(*tokens[place + 1])][:_LONGEST_TOKEN] if place < last else ""
@@ -62,33 +64,20 @@ def _spaced_sentences(text: str) -> list[str]:
     return found
 
 
-def _begins_sentence(word: str) -> bool:
-    bare = word.lstrip(_OPENERS)[:_LONGEST_TOKEN]
-    return bool(bare) and (bare[0].isupper() or bare[0].isdigit() or _IDENTIFIER.match(bare) is not None)
-
-
-def _bracket_change(token: str, *, german: bool) -> int:
-    """Return how many brackets and quotation marks a token leaves open; the mark that opens in English closes in German."""
-    marks = token.count("„") - token.count("“") if german else token.count("“")
-    return token.count("(") + token.count("[") + marks - token.count(")") - token.count("]") - token.count("”")
-
-
 def _ends_sentence(token: str, following: str) -> bool:
-    core = token.rstrip(_CLOSERS)
-    if not core or core[-1] not in _END_MARKS or not _begins_sentence(following):
+    core, begins = token.rstrip(_CLOSERS), following.lstrip(_OPENERS)[:_LONGEST_TOKEN]
+    if not core or core[-1] not in _END_MARKS or not begins:
         return False
+    if not (begins[0].isupper() or begins[0].isdigit() or _IDENTIFIER.match(begins)):
+        return False
+    word, bare = core[:-1].lstrip(_OPENERS), following.strip(_OPENERS + _CLOSERS + ",:;.")
+    lowered = word.lower()
     if core[-1] != ".":
         return True
-    return not _is_abbreviation(core[:-1].lstrip(_OPENERS), following)
-
-
-def _is_abbreviation(word: str, following: str) -> bool:
-    lowered = word.lower()
-    bare = following.strip(_OPENERS + _CLOSERS + ",:;.")
     if word.isdecimal() and len(word) <= 2 and bare.lower() in COUNTED:  # "12. August": a German ordinal number
-        return True
+        return False
     if lowered in ABBREVIATIONS and lowered not in SOFT_ABBREVIATIONS:
-        return lowered not in ("no", "p", "art", "c", "ed", "mar", "sec", "fig") or bare[:1].isdigit()
+        return lowered in ("no", "p", "art", "c", "ed", "mar", "sec", "fig") and not bare[:1].isdigit()
     if lowered in SOFT_ABBREVIATIONS or (_INITIALS.fullmatch(word) is not None and word != "I"):
-        return bare.lower() not in SENTENCE_STARTERS
-    return False
+        return bare.lower() in SENTENCE_STARTERS
+    return True

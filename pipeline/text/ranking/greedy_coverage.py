@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -32,61 +32,35 @@ def chosen_passages(
     ``rankings`` hold indices, best first: one for the whole question, then one for each of its parts. ``strength`` holds each
     text's score for the whole question.
     """
-    pool = list(dict.fromkeys([*rankings[0][:POOL], *_seeds(rankings)]))
+    turns = (ranking[place] for place in range(_SEEDS) for ranking in rankings if place < len(ranking))
+    seeds = list(dict.fromkeys(turns))  # the best of each ranking come first
+    pool = list(dict.fromkeys([*rankings[0][:POOL], *seeds]))
     weights = concept_weights([texts[index] for index in rankings[0][:POOL]], known)
     held = {index: weights.keys() & set(texts[index].body) for index in pool}
-    worth = _worth(rankings[0], strength, texts)
-    taken: list[int] = []
-    left = words
-    for index in _greedy_order(rankings, pool, held, weights, worth, texts):
-        if _length(texts[index]) <= left:
-            taken.append(index)
-            left -= _length(texts[index])
-    return taken
-
-
-def _greedy_order(
-    rankings: Sequence[Sequence[int]],
-    pool: Sequence[int],
-    held: Mapping[int, set[str]],
-    weights: Mapping[str, float],
-    worth: Mapping[int, float],
-    texts: Sequence[StemmedText],
-) -> Iterator[int]:
-    """Yield the best of each ranking in turn, then the passage with the most new concepts a word, until none adds any."""
-    covered: set[str] = set()
-    for index in (seeds := _seeds(rankings)):
-        yield index
-        covered |= held[index]
-    open_ones = [index for index in pool if index not in seeds]
-    while open_ones:
-        fresh = {index: sum(weights[concept] for concept in held[index] - covered) for index in open_ones}
-        gains = {index: fresh[index] * worth.get(index, 0.0) / (_length(texts[index]) + _PASSAGE_COST) for index in open_ones}
-        best = max(open_ones, key=lambda index: (round(gains[index], 9), -index))
-        if gains[best] <= 0:
-            return
-        yield best
-        open_ones.remove(best)
-        covered |= held[best]
-
-
-def _seeds(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """Return the best of each ranking in turn, each once."""
-    turns = (ranking[place] for place in range(_SEEDS) for ranking in rankings if place < len(ranking))
-    return list(dict.fromkeys(turns))
-
-
-def _worth(ranking: Sequence[int], strength: Sequence[float], texts: Sequence[StemmedText]) -> dict[int, float]:
-    """Return each passage's score, raised by the share of the best passages that come from its page."""
+    sizes = {index: word_count(texts[index].text) for index in pool}
     pages: defaultdict[str, float] = defaultdict(float)
-    for index in ranking[:_BEST_PASSAGES]:
+    for index in rankings[0][:_BEST_PASSAGES]:
         pages[texts[index].page] += strength[index]
     most = max(pages.values(), default=1.0) or 1.0
-    return {index: strength[index] * (1 + _PAGE_WEIGHT * pages[texts[index].page] / most) for index in ranking}
-
-
-def _length(text: StemmedText) -> int:
-    return word_count(text.text)
+    worth = {index: strength[index] * (1 + _PAGE_WEIGHT * pages[texts[index].page] / most) for index in rankings[0]}
+    covered: set[str] = set()
+    taken: list[int] = []
+    left = words
+    while pool:
+        if seeds:
+            best = seeds.pop(0)
+        else:  # the passage with the most new concepts a word
+            fresh = {index: sum(weights[concept] for concept in held[index] - covered) for index in pool}
+            gains = {index: fresh[index] * worth.get(index, 0.0) / (sizes[index] + _PASSAGE_COST) for index in pool}
+            best = max(pool, key=lambda index: (round(gains[index], 9), -index))
+            if gains[best] <= 0:
+                break
+        pool.remove(best)
+        covered |= held[best]
+        if sizes[best] <= left:
+            taken.append(best)
+            left -= sizes[best]
+    return taken
 
 
 def concept_weights(texts: Sequence[StemmedText], known: TermStatistics) -> dict[str, float]:
