@@ -19,6 +19,7 @@ from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shar
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
 _FOUND_SHARE, _NEW_SHARE = 3, 6
 _FIRST, _OF_ONE_SITE = 5, 2
+_SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
 
 
 def origin_of(url: str) -> str:
@@ -60,11 +61,11 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
 
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
     every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
-    the survey's pages. If own documents and the web were both searched, each gets its share; of the first five web pages at most
-    two are of one site. Recalled pages are one more ranking, and pages of a host that keeps failing come last; where recalled
-    pages stand for a search, they come first; and fewer others are read beside them. A document that recent sessions on a subject
-    like this one read and did not cite is left out if there is any other. A page that the worker observed in the iteration stays
-    chosen, also if a search that had failed is answered later.
+    the survey's hits, at half their weight. If own documents and the web were both searched, each gets its share; of the first
+    five web pages at most two are of one site. Recalled pages are one more ranking, and pages of a host that keeps failing come
+    last; where recalled pages stand for a search, they come first; and fewer others are read beside them. A document that
+    recent sessions on a subject like this one read and did not cite is left out if there is any other. A page that the worker
+    observed in the iteration stays chosen, also if a search that had failed is answered later.
     No page is chosen by two workers of a wave in one iteration: they choose in turn, in plan order. One that was shown whole is
     not chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
     searches of the wave, the survey, memory, and the readings of earlier iterations alone, for which every worker waits.
@@ -157,13 +158,14 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
     every_hit = by_model(state)  # a passage found is a reason to read its page; without a model passages are ranked themselves
     rankings = [[page_of(hit.url) for hit in hits] for hits in searched]
-    rankings.append(list(dict.fromkeys(page_of(hit.url) for hit in surveyed)))  # of which every hit would drown the searches
     if state.recent:  # the newest page first, as one more ranking
         dated = {page_of(hit.url): hit.published for hits in searched for hit in hits if hit.published}
         rankings.append(sorted(dated, key=dated.__getitem__, reverse=True))
-    for hits in (*rankings, step.pages, again):
+    survey = [page_of(hit.url) for hit in surveyed]
+    for hits in (*rankings, step.pages, again, survey):
+        weight = _SURVEY_WEIGHT if every_hit and hits is survey else 1  # its many hits would drown those of the searches
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
-            scores[url] = scores.get(url, 0.0) + rank_score(rank)
+            scores[url] = scores.get(url, 0.0) + weight * rank_score(rank)
     failing = {record.origin for record in state.recalled.origins if record.failing} if state.recalled else set()
     known = () if step.queries else step.pages  # what is read because it answered before comes before what is new
     ordered = sorted(

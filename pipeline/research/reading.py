@@ -198,8 +198,9 @@ def _open_question(text: str, questions: dict[str, str]) -> str:
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
     """Return the pages of an iteration with the parts that are shown, and the number of those for which there is no room.
 
-    The first page, which has most hits, is shown whole if three quarters of the room hold it. The others share what is left;
-    then the pages are extended, the best first. Of a page that was shown in parts before, only other parts are shown.
+    The first page, which has most hits, is shown whole if three quarters of the room hold it. Each other one may use half of
+    what is left; then all are extended around what was hit, the best first. Of a page that was shown in parts before, only
+    other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     left = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 11 // 20)
@@ -208,23 +209,26 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     sources: list[SourceText] = []
     no_room = 0
 
-    def parts(url: str, text: str, room: int, *, always: bool) -> tuple[Span, ...]:
-        return shown_parts(text, [hit for hit in hits if page_of(hit.url) == url], room, _seen(state, url), always=always)
+    def parts(url: str, text: str, room: int, around: int, *, always: bool) -> tuple[Span, ...]:
+        of_page = [hit for hit in hits if page_of(hit.url) == url]
+        return shown_parts(text, of_page, room, _seen(state, url), around=around, always=always)
 
     for place, url in enumerate(urls):
         page = state.pages[url]
         text = context.page_text(page.digest)
-        room = left // (len(urls) - place) if sources else left * 3 // 4 if 4 * tokens(text) <= 3 * left else left // 2
+        is_last = place == len(urls) - 1
+        room = left if is_last else left * 3 // 4 if not sources and 4 * tokens(text) <= 3 * left else left // 2
         if room < _LEAST and sources:
             no_room += 1
-        elif shown := parts(url, text, room, always=not sources):
+        elif shown := parts(url, text, room, 1, always=not sources):
             left -= _tokens_of(text, shown)
             sources.append(SourceText(url, page.title, page.digest, text, shown))
-    for place, source in enumerate(sources):
-        own = _tokens_of(source.text, source.shown)
-        shown = parts(source.url, source.text, own + left, always=not place)
-        left -= _tokens_of(source.text, shown) - own
-        sources[place] = source._replace(shown=shown)
+    for around in range(1, _AROUND + 1):
+        for place, source in enumerate(sources):
+            own = _tokens_of(source.text, source.shown)
+            shown = parts(source.url, source.text, own + left, around, always=not place)
+            left -= _tokens_of(source.text, shown) - own
+            sources[place] = source._replace(shown=shown)
     return sources, no_room
 
 
@@ -258,10 +262,16 @@ def _hits_of(state: SessionState, worker: Worker, iteration: int) -> list[Hit]:
 
 
 def shown_parts(
-    text: str, hits: Sequence[Hit], room: int, before: Iterable[tuple[int, int]] = (), *, always: bool = True
+    text: str,
+    hits: Sequence[Hit],
+    room: int,
+    before: Iterable[tuple[int, int]] = (),
+    *,
+    around: int = _AROUND,
+    always: bool = True,
 ) -> tuple[Span, ...]:
     """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else what was hit, and
-    then what stands around it, the nearest first.
+    then so many pieces ``around`` it, the nearest first.
 
     What was shown ``before`` is left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
     """
@@ -271,9 +281,9 @@ def shown_parts(
     pieces = pieces_of(text)
     new = [not any(start <= piece.span.start and piece.span.end <= end for start, end in seen) for piece in pieces]
     hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
-    steps = (step * side for step in range(1, _AROUND + 1) for side in (1, -1))
-    around = [place + step for step in steps for place in hit]
-    wanted = [place for place in dict.fromkeys((*hit, *around)) if 0 <= place < len(pieces) and new[place]]
+    steps = (step * side for step in range(1, around + 1) for side in (1, -1))
+    beside = [place + step for step in steps for place in hit]
+    wanted = [place for place in dict.fromkeys((*hit, *beside)) if 0 <= place < len(pieces) and new[place]]
     if not wanted and always:
         wanted = [place for place in range(len(pieces)) if new[place]]
     kept: set[int] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ from pipeline.text.words import language_code
 from pipeline.vault import paths
 from pipeline.vault.cards import Card, CitedText, numbers_of, signs
 from pipeline.vault.model import Asked, LoadedSession, SourceNotePlace, VaultModel
-from pipeline.vault.output.escaping import Inert, Link, address, fenced, host_of, inert, plain
+from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain
 from pipeline.vault.output.formatting import bill, moment, superscript
 from pipeline.vault.output.frontmatter import Property, quoted
 from pipeline.vault.output.note import OWN_CLASS, Kind, View
@@ -301,6 +301,7 @@ class Citer:
         if paragraph.form != "table" or not width:
             form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
             listed = form in ("steps", "bullets")
+            said = _cited_once(said, paragraph.sentences) if listed else said
             return Block(_numbered(said, paragraph, start) if listed else said, form, inside=inside)
 
         def filled(cells: tuple[Inert, ...]) -> tuple[Inert, ...]:
@@ -367,7 +368,7 @@ class Citer:
         said = sentence.text.strip()
         is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
         return Cited(
-            prose(sentence.text),
+            before_space(prose(sentence.text)),  # a citation, white space or the line's end follows
             tuple(marks.values()),
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
@@ -395,6 +396,15 @@ class Citer:
             {"subject": one.subject, "explanation": one.explanation or _DIFFER[one.kind], "a": side(one.a), "b": side(one.b)}
             for one in known
         ]
+
+
+def _cited_once(said: Sequence[Cited], sentences: Sequence[Sentence]) -> tuple[Cited, ...]:
+    """Return the sentences of a list, of which those that go on with the same citations show them once, at the end."""
+    following = [*sentences[1:], Sentence(text="")]
+    return tuple(
+        replace(one, citations=()) if after.within == "item" and after.facts == own.facts and not own.unknown else one
+        for one, own, after in zip(said, sentences, following, strict=True)
+    )
 
 
 def _numbered(said: Iterable[Cited], paragraph: Paragraph, start: int) -> tuple[Cited, ...]:

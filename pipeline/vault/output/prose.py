@@ -63,7 +63,7 @@ def _plain(text: str, before: str, *, before_mark: bool = False) -> str:
         return " " if text else ""
     lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     body = str(before_space(text) if tail or before_mark else inert(text))
-    if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.":
+    if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.:" and not text.lstrip().startswith("::"):
         body = body[1:]
     return f"{lead}{body}{tail}"
 
