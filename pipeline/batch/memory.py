@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,14 +25,13 @@ from pipeline.domain.recall import MemoryIndex
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Fact, Recalled, Sentence
-from pipeline.engine.recorder import StreamLog, failed
+from pipeline.engine.recorder import StreamLog, failed, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
 from pipeline.research.code_warnings import warning_of
 from pipeline.research.report_text import read_sentences
 from pipeline.text.normalise import digest_of
-from pipeline.text.times import timestamp
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
@@ -122,8 +120,7 @@ async def consolidate_with_model(
     due = due_sessions(read_memory(store), summaries)
     if not due:
         return Consolidated()
-    at = timestamp(context.now())[:19].replace(":", "").lower()  # ids sort by time
-    log = StreamLog(store, context, f"memory-{at}-{secrets.token_hex(2)}")
+    log = new_stream(store, context, "memory")
     model = MemoryModel(reasoner, log) if reasoner else None
     sessions, statements, failed, cost = [], 0, {}, Cost()
     try:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from pipeline.batch.batch_log import BatchLog
 from pipeline.batch.night_spending import spent_since
 from pipeline.batch.outages import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from pipeline.batch.scheduling import Decision, cause_of, split_at_limit
@@ -27,6 +26,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import StreamLog
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import Stop, ending_at
 from pipeline.errors import (
@@ -107,7 +107,7 @@ def close_batch(store: EventStore, batch: str, results: Sequence[Any], context: 
         skipped = (*(event for event in events if isinstance(event, n.QuerySkipped)), *left)
         cost = spent_since(store, [event.session for event in ended if event.session], events[0].at)
         end = batch_ended(BatchResult(batch, ended, skipped), cost, events[0].at, timestamp(context.now()))
-        BatchLog(store, context, batch, events[-1].version).record(*ended, *left, end)
+        StreamLog(store, context, batch, events[-1].version).record(*ended, *left, end)
     finally:
         store.release(batch)
 

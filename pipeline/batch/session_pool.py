@@ -10,7 +10,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.outages import Need, Outages, needs_of, reason_of
 from pipeline.batch.scheduling import LEFT_ALONE, Decision, cause_of, split_at_limit
 from pipeline.batch.session_actions import (
@@ -28,6 +27,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
 from pipeline.domain.values import EXTRACTIVE, Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import INTERRUPTED, ending_at, reserved_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError, StepError
@@ -118,14 +118,14 @@ class Batch:
             self.store.release(log.id)
         return self._result(log.id)
 
-    def begin(self, decisions: Sequence[Decision], limit: int | None = None) -> BatchLog:
+    def begin(self, decisions: Sequence[Decision], limit: int | None = None) -> StreamLog:
         """Record the start of the batch, and what it does not take up; return its log.
 
         Raises:
             LogError: the log cannot be written.
         """
         due, beyond = split_at_limit(decisions, limit)
-        log = BatchLog(self.store, self.context, new_batch_id(timestamp(self.context.now())))
+        log = new_stream(self.store, self.context, "batch")
         start = n.BatchStarted(
             due=tuple(decision.query.id for decision in due),
             queue_digest=self.queue.digest,
@@ -139,7 +139,7 @@ class Batch:
         self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
         return log
 
-    async def _embed(self, log: BatchLog) -> None:
+    async def _embed(self, log: StreamLog) -> None:
         if self.embed is None:
             return
         async with aclosing(self.embed()) as events:
@@ -149,7 +149,7 @@ class Batch:
                 if self._stop_reason():
                     break
 
-    async def _research_all(self, due: Iterable[Decision], log: BatchLog) -> None:
+    async def _research_all(self, due: Iterable[Decision], log: StreamLog) -> None:
         self._waiting.extend(due)
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
@@ -196,7 +196,7 @@ class Batch:
         self._outages.try_again()
         return True
 
-    def _close_waiting(self, log: BatchLog) -> None:
+    def _close_waiting(self, log: StreamLog) -> None:
         """Record what becomes of the queries that were not finished: those that met an outage, and those that never started."""
         left = [one for one in self._waiting if one.session not in self._held]
         for event in self._held.values():
@@ -204,7 +204,7 @@ class Batch:
         halt = self._stop_reason()
         self._skip(log, [_skipped_event(one, *(halt or ("outage", self._outages.reason(self._needs(one))))) for one in left])
 
-    async def _research_one(self, decision: Decision, log: BatchLog) -> None:
+    async def _research_one(self, decision: Decision, log: StreamLog) -> None:
         self._held.pop(decision.session, None)
         event = await self._research(decision)
         self._add_cost(event.session)
@@ -217,7 +217,7 @@ class Batch:
         self._working -= 1
         self._freed.set()
 
-    def _end(self, event: n.QueryEnded, log: BatchLog) -> None:
+    def _end(self, event: n.QueryEnded, log: StreamLog) -> None:
         self._ended.append(event)
         self._failed += event.status == "failed"
         log.record(event)
@@ -233,7 +233,7 @@ class Batch:
         failures_left = self.queue.settings.limits.max_failures - self._failed
         return min(self.sessions_at_once, failures_left)
 
-    def _skip(self, log: BatchLog, events: Sequence[n.QuerySkipped]) -> None:
+    def _skip(self, log: StreamLog, events: Sequence[n.QuerySkipped]) -> None:
         self._skipped += events
         if events:
             log.record(*events)

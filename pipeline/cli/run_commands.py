@@ -43,14 +43,13 @@ from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, System
 from pipeline.ops.console_output import PRINTED, Console, begin, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted, first_few
-from pipeline.text.times import timestamp
 from pipeline.wiring import workspace_adapters
 
 if TYPE_CHECKING:
-    from pipeline.batch.batch_log import BatchLog
     from pipeline.batch.totals import BatchResult
     from pipeline.cli.command_parts import BuildProblem
     from pipeline.domain.events.stream_events import VaultFailed
+    from pipeline.engine.recorder import StreamLog
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
 
@@ -342,11 +341,11 @@ def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
     Raises:
         LogError: the log cannot be written.
     """
-    from pipeline.batch.batch_log import BatchLog, new_batch_id
     from pipeline.domain.events.stream_events import BatchEnded, BatchStarted
+    from pipeline.engine.recorder import new_stream
 
     context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
-    log = BatchLog(env.store, context, new_batch_id(timestamp(context.now())))
+    log = new_stream(env.store, context, "batch")
     try:
         start = BatchStarted(due=(), queue_digest=env.workspace.queue.digest, archived=tuple(archived))
         log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
@@ -409,12 +408,12 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
 
     After a failed build one more is made once its problems were recorded, as the note of the batch shows them.
     """
-    from pipeline.batch.batch_log import BatchLog
+    from pipeline.engine.recorder import StreamLog
 
     problems = bring_up_to_date(env.console, env.workspace)
     if not problems:
         return []
-    log = BatchLog(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), batch, version)
+    log = StreamLog(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), batch, version)
     failed = _record_problems(log, problems)
     new_problems = [one for one in try_builds(env.workspace)[0] if one not in problems]
     failed += _record_problems(log, new_problems) if new_problems else []
@@ -423,7 +422,7 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
     return failed
 
 
-def _record_problems(log: BatchLog, problems: Sequence[BuildProblem]) -> list[VaultFailed]:
+def _record_problems(log: StreamLog, problems: Sequence[BuildProblem]) -> list[VaultFailed]:
     """Add build problems to a batch's stream after its end. A disk that cannot be written was reported already."""
     from pipeline.domain.events.stream_events import VaultFailed
 

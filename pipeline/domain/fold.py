@@ -57,7 +57,19 @@ def _note_met(state: SessionState, event: e.Answered) -> None:
 
 def _change(state: SessionState, event: e.EventBase) -> None:
     """Change the state by an event of a known type."""
-    match event:
+    match event:  # what comes most often is asked for first
+        case e.CallSent():
+            state.open_calls.setdefault(event.step, []).append(event.worst)
+        case e.PageRead():
+            missing = what_is_missing(event.visible, event.stored, event.empty_pages)
+            said = {name: getattr(event, name) for name in _PAGE}
+            state.pages[event.url] = PageDone(**said, seconds=event.seconds or 0.0, missing=missing)
+        case e.FactsObserved():
+            _facts_observed(state, event)
+        case e.SearchCompleted():
+            state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
+        case e.WorkerThought():
+            state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries, pages=event.pages))
         case e.RunStarted():
             state.id = event.session_id
             _count_lost_calls(state)
@@ -91,16 +103,6 @@ def _change(state: SessionState, event: e.EventBase) -> None:
                 state.nodes = {node.id: node for node in event.nodes}
         case e.WorkerStarted():
             state.workers[event.worker_id] = Worker(event.worker_id, event.perspective_id, event.round, event.at)
-        case e.WorkerThought():
-            state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries, pages=event.pages))
-        case e.SearchCompleted():
-            state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
-        case e.PageRead():
-            missing = what_is_missing(event.visible, event.stored, event.empty_pages)
-            said = {name: getattr(event, name) for name in _PAGE}
-            state.pages[event.url] = PageDone(**said, seconds=event.seconds or 0.0, missing=missing)
-        case e.FactsObserved():
-            _facts_observed(state, event)
         case e.WorkerEvaluated():
             iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
             iteration.evaluated, iteration.sufficient, iteration.gaps = True, event.sufficient, event.gaps
@@ -163,8 +165,6 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             state.exhausted = event.cap
         case e.SettingsChanged():
             state.config = state.config.model_copy(update={"reasoner": event.reasoner, "search": event.search})
-        case e.CallSent():
-            state.open_calls.setdefault(event.step, []).append(event.worst)
         case ResearchPruned():
             _research_pruned(state, event)
         case e.BranchMerged():

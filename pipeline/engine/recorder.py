@@ -6,13 +6,14 @@ What is recorded holds no key. Whoever records opens the segment of a run with i
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase, StepFailed
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import Cost
@@ -92,6 +93,12 @@ class _Waiting:
     events: list[EventBase] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     objects: list[bytes] = field(default_factory=list)
+
+
+def new_stream(store: EventStore, context: RunContext, kind: Kind) -> StreamLog:
+    """Return the log of a new stream of a kind; ids sort by time."""
+    at = timestamp(context.now())[:19].replace(":", "").lower()
+    return StreamLog(store, context, f"{kind}-{at}-{secrets.token_hex(2)}")
 
 
 class Recorder:

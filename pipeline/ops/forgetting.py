@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +20,13 @@ from pipeline.domain.events.records import Kind, Record, id_digest, kind_of
 from pipeline.domain.events.stream_events import ObjectsPruned, PruneEnded, SessionForgotten, SessionPruned, import_of
 from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
-from pipeline.engine.recorder import StreamLog
+from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of
-from pipeline.text.times import moment_of, timestamp
+from pipeline.text.times import moment_of
 
 Prunable = Literal["exchanges", "pages", "sessions", "originals"]
 PRUNABLE: tuple[Prunable, ...] = get_args(Prunable)
@@ -172,7 +171,7 @@ def prune(store: EventStore, context: RunContext, chosen: PrunePlan, usage: Usag
         LogUnwritable: the disk refuses; the next prune goes on.
         LogError: the stream of the prune cannot be written.
     """
-    log, done = _new_log(store, context), Pruned()
+    log, done = new_stream(store, context, "prune"), Pruned()
     try:
         for name in chosen.sessions:
             try:
@@ -188,14 +187,8 @@ def prune(store: EventStore, context: RunContext, chosen: PrunePlan, usage: Usag
         if log.version:
             log.record(PruneEnded())
     finally:
-        if log.version:
-            store.release(log.id)
+        store.release(log.id)
     return done
-
-
-def _new_log(store: EventStore, context: RunContext) -> StreamLog:
-    at = timestamp(context.now())[:19].replace(":", "").lower()  # ids sort by time
-    return StreamLog(store, context, f"prune-{at}-{secrets.token_hex(2)}")
 
 
 def _prune_session(store: EventStore, log: StreamLog, name: str, usage: Usage, done: Pruned) -> None:
@@ -300,7 +293,7 @@ def forget(store: EventStore, context: RunContext, what: Forgetting) -> None:
         LogUnwritable: the disk refuses; the next prune goes on.
         LogError: a stream that names the session cannot be read; it must be repaired first, then the next prune goes on.
     """
-    log, report = _new_log(store, context), store.tombstones().sessions.get(what.session)
+    log, report = new_stream(store, context, "prune"), store.tombstones().sessions.get(what.session)
     objects = (*what.objects, *([report.report] if report else []))
     query = id_digest(what.query_id) if what.query_id else ""
     try:

@@ -23,6 +23,7 @@ from pipeline.research import Outcome
 from pipeline.research.performing import perform, perform_pure
 from tests.fakes import Journal, MemoryStore, desk_for, started
 from tests.recorded import SMALL, after, before, stream
+from tests.seeds import FULL
 
 GATHERING = (
     s.Survey, s.Plan, s.StartWorker, s.NextRound, s.SearchFor, s.Read, s.ReadPages, s.PlainReading, s.ExtendPlan,
@@ -142,7 +143,7 @@ def walked(**kwargs: Any) -> SessionState:
     return asyncio.run(Walk(**kwargs).go())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if FULL else 20, deadline=None)
 @given(seed=st.integers(0, 2**32), workers=st.integers(1, 3), views=st.integers(1, 3), iterations=st.integers(1, 3))
 def test_every_schedule_without_failures_ends_complete(seed: int, workers: int, views: int, iterations: int) -> None:
     state = walked(seed=seed, config={"max_workers": workers, "perspectives": views, "iterations": iterations})
@@ -151,7 +152,7 @@ def test_every_schedule_without_failures_ends_complete(seed: int, workers: int, 
     check_end(state)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if FULL else 50, deadline=None)
 @example(seed=36045, failing=20, exhausted_at=20, cancelled_at=20, workers=1)  # facts, but no admitted one when the cap is spent
 @example(seed=3583661957, failing=20, exhausted_at=5, cancelled_at=6, workers=2)  # reopened when a cap stopped all
 @example(seed=45, failing=20, exhausted_at=-1, cancelled_at=41, workers=2)  # reopened when two wait for each other

@@ -18,7 +18,7 @@ from pipeline.research import Outcome
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, seeded_latency, started
 from tests.seeds import FULL
 
-REPORTS = 200 if FULL else 20
+REPORTS = 200 if FULL else 8
 
 
 @cache

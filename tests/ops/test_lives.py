@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.ops.lives import lived
-from tests.seeds import SEED
+from tests.seeds import FULL, SEED
 
 
-@pytest.mark.parametrize("number", range(25))
+@pytest.mark.parametrize("number", range(25 if FULL else 10))
 def test_nothing_is_missing_without_a_word_over_random_lives(number: int, tmp_path: Path) -> None:
     seed = SEED * 1_000 + number
     assert lived(seed, tmp_path) == [], f"lived({seed}, …)"
