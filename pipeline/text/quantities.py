@@ -155,22 +155,17 @@ def _dates_in(text: str) -> tuple[list[Day], str]:
     found: list[Day] = []
     for form in _FORMS:
         for match in list(form.finditer(text)):
-            if (day := _day(match)) is not None:
-                found.append(day)
+            parts = match.groupdict()
+            is_signed, named = "sign" in parts, (parts.get("month") or "").casefold().rstrip(".")
+            if not is_signed and named in {"may", "mar", "mars"} and not match["month"][0].isupper():
+                continue  # "may" and "mar" are words
+            month = int(named) if named.isdigit() else _NUMBER_OF[named]
+            year, day = int(parts.get("year") or 0), int(parts.get("day") or 0)
+            swapped = is_signed and month <= 31 and day <= 12
+            if day <= 31 and (1 <= month <= 12 or (is_signed and 1 <= day <= 12 and month <= 31)):
+                found.append(Day(year, month, day, match[0].strip(), swapped or month > 12))
                 text = text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
     return found, text
-
-
-def _day(match: re.Match[str]) -> Day | None:
-    parts = match.groupdict()
-    named = (parts.get("month") or "").casefold().rstrip(".")
-    if "sign" not in parts and not named.isdigit() and not match["month"][0].isupper() and named in {"may", "mar", "mars"}:
-        return None  # "may" and "mar" are words
-    month = int(named) if named.isdigit() else _NUMBER_OF[named]
-    year, day = int(parts.get("year") or 0), int(parts.get("day") or 0)
-    swapped = "sign" in parts and month <= 31 and day <= 12
-    valid = day <= 31 and (1 <= month <= 12 or ("sign" in parts and 1 <= day <= 12 and month <= 31))
-    return Day(year, month, day, match[0].strip(), swapped or month > 12) if valid else None
 
 
 def _spans_between(days: Iterable[Day]) -> Iterator[tuple[str, Decimal]]:
@@ -363,6 +358,7 @@ def unsupported_quantity(sentence: str, sources: Sequence[str], known: str = "",
     text = "\n".join(sources)
     said, given, more = _quantities_in(sentence), _quantities_in(text), _quantities_in(known)
     everything = f"{text}\n{known}"
+    is_rounded = not _ROUNDED.isdisjoint(word.strip(".,;:()") for word in sentence.casefold().split())
     for name in said.names:
         if _plain(name) not in _plain(everything):
             return name
@@ -373,7 +369,9 @@ def unsupported_quantity(sentence: str, sources: Sequence[str], known: str = "",
     for amount in wrong:
         if amount.spelled and not _has_rival(amount, given):
             continue
-        if not (derived and _is_computable(amount, given, sentence)):
+        size = abs(max(amount.values))
+        room = max(amount.half, size * _SLACK if is_rounded else Decimal(0))
+        if not derived or not any(abs(abs(value) - size) <= room for value in _results(amount.dimension, given)):
             return amount.shown
     return ""
 
@@ -385,32 +383,27 @@ def _plain(text: str) -> str:
 
 
 def _is_given(amount: Amount, given: Quantities, text: str) -> bool:
-    equal = [other for other in given.amounts if _same_value(amount, other)]
+    def is_same(other: Amount) -> bool:
+        if amount.dimension and other.dimension:
+            return amount.dimension == other.dimension and bool(amount.values & other.values)
+        if amount.shown != other.shown and any(map(_LIKE_A_VERSION.fullmatch, (amount.shown, other.shown))):
+            return False
+        return bool(amount.bare & other.bare)
+
+    equal = [other for other in given.amounts if is_same(other)]
     if amount.dimension:
         if any(other.dimension == amount.dimension for other in equal):
             return True
         bare = [other for other in given.amounts if not other.dimension and amount.bare & other.bare]
-        return bool(bare) and _names_unit(amount.unit, text)
+        if _unit_named(amount.unit) == _unit_named("%"):
+            return bool(bare) and any(name in text.casefold() for name in ("%", "percent", "per cent", "prozent"))
+        return bool(bare) and amount.unit in "".join(one if one.isalnum() or one in amount.unit else " " for one in text).split()
     whole = next(iter(amount.values))
     if any(day.year == whole or (not amount.noun and whole in (day.day, day.month)) for day in given.days):
         return True
     if not amount.noun or any(not other.noun or _same_noun(amount, other) for other in equal):
         return bool(equal)
     return bool(equal) and not _has_rival(amount, given)
-
-
-def _same_value(one: Amount, other: Amount) -> bool:
-    if not one.dimension or not other.dimension:
-        if one.shown != other.shown and any(map(_LIKE_A_VERSION.fullmatch, (one.shown, other.shown))):
-            return False
-        return bool(one.bare & other.bare)
-    return one.dimension == other.dimension and bool(one.values & other.values)
-
-
-def _names_unit(unit: str, text: str) -> bool:
-    if _unit_named(unit) == _unit_named("%"):
-        return any(name in text.casefold() for name in ("%", "percent", "per cent", "prozent"))
-    return unit in "".join(sign if sign.isalnum() or sign in unit else " " for sign in text).split()
 
 
 def _same_noun(one: Amount, other: Amount) -> bool:
@@ -425,14 +418,6 @@ def _has_rival(amount: Amount, given: Quantities) -> bool:
     return bool(rivals) and not any(amount.bare & other.bare for other in rivals)
 
 
-def _is_computable(amount: Amount, given: Quantities, sentence: str) -> bool:
-    """Return whether an amount follows from two amounts or dates of the sources, or from the sum of all of one kind."""
-    rounded = not _ROUNDED.isdisjoint(word.strip(".,;:()") for word in sentence.casefold().split())
-    wanted = max(amount.values)
-    room = max(amount.half, abs(wanted) * _SLACK if rounded else Decimal(0))
-    return any(abs(abs(value) - abs(wanted)) <= room for value in _results(amount.dimension, given))
-
-
 def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     """Yield what the usual operations give in this dimension."""
     operands = given.amounts[:_MOST_OPERANDS]
@@ -445,7 +430,11 @@ def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     yield from (length for kind, length in _spans_between(given.days) if kind == dimension)
     for one, other in permutations(operands, 2):
         if one.dimension == other.dimension:
-            yield from _ratios(dimension, max(one.values), max(other.values))
+            whole, part = max(one.values), max(other.values)
+            if dimension in ("", "times"):
+                yield from _scaled(whole, part)
+            elif part and dimension in ("percent", "points"):
+                yield from (100 * whole / part, 100 * (whole / part - 1))
         elif dimension in (one.dimension, other.dimension) and {one.dimension, other.dimension} & {"", "times"}:
             yield from _scaled(max(one.values), max(other.values))
     for value in same:
@@ -459,10 +448,3 @@ def _scaled(one: Decimal, other: Decimal) -> Iterator[Decimal]:
     yield one * other
     if other:
         yield one / other
-
-
-def _ratios(dimension: str, one: Decimal, other: Decimal) -> Iterator[Decimal]:
-    if dimension in ("", "times"):
-        yield from _scaled(one, other)
-    elif other and dimension in ("percent", "points"):
-        yield from (100 * one / other, 100 * (one / other - 1))
