@@ -13,12 +13,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from pipeline.batch.night_spending import spent_since
-from pipeline.batch.outages import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from pipeline.batch.scheduling import Decision, cause_of, split_at_limit
 from pipeline.batch.session_actions import accept_handoff, complete_handoff
-from pipeline.batch.session_pool import PASSED, Batch, ended_event
-from pipeline.batch.totals import BatchResult, batch_ended
+from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, ended_event
+from pipeline.batch.totals import BatchResult, batch_ended, spent_since
 from pipeline.domain.budget import SharedPart
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all

@@ -1,19 +1,26 @@
-"""Decides what a run does about each query of the queue, and why. Pure: queue and session summaries in, decisions out."""
+"""Decides what a run does about each query of the queue, and why. Pure: queue and session summaries in, decisions out.
+
+A question's id is made from its words, so an edited question has another id than its sessions: it is found again by its words.
+Options of the command line override ``queries.yaml`` for one run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import Literal
 
-from pipeline.batch.edited_queries import edited_sessions
 from pipeline.batch.session_index import SessionIndex
-from pipeline.config.values import Query, Queue
+from pipeline.config.queue_file import distinct_id
+from pipeline.config.settings import Workspace
+from pipeline.config.values import Limits, Query, Queue
 from pipeline.domain import Summary
-from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
+from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.normalise import same_question, slug
-from pipeline.text.times import moment_of, night_of
+from pipeline.text.times import moment_after, moment_of, night_of
 
 DAY = timedelta(days=1)
 LATE_START = timedelta(hours=1)  # at most this much may a recurring question be researched early
@@ -296,3 +303,113 @@ def parts(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
     for part, reason in missed:
         reasons[part].append(reason)
     return {part: "; ".join(why) or UP_TO_DATE for part, why in reasons.items()}
+
+
+ALIKE = 0.8  # twice the words in common, of all the words of both
+COMMON = 200  # sessions; a word that more of them have does not distinguish them
+
+
+def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
+    """Return by query id the session, each once, of the question that it was before; ``gone`` have no query in the file any more.
+
+    Only ids that were made from the question count: one that the user gave says by itself which question is meant.
+    """
+    candidates = [summary for summary in gone if _is_derived(summary.query_id, summary.query)]
+    words = [Counter(_question_words(summary.query)) for summary in candidates]
+    places = _places(words)
+    fresh = [(query.id, Counter(_question_words(query.text))) for query in queries if _is_derived(query.id, query.text)]
+    scored = [(score, place, name) for name, mine in fresh for score, place in _scores(mine, words, places)]
+    found: dict[str, int] = {}
+    taken: set[int] = set()
+    for _, place, name in sorted(scored, reverse=True):
+        if name not in found and place not in taken:
+            found[name] = place
+            taken.add(place)
+    return {name: candidates[place] for name, place in found.items()}
+
+
+def _is_derived(name: str, question: str) -> bool:
+    return name in {slug(question, 40), distinct_id(question)}
+
+
+def _question_words(text: str) -> list[str]:
+    return slug(text, 1_000).split("-")
+
+
+def _places(words: Iterable[Counter[str]]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, mine in enumerate(words):
+        for word in mine:
+            places.setdefault(word, []).append(place)
+    return {word: found for word, found in places.items() if len(found) <= COMMON}
+
+
+def _scores(mine: Counter[str], words: Sequence[Counter[str]], places: Mapping[str, list[int]]) -> Iterator[tuple[float, int]]:
+    for place in {place for word in mine for place in places.get(word, ())}:
+        if (score := _alike(mine, words[place])) >= ALIKE:
+            yield score, place
+
+
+def _alike(a: Counter[str], b: Counter[str]) -> float:
+    return 2 * (a & b).total() / (a.total() + b.total())
+
+
+@dataclass(frozen=True, slots=True)
+class RunOverrides:
+    """Caps that replace the file's; None keeps the file's. ``until`` is the time at which the run ends."""
+
+    until: datetime | None = None
+    cost_usd: float | None = None
+    max_failures: int | None = None
+
+    def on(self, workspace: Workspace) -> Workspace:
+        """Return the workspace with these caps."""
+        limits = workspace.queue.settings.limits
+        limits = replace(
+            limits,
+            cost_usd=limits.cost_usd if self.cost_usd is None else self.cost_usd,
+            max_failures=limits.max_failures if self.max_failures is None else self.max_failures,
+        )
+        return replace(workspace, queue=_with_limits(workspace.queue, limits))
+
+
+def _with_limits(queue: Queue, limits: Limits) -> Queue:
+    return replace(queue, settings=replace(queue.settings, limits=limits))
+
+
+def deadline_of(text: str, now: datetime) -> datetime:
+    """Return the moment that ``--deadline`` names.
+
+    Raises:
+        UsageError: the text is not a time, or the time has passed.
+    """
+    moment = moment_after(text.strip(), now)
+    hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
+    if moment is None:
+        raise UsageError(f"--deadline: {text!r} is not a time", hint=hint)
+    if moment <= now:
+        raise UsageError(f"--deadline: {text} has passed", hint=hint)
+    return moment
+
+
+def refuse_unknown(queue: Queue, selection: Selection) -> None:
+    """Check that the queue has the ids and tags that are asked for.
+
+    Raises:
+        UsageError: an id or tag is unknown; the hint suggests a similar one.
+    """
+    tags = {part for query in queue.queries for tag in query.tags for part in _with_parents(tag.casefold())}
+    for names, known, what in (
+        (selection.ids, [query.id for query in queue.queries], "query with the id"),
+        ([tag.casefold() for tag in selection.tags], sorted(tags), "query with the tag"),
+    ):
+        for name in names:
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]}?" if close else "research list shows all queries"
+                raise UsageError(f"queries.yaml has no {what} {name!r}", hint=hint)
+
+
+def _with_parents(tag: str) -> list[str]:
+    parts = tag.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
+from pipeline.batch import talk_scopes
 from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_index import SessionIndex
-from pipeline.batch.talks import scopes
-from pipeline.batch.talks.scopes import TalkScope, opening_of
+from pipeline.batch.talk_scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
 from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import secrets_of
@@ -119,10 +119,10 @@ def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[Ta
     context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
     if asked.goes_on:
         wanted = scope if asked.session or asked.topic or asked.everything else None
-        state = scopes.latest_talk(_talks(env), wanted)
-        return TalkLog(env.store, context, state), scopes.scope_of(state, known)
+        state = talk_scopes.latest_talk(_talks(env), wanted)
+        return TalkLog(env.store, context, state), talk_scopes.scope_of(state, known)
     return TalkLog(
-        env.store, context, TalkState(id=scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
+        env.store, context, TalkState(id=talk_scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
     ), scope
 
 
@@ -135,8 +135,8 @@ def _go_deeper(env: RunEnvironment, known: SessionIndex, log: TalkLog, scope: Ta
 
 def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
     if asked.session:
-        return scopes.session_scope(known, asked.session)
-    return scopes.topic_scope(known, asked.topic) if asked.topic else scopes.vault_scope(known)
+        return talk_scopes.session_scope(known, asked.session)
+    return talk_scopes.topic_scope(known, asked.topic) if asked.topic else talk_scopes.vault_scope(known)
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:

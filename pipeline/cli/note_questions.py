@@ -11,7 +11,7 @@ from pipeline.ops.console_output import PRINTED
 
 if TYPE_CHECKING:
     from pipeline.batch.session_index import SessionIndex
-    from pipeline.batch.talks.scopes import TalkScope
+    from pipeline.batch.talk_scopes import TalkScope
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.domain.talk import TalkState
     from pipeline.vault.identity.said import AskedLine
@@ -51,7 +51,7 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> in
 
 
 async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
-    from pipeline.batch.talks.scopes import new_talk_id, opening_of
+    from pipeline.batch.talk_scopes import new_talk_id, opening_of
     from pipeline.cli.command_parts import read_sessions
     from pipeline.config.service_selection import secrets_of
     from pipeline.domain.talk import TalkState
@@ -90,14 +90,14 @@ async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
 
 def _scope(known: SessionIndex, note: str) -> TalkScope:
     """Return what a note's questions are about: its session, its topic, or else everything."""
-    from pipeline.batch.talks import scopes
+    from pipeline.batch import talk_scopes
     from pipeline.text.normalise import slug
 
     kind, _, name = note.partition(":")
     if kind in ("report", "session") and any(one.id == name for one in known.sessions):
-        return scopes.session_scope(known, name)
+        return talk_scopes.session_scope(known, name)
     tag = next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), "")
-    return scopes.topic_scope(known, tag) if tag else scopes.vault_scope(known)
+    return talk_scopes.topic_scope(known, tag) if tag else talk_scopes.vault_scope(known)
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pipeline.batch.run_overrides import RunOverrides, deadline_of
-from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, parts
+from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, RunOverrides, Selection, deadline_of, parts
 from pipeline.cli import run_environment
 from pipeline.cli.command_parts import (
     Amount,

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
-from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide
+from pipeline.batch.scheduling import ANYWHERE, Decision, RunOverrides, Selection, archived, decide, refuse_unknown
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.service_selection import LOCAL
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
@@ -97,7 +96,7 @@ class RunEnvironment:
 
     def in_its_night(self, request: Request) -> RunEnvironment:
         """Return the environment with what the night has cost so far; ``--max-cost`` grants a run that amount beside it."""
-        from pipeline.batch.night_spending import spent_tonight
+        from pipeline.batch.totals import spent_tonight
 
         settings, granted = self.workspace.queue.settings, request.bounds.cost_usd
         if (settings.limits.cost_usd, settings.limits.tokens, settings.limits.calls) == (None, None, None):

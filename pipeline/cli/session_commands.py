@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from pipeline.batch import session_actions
-from pipeline.batch.outages import reason_of
 from pipeline.batch.session_actions import adopt_settings
+from pipeline.batch.session_pool import reason_of
 from pipeline.cli.command_parts import Length, SessionName, bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.progress import progress_on

@@ -1,1 +1,0 @@
-"""Talks on stored pages: which sessions a talk is about, and the talks there are."""
