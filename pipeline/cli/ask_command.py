@@ -16,19 +16,19 @@ from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.talk_scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
-from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, prepare
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, research_one
 from pipeline.config.service_selection import secrets_of
-from pipeline.config.settings import environment
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import TalkResearched
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.domain.values import Fact, Sentence
-from pipeline.engine.stopping import ending_at
+from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end, put
-from pipeline.ops.unattended import UnattendedRun, unattended_run
+from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import slug
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
@@ -81,7 +81,9 @@ def ask(
     try:
         turns = asyncio.run(_talk(env, log, scope, asked))
         if turns and asked.deeper:
-            _go_deeper(env, known, log, scope)
+            tags = {tag for one in known.sessions if one.id in scope.sessions for tag in one.tags}
+            state = research_deeper(env, log, tuple(sorted(tags)) if scope.scope == "session" else ())
+            env.console.say(f"researched further: {state.id} is {state.status}", always=True)
     finally:
         env.store.release(log.state.id)
     if console.as_json:
@@ -124,13 +126,6 @@ def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[Ta
     return TalkLog(
         env.store, context, TalkState(id=talk_scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
     ), scope
-
-
-def _go_deeper(env: RunEnvironment, known: SessionIndex, log: TalkLog, scope: TalkScope) -> None:
-    """Research the last question, and print which session did and how it ended."""
-    tags = {tag for one in known.sessions if one.id in scope.sessions for tag in one.tags} if scope.scope == "session" else set()
-    state = research_deeper(env, log, tuple(sorted(tags)))
-    env.console.say(f"researched further: {state.id} is {state.status}", always=True)
 
 
 def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
@@ -194,34 +189,20 @@ def research_deeper(env: RunEnvironment, log: TalkLog, tags: tuple[str, ...]) ->
     Raises:
         ResearchError: the workspace is locked, the documents cannot be searched, a service is down.
     """
-    with unattended_run(env.console, "research ask --deeper") as run, run.lock(None):
-        return run.run_async(_researched(env, run, log, tags))
-
-
-async def _researched(env: RunEnvironment, run: UnattendedRun, log: TalkLog, tags: tuple[str, ...]) -> SessionState:
     from pipeline.batch.session_actions import new_session
-    from pipeline.cli.progress import progress_on
-    from pipeline.engine.loop import run_session
-    from pipeline.wiring.session_adapters import AdapterFactory
 
     turn = log.state.turns[-1]
-    query = _query(turn, tags)
+    text = turn.stands_alone
+    query = Query(id=f"ask-{slug(text, 40)}", text=text, mode="fast", tags=tags, line=sys.maxsize)
     config = env.config_of(query)
-    factory = AdapterFactory(env.workspace, env.store, env.keys)
-    try:
-        prepare(env.console, env.workspace, factory, {config.search})
-        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
-            context = context_of(env, progress.listen, run)
-            session = await new_session(env.store, Decision(query, "new", "asked in a talk"), config, context)
-            log.record(TalkResearched(number=turn.number, session=session.id))
-            async with ending_at(context.deadline, context.now, context.stop):
-                return await run_session(session, env.store, factory(session.state), context)
-    finally:
-        await factory.aclose()
 
+    async def opened(context: RunContext) -> ResearchSession:
+        session = await new_session(env.store, Decision(query, "new", "asked in a talk"), config, context)
+        log.record(TalkResearched(number=turn.number, session=session.id))
+        return session
 
-def _query(turn: Turn, tags: tuple[str, ...]) -> Query:
-    return Query(id=f"ask-{slug(turn.stands_alone, 40)}", text=turn.stands_alone, mode="fast", tags=tags, line=sys.maxsize)
+    with unattended_run(env.console, "research ask --deeper") as run, run.lock(None):
+        return run.run_async(research_one(env, run, config.search, opened))
 
 
 NEAREST = "The stored pages do not clearly say. This comes nearest:"
@@ -232,26 +213,19 @@ _QUOTE_WORDS = 14
 def refusal_of(turn: Turn) -> str:
     """Return what is printed where the stored pages hold no answer."""
     asked = turn.text.replace('"', "'")
-    says = "Nothing that is stored is near the question." if _is_unjudged(turn) else "The stored pages do not say."
+    # Where no model had a part in the answer, nothing is said of what the pages say.
+    unjudged = turn.answer is not None and turn.draft is None and turn.answer.outcome in ("passages", "not-found")
+    says = "Nothing that is stored is near the question." if unjudged else "The stored pages do not say."
     return f'{says} research add "{asked}" has it researched.'
-
-
-def _is_unjudged(turn: Turn) -> bool:
-    """Tell whether no model had a part in the answer: then nothing is said of what the pages say."""
-    return turn.answer is not None and turn.draft is None and turn.answer.outcome in ("passages", "not-found")
-
-
-def _refusal_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
-    if turn.answer is None or not turn.answer.nearest:
-        return [refusal_of(turn)]
-    hint = refusal_of(turn).removeprefix("The stored pages do not say. ")
-    return [NEAREST, "", *_quoted_lines(turn.answer.nearest, turn, notes), hint]
 
 
 def turn_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
     """Return the lines for one answer; ``notes`` are the paths of source notes by address."""
     if turn.answer is None or not turn.answer.found:
-        return _refusal_lines(turn, notes)
+        if turn.answer is None or not turn.answer.nearest:
+            return [refusal_of(turn)]
+        hint = refusal_of(turn).removeprefix("The stored pages do not say. ")
+        return [NEAREST, "", *_quoted_lines(turn.answer.nearest, turn, notes), hint]
     lines = [UNJUDGED, ""] if turn.answer.outcome == "passages" else []
     lines += _quoted_lines(turn.answer.sentences, turn, notes)
     lines += [f"  next: {text}" for text in turn.answer.follow_ups]

@@ -47,7 +47,9 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     """Build the vault from the events and templates, and the web site from the vault. Only files that differ are written."""
     require_workspace(console.folder)
     report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
-    lines = _vault_lines(report, "to write" if check else "written", "to remove" if check else "removed")
+    written, removed = ("to write", "to remove") if check else ("written", "removed")
+    lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
+    lines += [line for line, _always in decision_lines(report)]
     value: dict[str, Any] = {
         "written": report.written,
         "removed": report.removed,
@@ -66,11 +68,6 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     console.data(lines, value)
     left_out = value.get("site", {}).get("problems")
     end(1 if report.problems or left_out or (check and (report.written or report.removed)) else 0)
-
-
-def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
-    lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
-    return lines + [line for line, _always in decision_lines(report)]
 
 
 @click.command()
@@ -119,7 +116,12 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
         _build_and_report(console, True, then, failed)
         console.say("watching templates and events; Ctrl-C ends it", dim=True)
         with _events_of_the_database(folder, watched):
-            run_on_changes(watched, lambda changed: _build_and_report(console, not _only_the_site(folder, changed), then, failed))
+            of_the_site = f"{os.path.realpath(folder / 'templates' / 'site')}/"
+
+            def build_again(changed: frozenset[str]) -> None:
+                _build_and_report(console, not all(path.startswith(of_the_site) for path in changed), then, failed)
+
+            run_on_changes(watched, build_again)
     except KeyboardInterrupt:
         console.say("no longer watching", dim=True)
     finally:
@@ -137,11 +139,6 @@ def _events_of_the_database(folder: Path, watched: FileWatcher) -> Iterator[None
     feed = workspace_adapters.store_of(folder).subscribe()
     with EventWatcher(feed, lambda: watched.changes.add(str(folder / "events"))):
         yield
-
-
-def _only_the_site(folder: Path, changed: frozenset[str]) -> bool:
-    """Return whether only templates of the site changed."""
-    return all(path.startswith(f"{os.path.realpath(folder / 'templates' / 'site')}/") for path in changed)
 
 
 def _build_and_report(console: Console, vault: bool, then: Callable[[], None], failed: Callable[[str], None]) -> None:

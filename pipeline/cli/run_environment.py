@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pipeline.config.settings import Workspace
     from pipeline.config.values import Query
     from pipeline.domain.events.stream_events import PassagesEmbedded
+    from pipeline.domain.session import ResearchSession
+    from pipeline.domain.state import SessionState
     from pipeline.domain.values import Cost, ResearchConfig
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun
@@ -204,3 +206,25 @@ async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbe
             if done and not event.left and not event.failed:
                 console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
             yield event
+
+
+async def research_one(
+    env: RunEnvironment, run: UnattendedRun, search: tuple[str, ...], opened: Callable[[RunContext], Awaitable[ResearchSession]]
+) -> SessionState:
+    """Research one session now and show its progress; ``opened`` returns it, given the run's context. Returns its state."""
+    from pipeline.cli.progress import progress_on
+    from pipeline.config.settings import environment
+    from pipeline.engine.loop import run_session
+    from pipeline.engine.stopping import ending_at
+    from pipeline.wiring.session_adapters import AdapterFactory
+
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
+    try:
+        prepare(env.console, env.workspace, factory, {search})
+        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
+            context = context_of(env, progress.listen, run)
+            session = await opened(context)
+            async with ending_at(context.deadline, context.now, context.stop):
+                return await run_session(session, env.store, factory(session.state), context)
+    finally:
+        await factory.aclose()

@@ -13,23 +13,18 @@ from pipeline.batch.session_actions import adopt_settings
 from pipeline.batch.session_pool import reason_of
 from pipeline.cli.command_parts import Length, SessionName, bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.memory_commands import consolidate_after_run
-from pipeline.cli.progress import progress_on
-from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, prepare
+from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, research_one
 from pipeline.config.queue_file import contents, invalid
-from pipeline.config.settings import environment
 from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
-from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stopping import ending_at
 from pipeline.errors import NOT_FOUND, NoWorkspace, StepError, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import one_line, slug
 from pipeline.wiring import workspace_adapters
-from pipeline.wiring.session_adapters import AdapterFactory
 
 
 @click.command()
@@ -45,46 +40,30 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
             context = context_of(env, lambda _event, _state: None, run)
             opened = session_actions.reopen_session(env.store, name, context)
             session_actions.accept_handoff(opened, env.store, context)
-            _adopt_settings(env, opened, context)
+            query = next((one for one in env.workspace.queue.queries if one.id == opened.state.query_id), None)
+            if query is not None:  # it goes on with tonight's settings; one whose query is gone from the file keeps its own
+                adopt_settings(opened, env.config_of(query), env.store, context)
             state = run.run_async(_resume_session(env, run, opened))
             session_actions.complete_handoff(opened, env.store, context)
             consolidate_after_run(env)
             problems = _vault_and_site(env)
         show_session(console, state, None)
         run.summary_line = f"{name} is {state.status}"
-        end(_exit_code(state, run) or problems)
-
-
-def _adopt_settings(env: RunEnvironment, session: ResearchSession, context: RunContext) -> None:
-    """Let the session go on with tonight's settings of its query; one whose query is gone from the file keeps its own."""
-    query = next((one for one in env.workspace.queue.queries if one.id == session.state.query_id), None)
-    if query is not None:
-        adopt_settings(session, env.config_of(query), env.store, context)
-
-
-def _exit_code(state: SessionState, run: UnattendedRun) -> int:
-    if state.status == "complete" or state.waiting:
-        return 0
-    if state.status == "not-found":
-        return NOT_FOUND
-    return 1 if state.ended else run.stop.exit_code or 3
+        code = 0 if state.status == "complete" or state.waiting else NOT_FOUND if state.status == "not-found" else 1
+        end((code if state.ended or state.waiting else run.stop.exit_code or 3) or problems)
 
 
 async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: ResearchSession) -> SessionState:
-    factory = AdapterFactory(env.workspace, env.store, env.keys)
+    async def opened(_context: RunContext) -> ResearchSession:
+        return session
+
     try:
-        prepare(env.console, env.workspace, factory, {session.state.config.search})
-        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
-            context = context_of(env, progress.listen, run)
-            async with ending_at(context.deadline, context.now, context.stop):
-                return await run_session(session, env.store, factory(session.state), context)
+        return await research_one(env, run, session.state.config.search, opened)
     except StepError as error:
         if error.outage is None:
             raise
         env.console.say(f"{reason_of(error)}; the session stays open", always=True, fg="yellow")
         return ResearchSession.open(env.store, session.id).state
-    finally:
-        await factory.aclose()
 
 
 @click.command()

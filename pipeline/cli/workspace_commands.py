@@ -43,7 +43,6 @@ from pipeline.wiring.workspace_adapters import http_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pipeline.batch.scheduling import Decision
     from pipeline.config.keys import Keys
     from pipeline.config.settings import Workspace
     from pipeline.config.workspace_files import TemplateUpdate
@@ -128,7 +127,12 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     }
     entries = [
         Listed(
-            _word_of(d, of.get(d.session)), d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session))
+            OUTCOME_WORDS.get(of[d.session].outcome, d.word) if d.session in of and d.action == "done" else d.word,
+            d.query.id,
+            d.query.text,
+            d.reason,
+            of.get(d.session),
+            console.path(report(d.session)),
         )
         for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
     ]
@@ -139,10 +143,6 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     ]
     lines = [*list_lines(entries, why=why), *import_lines(imports, everything="imported" in statuses)]
     console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
-
-
-def _word_of(decision: Decision, latest: Summary | None) -> str:
-    return OUTCOME_WORDS.get(latest.outcome, decision.word) if latest and decision.action == "done" else decision.word
 
 
 _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query matches these options")
