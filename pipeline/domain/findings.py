@@ -171,6 +171,11 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     ordered = sorted(
         scores, key=lambda url: (url not in known, bool(failing) and origin_of(url) in failing, -round(scores[url], 9), url)
     )
+    if every_hit and scores:  # what the model searched for is read: behind the best page, the first hit of each search
+        best = {page_of(hits[0].url): None for hits in searched if hits}
+        ordered = list(
+            dict.fromkeys([ordered[0], *(url for url in ordered if url in best and origin_of(url) not in failing), *ordered])
+        )
     unhelpful = frozenset(state.recalled.unhelpful) if state.recalled and not state.earlier else frozenset()
     return [url for url in ordered if url in step.pages or origin_of(url) not in unhelpful] or ordered
 

@@ -307,17 +307,17 @@ def shown_parts(
 
 
 def _places_of(hit: Hit, pieces: Sequence[Piece], text: str) -> list[int]:
-    """Return the pieces in which a hit lies: that of its passage, else those of its section."""
+    """Return the pieces in which a hit lies: that of its passage in its section, else those of its section."""
     line = max(hit.snippet.split("\n"), key=len, default="").strip()[:80]
-    at = text.find(line) if line else -1
-    if at >= 0:
-        return [place for place, piece in enumerate(pieces) if piece.span.start <= at < piece.span.end]
     anchor = hit.url.partition("#")[2]
-    return [
+    holding = [place for place, piece in enumerate(pieces) if line and line in text[piece.span.start : piece.span.end]]
+    of_section = [
         place
         for place, piece in enumerate(pieces)
         if (anchor and piece.anchor == anchor) or (hit.heading and piece.heading == hit.heading)
     ]
+    both = [place for place in holding if place in of_section]  # the same words may stand in another section
+    return both or of_section or holding[:1]
 
 
 def pieces_of(text: str) -> list[Piece]:

@@ -22,7 +22,7 @@ BEYOND = "Not in your sources: from the model's general knowledge"
 # The form of a citation is this program's own; a model may write wide brackets, several keys, a mark between them.
 _CITED = re.compile(r"\s*[\[【]\s*∴?\s*((?:[A-Z]\d{1,4}[\s,;&–-]*(?:and\s)?)+)[\]】]")
 _KEY = re.compile(r"[A-Z]\d{1,4}")
-_CODE = "\ue003"  # stands for code while its text is split into sentences
+_CODE = "X\ue003"  # stands for code while its text is split into sentences, of which one may begin with it
 _HELD = re.compile("\ue000(\\d+)\ue001")  # a citation while its text is split into sentences
 _BEHIND_STOP = re.compile('([.!?…]["”’)]?)\\s*((?:\ue000\\d+\ue001)+)')
 _DERIVED = re.compile(r"∴\s*(\S+)")  # it stands before its sentence, so it is held behind the first word

@@ -211,7 +211,7 @@ def _faults(said: Check, items: tuple[Item, ...], places: list[int]) -> dict[int
 
 
 def _in_words(reason: str) -> str:
-    """Return a reason on one line without keys, which say nothing to the user who reads what was cut."""
+    """Return a reason on one line without keys, which say nothing to the user who reads it in the report."""
     return one_line(_EVIDENCE_KEY.sub("a quote", reason), 400)
 
 
@@ -237,11 +237,11 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
             seen.add(pair)
             yield Contradiction(
                 id=f"c-{digest_of(' '.join(sorted(pair)).encode())[:12]}",
-                subject=one_line(clash.subject, 120),
+                subject=_in_words(clash.subject)[:120],
                 kind=clash.kind,
                 a=first.id,
                 b=second.id,
-                explanation=one_line(clash.explanation, 400),
+                explanation=_in_words(clash.explanation),
             )
 
 

@@ -105,3 +105,10 @@ def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_found_is_n
     second.iterations[0].evaluated, second.iterations[0].gaps = True, ("What else?",)
     state.analyses.append(Analysis(0))
     assert [gap.question for gap in found_gaps(state)] == ["What else?", "One more?", "And two?"]
+
+
+def test_the_first_hit_of_each_search_is_read_behind_the_best_page() -> None:
+    state, worker = _state()
+    worker.iterations = [Iteration("", ("one", "two", "last"))]
+    state.searches["last"] = SearchDone("local", (Hit(url="corpus:z.md", title="z"),))
+    assert chosen_pages(state, worker, 1) == ("corpus:d.md", "corpus:a.md", "corpus:z.md")

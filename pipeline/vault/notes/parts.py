@@ -98,7 +98,7 @@ Said = Cited | Passage
 class Block(tuple[Said, ...]):
     """A block of a report: its sentences, items, rows or passages, in a ``form``; a table has the names of its columns.
 
-    ``inside``: it is code that belongs to the step before it.
+    ``inside``: it is code, or a paragraph, that belongs to the step before it.
     """
 
     form: BlockForm
@@ -281,13 +281,15 @@ class Citer:
         """Return the paragraphs' sentences, or their passages, with their citations."""
         found: list[Block] = []
         before, steps = "", 0  # steps that go on behind code are counted on, whatever was cut or added before it
-        for paragraph in paragraphs:
+        going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
+        for place, paragraph in enumerate(paragraphs):
             if paragraph.kind == "passages":
                 found.append(Block(self.passages(paragraph.sentences, before)))
                 before = self._url(paragraph.sentences[-1]) if paragraph.sentences else before
             else:
                 follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
-                inside = paragraph.form == "code" and follows_steps
+                is_between = paragraph.form == "paragraph" and any(place < later for later in going_on)
+                inside = follows_steps and (paragraph.form == "code" or is_between)
                 block = self._block(paragraph, steps + 1 if paragraph.start > 1 else 1, inside=inside)
                 if block.form == "steps":
                     steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
