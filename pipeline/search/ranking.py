@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pipeline.domain.values import Hit
 from pipeline.search.index import Candidate, Index, Scope
 from pipeline.search.vectors import ByMeaning
-from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_in
 from pipeline.text.ranking.scoring import BEST, coverage, importance, scores, term_weights, without_twins
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.words import language_of
 
 PREFERENCE = 0.1
 _CANDIDATES = 400
@@ -70,9 +69,16 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning |
     index.limit_to(scope)
     near = near or ByMeaning()
     languages = index.languages()
-    own = language_of(text)  # a query is parsed in its own language if there are documents in it, else in that of most documents
-    query = parse_question(text, own if own in languages or not languages else languages[0])
-    known = _statistics(index, query)
+    query = parse_in(text, languages)
+    documents, number, body, heads = index.totals()
+    known = TermStatistics(
+        language=query.language,
+        documents=documents,
+        passages=number,
+        body_stems=round(body, 3),
+        heading_stems=round(heads, 3),
+        counts=index.counts(dict.fromkeys(stem for term in query.terms for stem in (term.stem, *term.parts))),
+    )
     best = _ranked(index, query, known, near) if limit else []
     frequent = Counter(stem for one in best[:_POOL] for stem in set(one.candidate.ranked.body) if len(stem) > 2)
     several = sorted((stem for stem in frequent if frequent[stem] > 1), key=lambda stem: (-frequent[stem], stem))[:_CONCEPTS]
@@ -92,18 +98,6 @@ def _in_order(passages: Sequence[Ranked]) -> list[Ranked]:
     """Return passages by score, those of an earlier folder first within ``PREFERENCE``, equal ones by number."""
     last = max((one.candidate.source.place for one in passages), default=0) or 1
     return sorted(passages, key=lambda one: (one.candidate.source.place * PREFERENCE / last - one.score, one.candidate.number))
-
-
-def _statistics(index: Index, query: ParsedQuestion) -> TermStatistics:
-    documents, number, body, heads = index.totals()
-    return TermStatistics(
-        language=query.language,
-        documents=documents,
-        passages=number,
-        body_stems=round(body, 3),
-        heading_stems=round(heads, 3),
-        counts=index.counts(dict.fromkeys(stem for term in query.terms for stem in (term.stem, *term.parts))),
-    )
 
 
 def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Ranked]:
