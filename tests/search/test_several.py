@@ -16,16 +16,17 @@ WEB = tuple(Hit(url=f"https://e.org/{name}", title=name) for name in "abc")
 
 
 class Side:
-    """Answers with its hits at a price, or fails."""
+    """Answers with its outcomes in turn, the last one for ever, hits at a price or a failure."""
 
-    def __init__(self, name: str, outcome: ResearchError | tuple[Hit, ...], usd: float = 0.0) -> None:
-        self.name, self.outcome, self.usd, self.calls = name, outcome, usd, 0
+    def __init__(self, name: str, *outcomes: ResearchError | tuple[Hit, ...], usd: float = 0.0) -> None:
+        self.name, self.outcomes, self.usd, self.calls = name, list(outcomes), usd, 0
 
     async def search(self, query: str, limit: int) -> SearchResult:
         self.calls += 1
-        if isinstance(self.outcome, ResearchError):
-            raise self.outcome
-        return SearchResult(self.name, self.outcome[:limit], Cost(usd=self.usd))
+        found = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
+        if isinstance(found, ResearchError):
+            raise found
+        return SearchResult(self.name, found[:limit], Cost(usd=self.usd))
 
 
 def lost(message: str, usd: float) -> SearchFailed:
@@ -43,7 +44,7 @@ def chain(*sides: Side) -> FallbackChain:
 
 
 def test_both_are_asked_their_hits_fused_and_both_named() -> None:
-    own, web = Side("local", OWN), Side("brave", WEB, 0.005)
+    own, web = Side("local", OWN), Side("brave", WEB, usd=0.005)
     found = asked(own, web)
     assert (found.provider, found.failed, own.calls, web.calls) == ("local+brave", (), 1, 1)
     assert found.hits == (OWN[0], WEB[0], OWN[1], WEB[1], OWN[2])
@@ -52,7 +53,7 @@ def test_both_are_asked_their_hits_fused_and_both_named() -> None:
 
 @pytest.mark.parametrize("error", [SearchFailed("the index is broken"), CorpusUnusable("the folder is gone")])
 def test_without_the_folder_the_web_is_searched_and_paid_for(error: ResearchError) -> None:
-    found = asked(chain(Side("local", error)), Side("brave", WEB, 0.005))
+    found = asked(chain(Side("local", error)), Side("brave", WEB, usd=0.005))
     assert (found.provider, found.hits, found.cost.usd) == ("brave", WEB, 0.005)
     assert found.failed == (FailedSide(origin="own", reason=error.message),)
 
@@ -65,15 +66,15 @@ def test_without_the_web_the_folder_is_searched(error: ResearchError) -> None:
 
 
 def test_what_a_failed_search_of_the_web_may_have_cost_is_in_the_bill() -> None:
-    assert asked(Side("local", OWN), chain(Side("brave", lost("down", 0.01)))).cost.usd == 0.01
-    fallback = chain(Side("brave", lost("down", 0.01)), Side("tavily", WEB, 0.008))
+    assert asked(Side("local", OWN), chain(Side("brave", lost("down", usd=0.01)))).cost.usd == 0.01
+    fallback = chain(Side("brave", lost("down", usd=0.01)), Side("tavily", WEB, usd=0.008))
     found = asked(Side("local", OWN), fallback)
     assert (found.provider, found.cost.usd, found.failed) == ("local+tavily", 0.018, ())
 
 
 def test_with_both_down_it_may_pass_later_if_one_of_them_may() -> None:
     with pytest.raises(SearchFailed, match="gone; down") as caught:
-        asked(Side("local", CorpusUnusable("gone")), Side("brave", lost("down", 0.01)))
+        asked(Side("local", CorpusUnusable("gone")), Side("brave", lost("down", usd=0.01)))
     assert (caught.value.hint, caught.value.cost) == ("wait", Cost(usd=0.01))
     with pytest.raises(ProviderRefused, match="gone; key"):
         asked(Side("local", CorpusUnusable("gone")), Side("brave", ProviderRefused("key")))
@@ -82,9 +83,9 @@ def test_with_both_down_it_may_pass_later_if_one_of_them_may() -> None:
 def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> None:
     ledger = Budget(1.0)
     for web in (
-        Side("brave", WEB, 0.005),
-        Side("brave", lost("down", 0.01), 0.005),
-        Side("brave", ProviderRefused("key"), 0.005),
+        Side("brave", WEB, usd=0.005),
+        Side("brave", lost("down", usd=0.01), usd=0.005),
+        Side("brave", ProviderRefused("key"), usd=0.005),
     ):
         before = ledger.usd
         found = asked(Side("local", OWN), MeteredSearch(chain(web), 0.005, CombinedBudget((ledger,))))
@@ -93,7 +94,7 @@ def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> Non
 
 
 def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
-    web = Side("brave", WEB, 0.005)
+    web = Side("brave", WEB, usd=0.005)
     with pytest.raises(BudgetSpent):
         asked(Side("local", OWN), MeteredSearch(web, 0.005, CombinedBudget((Budget(0.001),))))
     assert web.calls == 0
@@ -102,42 +103,24 @@ def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
 FOUND = Hit(url="https://e.org/", title="E")
 
 
-class Scripted:
-    def __init__(self, name: str, *outcomes: ResearchError | tuple[Hit, ...]) -> None:
-        self.name = name
-        self.outcomes = list(outcomes)
-        self.calls = 0
-
-    async def search(self, query: str, limit: int) -> SearchResult:
-        self.calls += 1
-        found = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
-        if isinstance(found, ResearchError):
-            raise found
-        return SearchResult(self.name, found)
-
-
-def scripted(*searches: Scripted) -> FallbackChain:
-    return FallbackChain([Member(search) for search in searches])
-
-
 def provider_of(searches: FallbackChain) -> str:
     return asyncio.run(searches.search("a", 5)).provider
 
 
 def test_the_first_serves_and_finding_nothing_is_an_answer() -> None:
-    first, second = Scripted("brave", ()), Scripted("local", (FOUND,))
-    result = asyncio.run(scripted(first, second).search("a", 5))
+    first, second = Side("brave", ()), Side("local", (FOUND,))
+    result = asyncio.run(chain(first, second).search("a", 5))
     assert (result.provider, result.hits, second.calls) == ("brave", (), 0)
 
 
 def test_while_one_is_down_the_next_serves_and_the_first_is_asked_again() -> None:
-    both = scripted(Scripted("brave", SearchFailed("down"), (FOUND,)), Scripted("local", (FOUND,)))
+    both = chain(Side("brave", SearchFailed("down"), (FOUND,)), Side("local", (FOUND,)))
     assert [provider_of(both), provider_of(both)] == ["local", "brave"]
 
 
 def test_one_that_refuses_is_left_for_the_night_by_all_chains_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    brave = Scripted("brave", ProviderRefused("brave refuses us: key", hint="check BRAVE_API_KEY"))
-    member, local = Member(brave), Member(Scripted("local", (FOUND,)))
+    brave = Side("brave", ProviderRefused("brave refuses us: key", hint="check BRAVE_API_KEY"))
+    member, local = Member(brave), Member(Side("local", (FOUND,)))
     with caplog.at_level(logging.WARNING):
         providers = [provider_of(FallbackChain([member, local])) for _ in range(3)]
     assert providers == ["local"] * 3
@@ -148,20 +131,18 @@ def test_one_that_refuses_is_left_for_the_night_by_all_chains_and_told_once(capl
 
 
 def test_when_all_refuse_the_provider_refuses() -> None:
-    alone = scripted(Scripted("brave", ProviderRefused("brave: key", hint="one")))
+    alone = chain(Side("brave", ProviderRefused("brave: key", hint="one")))
     for _ in range(2):
         with pytest.raises(ProviderRefused, match="brave: key"):
             provider_of(alone)
-    both = scripted(
-        Scripted("brave", ProviderRefused("brave: key", hint="one")), Scripted("tavily", ProviderRefused("tavily: quota"))
-    )
+    both = chain(Side("brave", ProviderRefused("brave: key", hint="one")), Side("tavily", ProviderRefused("tavily: quota")))
     with pytest.raises(ProviderRefused, match="brave: key; tavily: quota") as caught:
         provider_of(both)
     assert caught.value.hint == "one"
 
 
 def test_when_one_refuses_and_the_other_is_down_it_may_pass_later() -> None:
-    both = scripted(Scripted("brave", ProviderRefused("key")), Scripted("tavily", SearchFailed("down"), (FOUND,)))
+    both = chain(Side("brave", ProviderRefused("key")), Side("tavily", SearchFailed("down"), (FOUND,)))
     with pytest.raises(SearchFailed, match="down; key") as caught:
         provider_of(both)
     assert caught.value.retryable
@@ -169,6 +150,6 @@ def test_when_one_refuses_and_the_other_is_down_it_may_pass_later() -> None:
 
 
 def test_a_folder_without_documents_is_a_member_that_cannot_serve() -> None:
-    assert provider_of(scripted(Scripted("local", CorpusUnusable("empty")), Scripted("wikipedia", (FOUND,)))) == "wikipedia"
+    assert provider_of(chain(Side("local", CorpusUnusable("empty")), Side("wikipedia", (FOUND,)))) == "wikipedia"
     with pytest.raises(CorpusUnusable):
-        provider_of(scripted(Scripted("local", CorpusUnusable("empty"))))
+        provider_of(chain(Side("local", CorpusUnusable("empty"))))
