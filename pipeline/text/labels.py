@@ -85,6 +85,7 @@ Unfinished | Unvollendet | Inachevé | Sin terminar | 未完成 | 未完了
 Plan | Plan | Plan | Plan | 计划 | 計画
 Workers | Arbeitsgänge | Travaux | Trabajos | 工作线 | 作業
 Round {number} | Runde {number} | Tour {number} | Ronda {number} | 第 {number} 轮 | ラウンド {number}
+Searches | Suchen | Recherches | Búsquedas | 搜索 | 検索
 Search | Suche | Recherche | Búsqueda | 搜索 | 検索
 Pages | Seiten | Pages | Páginas | 网页 | ページ
 Page | Seite | Page | Página | 网页 | ページ

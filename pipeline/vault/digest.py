@@ -84,11 +84,6 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
     )
 
 
-def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
-    """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
-    return [line.rstrip() for line in _lines(digest, place_of)]
-
-
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
     words = outcome_words(ended_as(one.status, one.card) for one in digest.questions)
@@ -101,50 +96,52 @@ def _summary(digest: Digest) -> str:
     return f"{heading_of(digest)} ({formatting.duration(digest.seconds)}{cost}{left_out})"
 
 
-_WITH_ANSWER: dict[Group, str] = {"changed": "What changed", "answered": "Answered", "passages": "Passages"}
-_WITHOUT: dict[Group, str] = {"not-found": "Not found", "failed": "Failed", "open": "Unfinished"}
+_GROUPS: dict[Group, str] = {
+    "changed": "What changed",
+    "answered": "Answered",
+    "passages": "Passages",
+    "not-found": "Not found",
+    "failed": "Failed",
+    "open": "Unfinished",
+}
+_REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 
 
-def _lines(digest: Digest, place_of: Callable[[Card], str]) -> Iterator[str]:
-    yield from _wrapped(_summary(digest))
-    for group, title in _WITH_ANSWER.items():
-        if found := digest.of(group):
-            yield from ("", title)
-        for one in found:
-            yield from ("", *_wrapped(one.query))
-            yield from (line for text in _report(one.card) for line in _wrapped(text, "  ", "  "))
-            if one.card:
-                yield f"  {clean(place_of(one.card))}"
-    for group, title in _WITHOUT.items():
-        if found := digest.of(group):
-            yield from ("", title, *(line for one in found for line in _item(_without_answer(one))))
+def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
+    """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
+    lines = _wrapped(_summary(digest))
+    for group, title in _GROUPS.items():
+        found = digest.of(group)
+        lines += ["", title] if found else []
+        for one in found if group in _REPORTED else ():
+            said = (line for text in _report(one.card) for line in _wrapped(text, "  ", "  "))
+            lines += ["", *_wrapped(one.query), *said, *([f"  {clean(place_of(one.card))}"] if one.card else [])]
+        lines += [] if group in _REPORTED else [line for one in found for line in _item(_without_answer(one))]
     if quiet := digest.of("quiet"):
-        yield from ("", *_wrapped(f"Nothing new: {'; '.join(one.query for one in quiet)}"))
-    if digest.not_made or digest.unread:
-        yield from ("", "Problems", *(line for text in (*digest.not_made, *digest.unread) for line in _item(text)))
+        lines += ["", *_wrapped(f"Nothing new: {'; '.join(one.query for one in quiet)}")]
+    if problems := (*digest.not_made, *digest.unread):
+        lines += ["", "Problems", *(line for text in problems for line in _item(text))]
+    return [line.rstrip() for line in lines]
 
 
 def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
     """Return a digest as a page for mail: without styles, scripts and images; what changed comes first."""
-    parts = [f"<p>{escape(_summary(digest))}</p>"]
-    for group, title in _WITH_ANSWER.items():
+    title = escape(heading_of(digest))
+    head = f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>'
+    parts = [head, f"<h1>{title}</h1>", f"<p>{escape(_summary(digest))}</p>"]
+    for group, name in _GROUPS.items():
         found = digest.of(group)
-        parts += [f"<h2>{title}</h2>"] if found else []
-        for one in found:
-            place = escape(place_of(one.card)) if one.card else ""
-            query = (
-                f'<a href="{place}">{escape(one.query)}</a>' if place.startswith(("https://", "http://")) else escape(one.query)
-            )
+        parts += [f"<h2>{name}</h2>"] if found else []
+        for one in found if group in _REPORTED else ():
+            place, query = escape(place_of(one.card)) if one.card else "", escape(one.query)
+            query = f'<a href="{place}">{query}</a>' if place.startswith(("https://", "http://")) else query
             parts.append(f"<h3>{query}</h3>" + "".join(f"<p>{escape(clean(text))}</p>" for text in _report(one.card)))
-    for group, title in _WITHOUT.items():
-        if found := digest.of(group):
-            parts.append(f"<h2>{title}</h2><ul>{''.join(f'<li>{escape(_without_answer(one))}</li>' for one in found)}</ul>")
+        if found and group not in _REPORTED:
+            parts.append(f"<ul>{''.join(f'<li>{escape(_without_answer(one))}</li>' for one in found)}</ul>")
     if quiet := digest.of("quiet"):
         parts.append(f"<p>Nothing new: {escape('; '.join(one.query for one in quiet))}</p>")
     parts += [f"<p>Problem: {escape(text)}</p>" for text in (*digest.not_made, *digest.unread)]
-    title = escape(heading_of(digest))
-    head = f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>'
-    return "\n".join([head, f"<h1>{title}</h1>", *parts, "</body></html>"])
+    return "\n".join([*parts, "</body></html>"])
 
 
 def _report(card: Card | None) -> Iterator[str]:
