@@ -8,7 +8,7 @@ has to take, with the same question. A talk is a row of questions that do not co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, takewhile
 from typing import Any
@@ -37,7 +37,7 @@ from pipeline.domain.steps import (
     StartWorker,
     Step,
 )
-from pipeline.domain.talk import TalkState, Turn, apply, talk_of
+from pipeline.domain.talk import Turn, apply, talk_of
 from pipeline.domain.values import Cost
 from pipeline.text.normalise import counted, digest_of, one_line
 
@@ -108,7 +108,8 @@ class Adoption:
     def __init__(self, session: str, events: Sequence[e.EventBase], base: int, fresh: set[str]) -> None:
         self._ours, self._theirs = state_of(session, events), state_of(session, events[:base])
         ended = [(name, outcome) for name, outcome in _outcomes(events[base:]) if name]
-        self._known = dict(sorted(ended, key=lambda entry: not _is_failure(entry[1])))  # an answer counts before a failure
+        ended.sort(key=lambda entry: not isinstance(entry[1][-1], e.StepFailed))  # an answer counts before a failure
+        self._known = dict(ended)
         self._fresh = fresh
         self.adopted: list[str] = []
         self.same: list[str] = []
@@ -128,9 +129,13 @@ class Adoption:
                 fold.apply(self._theirs, event)
 
     def _decide(self, name: str, outcome: Sequence[e.EventBase]) -> None:
-        if self._is_open(outcome[0]) and _asked_alike(self._ours, self._theirs, outcome[0]):
+        if self._is_open(outcome[0]) and _basis(self._ours, outcome[0]) == _basis(self._theirs, outcome[0]):
             for event in outcome:
-                self._adopt(event)
+                if refusal(self._ours, event):
+                    self.left.append(event.id)
+                else:
+                    fold.apply(self._ours, event)
+                    self.adopted.append(event.id)
         elif not name:
             return
         elif name in self._known and _payloads(self._known[name]) == _payloads(outcome):
@@ -142,13 +147,6 @@ class Adoption:
         else:
             self.left += [event.id for event in outcome]
 
-    def _adopt(self, event: e.EventBase) -> None:
-        if refusal(self._ours, event):
-            self.left.append(event.id)
-            return
-        fold.apply(self._ours, event)
-        self.adopted.append(event.id)
-
     def _is_open(self, event: e.EventBase) -> bool:
         """Return whether this branch still has to take the step that the event ended."""
         if self._ours.report is not None or refusal(self._ours, event):
@@ -158,7 +156,8 @@ class Adoption:
         steps = agenda(self._ours)
         if isinstance(event, e.Answered) and event.step:
             return any(step.key == event.step for step in steps)
-        return _pure_step(event) in steps
+        step_of = _PURE.get(type(event))
+        return step_of is not None and step_of(event) in steps
 
 
 def _outcomes(events: Iterable[e.EventBase]) -> Iterator[tuple[str, list[e.EventBase]]]:
@@ -172,92 +171,45 @@ def _step(event: e.EventBase) -> str:
     return event.step if isinstance(event, e.Answered) else ""
 
 
-def _is_failure(outcome: Sequence[e.EventBase]) -> bool:
-    return isinstance(outcome[-1], e.StepFailed)
-
-
 def _payloads(outcome: Iterable[e.EventBase]) -> list[dict[str, Any]]:
     return [event.model_dump(exclude=_NOT_COMPARED) for event in outcome]
 
 
-def _pure_step(event: e.EventBase) -> Step | None:
-    """Return the step that ends in this event without an answer from outside."""
+# The step that ends in such an event without an answer from outside.
+_PURE: Mapping[type[e.EventBase], Callable[[Any], Step]] = {
+    e.WorkerStarted: lambda event: StartWorker(event.worker_id),
+    e.WorkerThought: lambda event: NextRound(event.worker_id, event.iteration),
+    e.WorkerCompleted: lambda event: FinishWorker(event.worker_id, event.reason),
+    e.AnalysisStarted: lambda event: StartAnalysis(event.round),
+    e.GapsFound: lambda event: FindGaps(event.round),
+    e.PlanExtended: lambda event: ExtendPlan(event.round - 1),
+    e.SynthesisStarted: lambda _event: StartSynthesis(),
+    e.ApprovalRequested: lambda _event: AskApproval(),
+}
+
+
+def _basis(state: SessionState, event: e.EventBase) -> Any:
+    """Return what a branch knows of all that the event's answer depends on."""
     match event:
-        case e.WorkerStarted():
-            return StartWorker(event.worker_id)
-        case e.WorkerThought():
-            return NextRound(event.worker_id, event.iteration)
-        case e.WorkerCompleted():
-            return FinishWorker(event.worker_id, event.reason)
-        case e.AnalysisStarted():
-            return StartAnalysis(event.round)
-        case e.GapsFound():
-            return FindGaps(event.round)
-        case e.PlanExtended():
-            return ExtendPlan(event.round - 1)
-        case e.SynthesisStarted():
-            return StartSynthesis()
-        case e.ApprovalRequested():
-            return AskApproval()
-    return None
-
-
-def _asked_alike(ours: SessionState, theirs: SessionState, event: e.EventBase) -> bool:
-    """Return whether both branches know the same of what the event's answer depends on."""
-    basis = _BASES.get(type(event), _of_the_report)
-    return bool(basis(ours, event) == basis(theirs, event))
-
-
-def _nothing(_state: SessionState, _event: Any) -> Any:
-    return None
-
-
-def _of_the_plan(state: SessionState, _event: e.PlanCreated) -> Any:
-    return state.survey
-
-
-def _of_a_page(state: SessionState, event: e.FactsObserved) -> Any:
-    worker = state.workers.get(event.worker_id)
-    return state.perspectives, state.pages[event.url].digest, state.observed.get(event.url), worker and len(worker.iterations)
-
-
-def _of_a_worker(state: SessionState, event: Any) -> Any:
-    node, worker = state.nodes.get(event.worker_id), state.workers.get(event.worker_id)
-    view = state.perspectives.get(node.perspective) if node else None
-    return view, worker and (worker.iterations, facts_of(state, worker))
-
-
-def _of_the_cross_check(state: SessionState, _event: Any) -> Any:
-    return state.facts, state.analyses
-
-
-def _of_the_passages(state: SessionState, _event: e.PassagesChosen) -> Any:
-    return state.survey, state.searches, {url: page.digest for url, page in state.pages.items()}
-
-
-def _of_the_report(state: SessionState, event: Any) -> Any:
+        case e.TopicSurveyed() | e.SearchCompleted() | e.PageRead():
+            return None
+        case _ if isinstance(event, _SAID):
+            return None
+        case e.PlanCreated() | e.ApprovalRequested():
+            return state.survey
+        case e.FactsObserved():
+            worker, page = state.workers.get(event.worker_id), state.pages[event.url]
+            return state.perspectives, page.digest, state.observed.get(event.url), worker and len(worker.iterations)
+        case e.WorkerStarted() | e.WorkerThought() | e.WorkerEvaluated() | e.WorkerCompleted():
+            node, worker = state.nodes.get(event.worker_id), state.workers.get(event.worker_id)
+            view = state.perspectives.get(node.perspective) if node else None
+            return view, worker and (worker.iterations, facts_of(state, worker))
+        case e.AnalysisStarted() | e.GapsFound() | e.PlanExtended() | e.SynthesisStarted():
+            return state.facts, state.analyses
+        case e.PassagesChosen():
+            return state.survey, state.searches, {url: page.digest for url, page in state.pages.items()}
     part = getattr(event, "part", BEGINNING)
     return state.facts, state.synthesis, state.parts if part == BEGINNING else state.parts.get(part)
-
-
-_BASES: dict[type[e.EventBase], Callable[[SessionState, Any], Any]] = {
-    e.TopicSurveyed: _nothing,
-    e.SearchCompleted: _nothing,
-    e.PageRead: _nothing,
-    **dict.fromkeys(_SAID, _nothing),
-    e.PlanCreated: _of_the_plan,
-    e.ApprovalRequested: _of_the_plan,
-    e.FactsObserved: _of_a_page,
-    e.WorkerStarted: _of_a_worker,
-    e.WorkerThought: _of_a_worker,
-    e.WorkerEvaluated: _of_a_worker,
-    e.WorkerCompleted: _of_a_worker,
-    e.AnalysisStarted: _of_the_cross_check,
-    e.GapsFound: _of_the_cross_check,
-    e.PlanExtended: _of_the_cross_check,
-    e.SynthesisStarted: _of_the_cross_check,
-    e.PassagesChosen: _of_the_passages,
-}
 
 
 _OF_A_TURN = (
@@ -266,47 +218,29 @@ _OF_A_TURN = (
 )  # fmt: skip
 
 
-class JoinedTurns:
-    """Goes through the other branch of a talk.
+def _joined_turns(ours: Sequence[EventBase], theirs: Sequence[EventBase], base: int, fresh: Collection[str]) -> dict[str, Any]:
+    """Go through the other branch of a talk, and return what becomes of its ``fresh`` events, as ``BranchMerged`` says it.
 
-    ``adopted`` are the ids of the events that follow the branch that goes on; ``places`` the number of the turn that each of them
-    belongs to there, from 1; ``same`` and ``left`` are ids of its other events, as in ``BranchMerged``. ``fresh`` are the ids of
-    those that this branch does not account for yet.
+    ``places`` are the numbers of the turns that the adopted events belong to in this branch, from 1.
     """
-
-    def __init__(self, ours: Sequence[EventBase], theirs: Sequence[EventBase], base: int, fresh: Collection[str]) -> None:
-        self.adopted: list[str] = []
-        self.places: list[int] = []
-        self.same: list[str] = []
-        self.left: list[str] = []
-        talk = ours[0].session_id
-        self._ours, self._theirs = talk_of(talk, ours), talk_of(talk, theirs)
-        self._shared = len(talk_of(talk, ours[:base]).turns)
-        self._numbers = self._numbers_of_their_turns()
-        state = talk_of(talk, theirs[:base])
-        for event in theirs[base:]:
-            apply(state, event)
-            if event.id in fresh and isinstance(event, _OF_A_TURN):
-                self._decide(event, state)
-
-    def _numbers_of_their_turns(self) -> dict[int, int]:
-        """Return the number that each turn of the other branch gets in this one; 0: this branch has the same one."""
-        numbers, last = {number: number for number in range(1, self._shared + 1)}, len(self._ours.turns)
-        for turn in self._theirs.turns[self._shared :]:
-            is_known = any(_alike(turn, own) for own in self._ours.turns[self._shared :])
-            last += not is_known
-            numbers[turn.number] = 0 if is_known else last
-        return numbers
-
-    def _decide(self, event: EventBase, state: TalkState) -> None:
-        number = self._numbers[state.turn_of(event).number]
-        if not number:
-            self.same.append(event.id)
-        elif number <= self._shared and self._ours.turns[number - 1].answer is not None:
-            self.left.append(event.id)
-        else:
-            self.adopted.append(event.id)
-            self.places.append(number)
+    talk = ours[0].session_id
+    own, other, shared = talk_of(talk, ours), talk_of(talk, theirs), len(talk_of(talk, ours[:base]).turns)
+    numbers, last = {number: number for number in range(1, shared + 1)}, len(own.turns)
+    for turn in other.turns[shared:]:
+        is_known = any(_alike(turn, mine) for mine in own.turns[shared:])
+        last += not is_known
+        numbers[turn.number] = 0 if is_known else last  # 0: this branch has the same one
+    said: dict[str, list[Any]] = {"adopted": [], "places": [], "same": [], "left": []}
+    state = talk_of(talk, theirs[:base])
+    for event in theirs[base:]:
+        apply(state, event)
+        if event.id in fresh and isinstance(event, _OF_A_TURN):
+            number = numbers[state.turn_of(event).number]
+            is_answered = number <= shared and number and own.turns[number - 1].answer is not None
+            said["same" if not number else "left" if is_answered else "adopted"].append(event.id)
+            if number and not is_answered:
+                said["places"].append(number)
+    return {name: tuple(found) for name, found in said.items()}
 
 
 def _alike(one: Turn, other: Turn) -> bool:
@@ -318,7 +252,11 @@ def _alike(one: Turn, other: Turn) -> bool:
 
 def canonical(first: Branch, second: Branch) -> tuple[Branch, Branch]:
     """Return the branch that goes on, and the other: the one with a report, else the longer, else that of the smaller hash."""
-    kept, taken = sorted((first, second), key=lambda branch: (not _has_report(branch), -len(branch.records), branch.head))
+
+    def order(branch: Branch) -> tuple[bool, int, str]:
+        return not any(record.type == "report.generated" for record in branch.records), -len(branch.records), branch.head
+
+    kept, taken = sorted((first, second), key=order)
     return kept, taken
 
 
@@ -363,28 +301,15 @@ def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Rec
         **_bill(kept, fresh, adoption.adopted, partial(expected_usd, before)),
     )
     drafts = [merged, *([e.ResearchReopened(reason="another machine was still at work on it")] if reopened else [])]
-    return _records(kept, taken, drafts, _adopted(taken, base, adoption.adopted))
+    return _records(kept, taken, drafts, [record for record in taken.records[base:] if record.id in adoption.adopted])
 
 
 def _joined_talks(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:
     events, others = (list(decode_all(record.data for record in branch.records)) for branch in (kept, taken))
-    turns = JoinedTurns(events, others, base, {record.id for record in fresh})
-    merged = e.BranchMerged(
-        base=base,
-        kept=kept.head,
-        taken=taken.head,
-        machines=(_machine(events), _machine(others)),
-        adopted=tuple(turns.adopted),
-        places=tuple(turns.places),
-        same=tuple(turns.same),
-        left=tuple(turns.left),
-        **_bill(kept, fresh, turns.adopted, _without_history),
-    )
-    return _records(kept, taken, [merged], _adopted(taken, base, turns.adopted))
-
-
-def _adopted(taken: Branch, base: int, adopted: Sequence[str]) -> list[Record]:
-    return [record for record in taken.records[base:] if record.id in adopted]
+    turns = _joined_turns(events, others, base, {record.id for record in fresh})
+    heads = {"kept": kept.head, "taken": taken.head, "machines": (_machine(events), _machine(others))}
+    merged = e.BranchMerged(base=base, **heads, **turns, **_bill(kept, fresh, turns["adopted"], _without_history))
+    return _records(kept, taken, [merged], [record for record in taken.records[base:] if record.id in turns["adopted"]])
 
 
 def _records(kept: Branch, taken: Branch, drafts: Sequence[e.EventBase], copies: Iterable[Record]) -> list[Record]:
@@ -449,7 +374,3 @@ def _machine(events: Iterable[e.EventBase]) -> str:
     """Return the machine of a branch's last run."""
     runs = [event for event in events if isinstance(event, e.RunStarted)]
     return (runs[-1].agent or runs[-1].host) if runs else ""
-
-
-def _has_report(branch: Branch) -> bool:
-    return any(record.type == "report.generated" for record in branch.records)
