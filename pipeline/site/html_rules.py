@@ -292,7 +292,7 @@ def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) ->
     if not inside:
         closing = (token for token in tokens[number:] if token.type == "link_close" and token.level == tokens[number].level)
         next(closing).tag = "span"
-        return '<span class="internal broken">'
+        return "<span>" if href.startswith(_FILE) else '<span class="internal broken">'
     return f'<a class="internal" href="{escape(inside)}">'
 
 

@@ -20,6 +20,7 @@ PAYLOADS = (
     "[x](javascript:alert(1))",
     "[x](JaVaScRiPt:alert(1))",
     "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](file:///etc/passwd)",
     "[x](obsidian://new?vault=v&content=c)",
     "[x](//evil.example/x)",
     "[x](\\\\evil.example\\x)",

@@ -29,6 +29,7 @@ def html_of(text: str, *, at_hand: bool = False) -> str:
         ("[x](../sources/2026-11/a.md)", '<a class="internal" href="../sources/2026-11/a.html">x</a>'),
         ("[x](../nowhere.md)", '<span class="internal broken">x</span>'),
         ("[x](https://example.org/a?b=c&d)", 'href="https://example.org/a?b=c&amp;d">x</a>'),
+        ("[my.md](file:///home/me/my.md#page=2)", "<p><span>my.md</span></p>"),
         ("[x](mailto:a@example.org)", 'href="mailto:a@example.org">x</a>'),
     ],
 )
