@@ -17,7 +17,6 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.talk_scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, research_one
-from pipeline.config.service_selection import secrets_of
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import TalkResearched
 from pipeline.domain.session import ResearchSession
@@ -30,9 +29,7 @@ from pipeline.errors import NOT_FOUND, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end, put
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import slug
-from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
-from pipeline.wiring import workspace_adapters
 from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 from pipeline.wiring.workspace_adapters import source_notes
 
@@ -117,8 +114,7 @@ def _parsed(env: RunEnvironment, words: tuple[str, ...], *options: Any) -> _Aske
 def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[TalkLog, TalkScope]:
     """Return the talk to speak in, a new one or one that goes on, and the sessions that it is about."""
     scope = _scope(known, asked)
-    redaction = Redaction(secrets_of(env.workspace.queue.settings, env.keys))
-    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
+    context = env.recording()
     if asked.goes_on:
         wanted = scope if asked.session or asked.topic or asked.everything else None
         state = talk_scopes.latest_talk(_talks(env), wanted)

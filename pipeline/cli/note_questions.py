@@ -53,18 +53,14 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> in
 async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
     from pipeline.batch.talk_scopes import new_talk_id, opening_of
     from pipeline.cli.command_parts import read_sessions
-    from pipeline.config.service_selection import secrets_of
     from pipeline.domain.talk import TalkState
     from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
-    from pipeline.text.redaction import Redaction
     from pipeline.text.times import timestamp
-    from pipeline.wiring import workspace_adapters
     from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 
     settings = env.workspace.queue.settings
     scope = _scope(read_sessions(env.console, env.store, again=True), note)
-    redaction = Redaction(secrets_of(settings, env.keys))
-    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
+    context = env.recording()
     state = next((talk for talk in _talks(env) if talk.note == note), None)
     is_new = state is None
     state = state or TalkState(id=new_talk_id(timestamp(context.now()), note.replace(":", " ")))

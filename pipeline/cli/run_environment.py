@@ -96,6 +96,15 @@ class RunEnvironment:
 
         return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
+    def recording(self) -> RunContext:
+        """Return the context in which a command records; all keys are taken out of what it writes."""
+        from pipeline.config.service_selection import secrets_of
+        from pipeline.text.redaction import Redaction
+        from pipeline.wiring import workspace_adapters
+
+        redaction = Redaction(secrets_of(self.workspace.queue.settings, self.keys))
+        return workspace_adapters.context_of(self.workspace, lambda _event, _state: None, redaction.data)
+
     def in_its_night(self, request: Request) -> RunEnvironment:
         """Return the environment with what the night has cost so far; ``--max-cost`` grants a run that amount beside it."""
         from pipeline.batch.totals import spent_tonight

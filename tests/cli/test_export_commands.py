@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli import reading_commands
+from pipeline.vault.export import formats, references
 from tests.commanding import said, workspace_in
 
 QUESTION = "When is the harbour open?"
@@ -93,3 +95,8 @@ def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest
     assert done.code == 1
     assert "has no report" in done.err
     assert "research show" in done.err
+
+
+def test_the_formats_named_in_the_help_are_those_there_are() -> None:
+    assert {form: suffix for suffix, form in reading_commands._FORMATS.items()} == dict(formats.SUFFIXES)
+    assert {form: suffix[1:] for suffix, form in reading_commands._REFERENCES.items()} == dict(references.FORMATS)
