@@ -50,13 +50,13 @@ COMMANDS = {
     "run": ("run_commands", "Research all due queries, or those named."),
     "serve": ("build_commands", "Serve the site on this machine."),
     "show": ("workspace_commands", "Show SESSION: its status, steps, progress and cost."),
-    "store": ("commands.machines.store_commands", "Keep the event log in a PostgreSQL database."),
+    "store": ("store_commands", "Keep the event log in a PostgreSQL database."),
     "templates": ("workspace_commands", "Bring the templates up to date with the program."),
     "unhide": ("build_commands", "Generate a hidden note again."),
     "verify": ("log_commands", "Check the whole log, and every quote in it."),
     "watch": ("build_commands", "Build vault and site at each change."),
     "why": ("reading_commands", "Show what a sentence of a report rests on."),
-    "work": ("commands.machines.work_command", "Research sessions of a distributed run."),
+    "work": ("work_command", "Research sessions of a distributed run."),
 }
 
 

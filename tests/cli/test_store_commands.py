@@ -16,7 +16,7 @@ from pipeline.cli.command_parts import _sessions
 from pipeline.store.copying import FileTarget
 from pipeline.store.postgres_copy import PostgresTarget
 from pipeline.wiring.store_adapters import lock_of
-from tests.cli.commands.machines.test_merge_command import laptop, server, stopped_at, whole
+from tests.cli.test_merge_command import laptop, server, stopped_at, whole
 from tests.commanding import everything, said, workspace_in
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.store.samples import files_in

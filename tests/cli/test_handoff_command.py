@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.files import FileStore
-from tests.cli.commands.machines.test_merge_command import session_of, stopped_at, whole
+from tests.cli.test_merge_command import session_of, stopped_at, whole
 from tests.commanding import said
 
 __all__ = ["whole"]

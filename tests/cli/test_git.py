@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.machines.test_merge_command import log_of, stopped_at, whole
+from tests.cli.test_merge_command import log_of, stopped_at, whole
 from tests.commanding import said
 
 __all__ = ["whole"]

@@ -1,1 +1,0 @@
-"""The subcommands of ``research``, grouped by what they work on."""

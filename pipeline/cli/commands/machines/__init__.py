@@ -1,1 +1,0 @@
-"""The commands for a workspace that several machines share."""
