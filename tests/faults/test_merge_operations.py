@@ -21,7 +21,7 @@ from tests.seeds import SEED
 
 SLICES = 2
 CUT = 6  # the event at which the machines part
-ANYWHERE = "/store/"
+ELSEWHERE = ("/site/", "/vault/", "/ops/")  # what is made again from the log
 
 
 @dataclass
@@ -100,7 +100,7 @@ def places(scene: Apart, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_whichever_operation_of_a_merge_fails_the_next_merge_makes_it_whole(
     scene: Apart, places: list[str], tmp_path: Path, part: int
 ) -> None:
-    mine = [(at, fault) for at, fault in drawn(places, Random(SEED)) if ANYWHERE in places[at - 1]]
+    mine = [(at, fault) for at, fault in drawn(places, Random(SEED)) if not any(room in places[at - 1] for room in ELSEWHERE)]
     broke = {}
     for at, fault in mine[part::SLICES]:
         _, wrong = merged(scene, tmp_path / "workspace", at, fault)
@@ -111,5 +111,5 @@ def test_whichever_operation_of_a_merge_fails_the_next_merge_makes_it_whole(
 
 
 def test_a_merge_copies_and_joins_by_many_operations(places: list[str]) -> None:
-    assert len([place for place in places if "branches/other_log" in place]) >= 10
-    assert any("stream_writer" in place for place in places)
+    assert len([place for place in places if "other_log" in place]) >= 8
+    assert any("file_writer" in place for place in places)
