@@ -515,40 +515,19 @@ class ResearchImported(EventBase):
         return one_line(self.question or self.title or self.original_id, 300)
 
 
-class FactsImported(EventBase):
-    """Claims, as earlier versions recorded them."""
+class PartImported(EventBase):
+    """A part of an import, as earlier versions recorded it: claims in ``facts``, a report's ``text``, or a message."""
 
-    type: Literal["facts.imported"] = "facts.imported"
+    type: Literal["facts.imported", "report.imported", "message.imported"]
     ordinal: int
     author: str = ""
-    facts: tuple[ImportedClaim, ...]
-
-
-class ReportImported(EventBase):
-    """A report, as earlier versions recorded it."""
-
-    type: Literal["report.imported"] = "report.imported"
-    ordinal: int
-    text: str
-
-
-class MessageImported(EventBase):
-    """A message, as earlier versions recorded it."""
-
-    type: Literal["message.imported"] = "message.imported"
-    ordinal: int
-    role: str
+    facts: tuple[ImportedClaim, ...] = ()
+    role: str = ""
     when: str = ""
-    author: str = ""
     text: str = ""
     name: str = ""
     result: str = ""
     error: str = ""
-
-    @property
-    def words(self) -> str:
-        """All that it says, a line each."""
-        return "\n".join(filter(None, (self.name, self.text, self.result, self.error)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,22 +542,23 @@ class Import:
 def import_of(stream: str, events: Iterable[EventBase]) -> Import | None:
     """Return what the events of an import hold, None if there is nothing but the start of a run."""
     said: list[ResearchImported] = []
-    parts: dict[int, FactsImported | ReportImported | MessageImported] = {}
+    parts: dict[int, PartImported] = {}
     for event in events:
         if isinstance(event, ResearchImported):
             said.append(event)
-        elif isinstance(event, FactsImported | ReportImported | MessageImported):
+        elif isinstance(event, PartImported):
             parts[event.ordinal] = event
     if not said:
         return None
     last = said[-1]
-    kept = [parts[number] for number in sorted(parts) if number < last.ordinals]
-    if kept:
-        claims = [c.model_copy(update={"by": p.author}) for p in kept if isinstance(p, FactsImported) for c in p.facts]
+    if kept := [parts[number] for number in sorted(parts) if number < last.ordinals]:
+        claims = [claim.model_copy(update={"by": part.author}) for part in kept for claim in part.facts]
         messages = [
-            ImportedMessage(role=p.role, text=p.words, at=p.when, by=p.author) for p in kept if isinstance(p, MessageImported)
+            ImportedMessage(role=one.role, text="\n".join(filter(None, words)), at=one.when, by=one.author)
+            for one in kept
+            if one.type == "message.imported" and (words := (one.name, one.text, one.result, one.error))
         ]
-        reports = [part.text for part in kept if isinstance(part, ReportImported)]
+        reports = [part.text for part in kept if part.type == "report.imported"]
         found = {"claims": tuple(claims), "messages": tuple(messages), "report": "".join(reports[-1:])}
         last = last.model_copy(update=found | {"records": len(claims) + len(messages) + len(reports)})
     return Import(stream, said[0], last)
