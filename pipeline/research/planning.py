@@ -23,7 +23,7 @@ from pipeline.text.ranking.query_terms import parse_question
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
 MAX_EARLIER_FACTS = 40
-NOT_SEARCHED = "Came up while reading, and the pages that were read do not answer it"
+NOT_SEARCHED = "Came up while reading; the parts of pages that were read do not answer it"
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
