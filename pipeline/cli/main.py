@@ -56,7 +56,7 @@ COMMANDS = {
     "verify": ("log_commands", "Check the whole log, and every quote in it."),
     "watch": ("build_commands", "Build vault and site at each change."),
     "why": ("reading_commands", "Show what a sentence of a report rests on."),
-    "work": ("work_command", "Research sessions of a distributed run."),
+    "work": ("store_commands", "Research sessions of a distributed run."),
 }
 
 

@@ -299,10 +299,10 @@ def _night_is_unfinished(env: RunEnvironment, *, distribute: bool) -> bool:
         WorkspaceLocked: workers research the sessions that this run would research itself.
         UsageError: there is no database to share.
     """
-    from pipeline.wiring import queue_adapters
-
     if not distribute and not store_address(env.workspace.folder):
         return False
+    from pipeline.wiring import queue_adapters
+
     nights = queue_adapters.nights_of(env.workspace.folder)
     try:
         night = nights.unfinished()
