@@ -134,12 +134,6 @@ def test_a_plain_message_is_one_short_line_without_a_number(message: str) -> Non
     assert "http://a.example/1" not in plain_message(f"{message} http://a.example/1 404")
 
 
-def test_messages_of_the_same_trouble_read_the_same() -> None:
-    assert plain_message("https://a.example/1 answered 503 after 12.5 s") == plain_message(
-        "https://b.org/2 answered 500 after 3 s"
-    )
-
-
 def test_the_origin_of_a_page_is_its_host_and_of_a_document_its_address() -> None:
     assert origin_of("https://DB.example:8080/a?b") == "db.example"
     assert origin_of("corpus:notes/a.md#part") == "corpus:notes/a.md"

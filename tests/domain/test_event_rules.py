@@ -66,11 +66,6 @@ def test_a_query_may_have_a_thousand_characters_and_no_more() -> None:
     refused(state, changed(start, query="x" * (MAX_QUERY + 1)), "longer than 1000")
 
 
-def test_research_starts_once() -> None:
-    state, start = after(e.ResearchStarted)
-    refused(state, start, "already been started")
-
-
 ENDS = [e.ResearchFailed(cause="x", reason="y"), e.ResearchCancelled()]
 
 
@@ -93,12 +88,6 @@ def test_a_complete_session_is_not_reopened() -> None:
 def test_a_session_at_work_is_not_reopened() -> None:
     state, _ = after(e.PlanCreated)
     refused(state, e.ResearchReopened(), "cannot be reopened")
-
-
-def test_there_is_one_survey_and_one_plan() -> None:
-    state, plan = after(e.PlanCreated)
-    refused(state, plan, "there is a plan already")
-    refused(state, stream()[2], "already been surveyed")
 
 
 SEARCH = PlanNode(id="search_0", task="search", description="", perspective="basic-facts")
@@ -158,13 +147,6 @@ def test_iterations_follow_each_other_and_each_is_evaluated_first() -> None:
     refused(state, changed(thought, iteration=2), "has not evaluated its last iteration")
 
 
-def test_a_search_is_made_and_a_page_read_once_a_session() -> None:
-    state, search = after(e.SearchCompleted)
-    refused(state, search, "already been searched for")
-    state, page = after(e.PageRead)
-    refused(state, page, "already been read")
-
-
 def test_only_a_page_that_was_read_as_it_was_read_is_observed() -> None:
     state, found = before(e.FactsObserved)
     refused(state, changed(found, url="corpus:other.md"), "was not read")
@@ -175,11 +157,6 @@ def test_a_page_is_observed_in_an_iteration_that_its_worker_has() -> None:
     state, found = before(e.FactsObserved)
     for iteration in (0, -1, 2):
         refused(state, changed(found, iteration=iteration), f"has no iteration {iteration}")
-
-
-def test_a_page_is_observed_once_by_each_worker() -> None:
-    state, found = after(e.FactsObserved)
-    refused(state, found, "has already observed")
 
 
 def test_an_analysis_waits_for_its_workers_and_follows_the_one_before() -> None:
@@ -248,9 +225,3 @@ def test_a_report_cites_known_facts_and_some() -> None:
     refused(state, changed(report, summary=(unknown,)), "unknown facts: feedbeef")
     section = ReportSection(id="s", title="S", paragraphs=(Paragraph(sentences=(unknown,)),))
     refused(state, changed(report, sections=(section,)), "unknown facts: feedbeef")
-
-
-def test_research_is_not_complete_without_a_report() -> None:
-    _, end = before(e.ResearchCompleted)
-    state, _ = before(e.ReportGenerated)
-    refused(state, end, "there is no report")

@@ -103,7 +103,7 @@ def killed_and_continued(folder: Path, left: int) -> tuple[list[str], MemoryStor
     return journal.calls, store
 
 
-@pytest.mark.parametrize("left", range(1, 20))
+@pytest.mark.parametrize("left", range(1, 20, 3))
 def test_a_talk_that_was_killed_asks_nothing_twice_that_was_recorded(tmp_path: Path, left: int) -> None:
     calls, store = killed_and_continued(tmp_path, left)
     events = list(decode_all(record.data for record in store.load("talk-1")))
@@ -119,7 +119,7 @@ def test_a_talk_that_was_killed_asks_nothing_twice_that_was_recorded(tmp_path: P
 def test_a_question_asked_before_a_kill_gets_the_same_answer_as_without_one(tmp_path: Path) -> None:
     _, whole = killed_and_continued(tmp_path / "a", 1_000)
     expected = talk_of("talk-1", decode_all(record.data for record in whole.load("talk-1"))).turns[0]
-    for left in range(3, 9):
+    for left in range(3, 9, 2):
         _, store = killed_and_continued(tmp_path / str(left), left)
         turn = talk_of("talk-1", decode_all(record.data for record in store.load("talk-1"))).turns[0]
         assert said(turn) == said(expected)
