@@ -108,8 +108,13 @@ class _SessionLoop:
         while True:
             more = self.fatal is None and self._take_pure_steps()
             await self._recorder.flush()
-            if more:
-                self._start_steps()
+            busy = set(self._tasks.values())
+            free = self._context.concurrency - sum(not isinstance(step, Read) for step in busy)
+            new = [step for step in agenda(self._state) if step not in busy] if more else []
+            asking = [step for step in new if not isinstance(step, Read)]
+            reads = [step for step in new if isinstance(step, Read)]  # reading bounds itself: it waits for its turn at a host
+            for step in (*reads, *asking[: max(0, free)]):
+                self._tasks[asyncio.create_task(self._perform(step), name=step.key)] = step
             if not self._tasks:
                 return
             self._collect(await self._wait_for_steps())
@@ -134,15 +139,6 @@ class _SessionLoop:
             return False
         self._recorder.take([Outcome((cap,))])
         return self._take_pure_steps()
-
-    def _start_steps(self) -> None:
-        """Start what the agenda offers and the limits allow. Reading bounds itself: it waits for its turn at a host."""
-        busy = set(self._tasks.values())
-        free = self._context.concurrency - sum(not isinstance(step, Read) for step in busy)
-        new = [step for step in agenda(self._state) if step not in busy]
-        asking = [step for step in new if not isinstance(step, Read)]
-        for step in [*(step for step in new if isinstance(step, Read)), *asking[: max(0, free)]]:
-            self._tasks[asyncio.create_task(self._perform(step), name=step.key)] = step
 
     async def _perform(self, step: Step) -> Outcome:
         async with nullcontext() if isinstance(step, Read) else self._context.gate:

@@ -15,14 +15,6 @@ from pipeline.engine.stopping import Stop
 Listener = Callable[[EventBase, SessionState], None]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _random_id() -> str:
-    return uuid.uuid4().hex
-
-
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """The context of a run: its agent, clock, id generator, limits and event listener.
@@ -34,8 +26,8 @@ class RunContext:
 
     run_id: str
     agent: RunStarted
-    now: Callable[[], datetime] = _utc_now
-    new_id: Callable[[], str] = _random_id
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     deadline: datetime | None = None
     writing: timedelta = timedelta()
     stop: Stop = field(default_factory=Stop)
