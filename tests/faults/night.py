@@ -184,8 +184,11 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
     about_memory = "consolidated:" in said.err  # that ends no night, and is printed all the same
     if bad != bool(said.err.strip()) and not (about_memory and not bad and _is_behind(space)):
         yield f"exit {said.code}, and on stderr stands {said.err!r}"
-    with TemporaryDirectory() as beside:
-        missed = _missed(space.copy(Path(beside) / "copy"))
+    with TemporaryDirectory() as beside:  # in its own place, because notes name the folder of documents
+        kept = space.copy(Path(beside) / "kept").folder
+        missed = _missed(space)
+        shutil.rmtree(space.folder)
+        shutil.copytree(kept, space.folder, symlinks=True)
     if missed and not bad:
         yield f"exit 0, and not made: {missed}"
     if remembered and not missed and any(last.get(part, UP_TO_DATE) != UP_TO_DATE for part in ("vault", "site")):
