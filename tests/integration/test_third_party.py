@@ -21,6 +21,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase, ReportGenerated
 from pipeline.store.files import FileStore
 from tests.integration import tiny_model
+from tests.seeds import drawn
 
 llama: Any = pytest.importorskip("xllamacpp", reason="no server to ask: pip install -e '.[thirdparty]'")
 
@@ -30,7 +31,7 @@ TEMPLATES = {
 }
 
 
-@pytest.fixture(params=TEMPLATES)
+@pytest.fixture(params=[name for (name,) in drawn(2, TEMPLATES)])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The server's base URL."""
     tiny_model.write(tmp_path / "noise.gguf")
@@ -39,7 +40,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     wanted.model_alias = {"noise"}
     wanted.n_ctx, wanted.n_parallel, wanted.cpuparams.n_threads = tiny_model.CONTEXT, 1, 1
     wanted.warmup, wanted.verbosity, wanted.port = False, 0, 0
-    wanted.n_predict = 500  # the server's own cap: noise knows no end
+    wanted.n_predict = 150  # the server's own cap: noise knows no end
     wanted.chat_template = TEMPLATES[request.param]
     running = llama.Server(wanted)
     yield f"{running.listening_address}/v1"
