@@ -209,7 +209,9 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     from pipeline.ops.queue_notes import link_reports
 
     folder = workspace.folder
-    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers, workspace.corpus.absolute())
+    travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
+    documents = None if travels else workspace.corpus.absolute()
+    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers, documents)
     store, summaries = workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder)
     refresh(store, summaries, report.marks, report.sessions)
     if report.problems:

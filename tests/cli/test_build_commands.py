@@ -150,3 +150,18 @@ def fetched(address: str) -> bytes:
     with urllib.request.urlopen(address) as answer:  # noqa: S310 - this machine's own address
         data: bytes = answer.read()
         return data
+
+
+def test_notes_name_the_readers_own_file_by_its_whole_path_only_where_they_do_not_travel(workspace: Path) -> None:
+    (workspace / "corpus").mkdir(exist_ok=True)
+    (workspace / "corpus" / "kites.md").write_text("# Kites\n\nA kite flies in strong winds.\n")
+    (workspace / "queries.yaml").write_text("queries: [How does a kite fly in strong winds?]\n")
+    assert research(workspace, "run").returncode == 0
+
+    def links() -> int:
+        return sum(path.read_text().count("file:///") for path in (workspace / "vault").rglob("*.md"))
+
+    assert links() > 0
+    (workspace / ".git").mkdir()
+    assert research(workspace, "build").returncode == 0
+    assert links() == 0
