@@ -16,7 +16,7 @@ from pipeline.documents.page import Document, squash
 from pipeline.errors import ReadFailed
 from pipeline.text.words import word_count
 
-VERSION = 3  # of the text that the readers give; raised when they give another for the same bytes
+VERSION = 4  # of the text that the readers give; raised when they give another for the same bytes
 MAX_TEXT = 10_000_000  # characters
 _LONG = 500_000
 # Pictures that are written into a page as letters make it many times as large; they hold no text.

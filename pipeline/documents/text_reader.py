@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from pipeline.documents.page import Document, Losses, PageText, squash
 from pipeline.text.words import word_count
 
 _LONGEST_HEADING = 100
+_SET_IN, _WRAPPED = 2, 45  # columns further in than the text around; least length of a line that is wrapped
 # "1. Scope", "2.3  Limits", "Chapter 4": a number makes a line a heading only where it stands alone.
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?[ \t]+\S.{0,99}\Z")
 _UNDERLINES = "=-~^\"'`#*+_:."
@@ -22,13 +24,15 @@ def read_text(source: str, name: str) -> Document:
     page = PageText()
     title = ""
     levels: list[str] = []
-    for number, lines in enumerate(_groups(source.replace("\f", "\n\n").expandtabs(8))):
+    groups = list(_groups(source.replace("\f", "\n\n").expandtabs(8)))
+    usual = Counter(map(_indent, groups)).most_common(1)[0][0] if groups else 0
+    for number, lines in enumerate(groups):
         heading, rest = _heading(lines, levels)
         if heading:
             title = title or (heading[1] if number == 0 else "")
             page.add("heading", heading[1], heading[0])
         if rest:
-            _write(page, rest)
+            _write(page, rest, usual)
     text = page.rendered(title or name)
     words = word_count(source)
     return Document(title or name, text, "text/plain", losses=Losses(words, words))
@@ -62,10 +66,18 @@ def _is_underline(line: str) -> bool:
     return len(line) > 2 and line[0] in _UNDERLINES and not line.strip(line[0])
 
 
-def _write(page: PageText, lines: list[str]) -> None:
-    indent = min(len(line) - len(line.lstrip()) for line in lines)
+def _indent(lines: list[str]) -> int:
+    return min(len(line) - len(line.lstrip()) for line in lines)
+
+
+def _write(page: PageText, lines: list[str], usual: int) -> None:
+    """Add some lines to the page; lines further in than ``usual`` that are no wrapped text are commands or the like."""
+    indent = _indent(lines)
     lines = [line[indent:] for line in lines]
-    if any(map(_is_underline, lines)) or 2 * sum(bool(_COLUMNS.search(line)) for line in lines) > len(lines):
+    is_set_in = indent >= usual + _SET_IN and not _BULLET.match(lines[0])
+    is_wrapped = len(lines) > 1 and min(map(len, lines[:-1])) > _WRAPPED
+    has_columns = 2 * sum(bool(_COLUMNS.search(line)) for line in lines) > len(lines)
+    if any(map(_is_underline, lines)) or has_columns or (is_set_in and len(lines) > 1 and not is_wrapped):
         page.add("code", "\n".join(lines))
         return
     started: list[str] = []

@@ -6,18 +6,20 @@ parts as it takes, and part 0, written last from what the others say, is the beg
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SUMMARY, ReportPart, SessionState
 from pipeline.domain.values import CutSentence, Fact, Paragraph, ReportSection, Sentence
-from pipeline.text.normalise import holds_quote, tokens
+from pipeline.text.normalise import holds_quote, one_line, tokens
 
 USUAL_WINDOW = 32_000  # tokens of a model of which nobody says how many it takes
 LEAST_WINDOW = 6_000
 BEGINNING, WHOLE = 0, 1
 INSTRUCTIONS = 3_000  # tokens of a prompt and its reply beside facts and text
+_EVIDENCE_KEY = re.compile(r"\bE\d{1,4}\b(?:\s*(?:,|and)\s*E\d{1,4}\b)*")  # the form of this program's own keys
 _FACT = 30  # tokens around a fact in a list
 _WORD = 2  # tokens of a report for each of its words, with the keys of its evidence
 
@@ -175,8 +177,13 @@ def joined_again(before: Iterable[Sentence], after: Iterable[Sentence | None]) -
 
 def cut_sentence(section: ReportSection, sentence: Sentence, reason: str) -> CutSentence:
     """Return a sentence of a section as one that is not in the report."""
-    why = reason or "Its quotes do not support it."
+    why = in_words(reason) or "Its quotes do not support it."
     return CutSentence(section=section.id, title=section.title, text=sentence.text, facts=sentence.facts, reason=why)
+
+
+def in_words(reason: str) -> str:
+    """Return a reason on one line without keys, which say nothing to the user who reads it in the report."""
+    return one_line(_EVIDENCE_KEY.sub("a quote", reason), 400)
 
 
 def cites_anything(sections: Iterable[ReportSection]) -> bool:

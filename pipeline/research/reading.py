@@ -27,7 +27,7 @@ from pipeline.text.quotes import Span
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
-_FIRST_TOKENS, _BESIDE_TOKENS = 14_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+_FIRST_TOKENS, _BESIDE_TOKENS = 18_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LATER_TOKENS, _GAP_TOKENS = 6_000, 10_000  # in a later one; in that of the gaps; a good half of the window if that is less
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
@@ -203,7 +203,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
-    left = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 11 // 20)
+    left = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 5 // 8)
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from pipeline.domain.report_parts import (
     cut_sentence,
     facts_for,
     facts_of_parts,
+    in_words,
     items_of,
     joined_again,
     kept_text,
@@ -54,7 +54,6 @@ from pipeline.text.normalise import digest_of, holds_quote, one_line
 _SAID: Mapping[str, SessionOutcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
 _WORST_LAST: tuple[SessionOutcome, ...] = ("answered", "in-part", "not-found")
 _BEGINNING_WORDS = 300
-_EVIDENCE_KEY = re.compile(r"\bE\d{1,4}\b(?:\s*(?:,|and)\s*E\d{1,4}\b)*")  # the form of this program's own keys
 
 
 def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
@@ -199,7 +198,7 @@ def _checked(item: Item, keys: Mapping[str, str], state: SessionState) -> Checke
 def _faults(said: Check, items: tuple[Item, ...], places: list[int]) -> dict[int, str]:
     """Return why items are unsupported, by place: what the model says, unknown keys, and claims that cite nothing."""
     by_key = {f"T{place + 1}": place for place in places}
-    faults = {by_key[_key(one.sentence)]: _in_words(one.reason) for one in said.faults if _key(one.sentence) in by_key}
+    faults = {by_key[_key(one.sentence)]: one_line(one.reason, 400) for one in said.faults if _key(one.sentence) in by_key}
     claimless = {by_key[key] for key in map(_key, said.claimless) if key in by_key}
     for place in places:
         one = items[place].sentence
@@ -208,11 +207,6 @@ def _faults(said: Check, items: tuple[Item, ...], places: list[int]) -> dict[int
         elif one is not None and not one.facts and place not in claimless:
             faults.setdefault(place, "It cites nothing.")
     return faults
-
-
-def _in_words(reason: str) -> str:
-    """Return a reason on one line without keys, which say nothing to the user who reads it in the report."""
-    return one_line(_EVIDENCE_KEY.sub("a quote", reason), 400)
 
 
 def _missing(said: Check, facts: Mapping[str, Fact], part: ReportPart) -> dict[str, str]:
@@ -237,11 +231,11 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
             seen.add(pair)
             yield Contradiction(
                 id=f"c-{digest_of(' '.join(sorted(pair)).encode())[:12]}",
-                subject=_in_words(clash.subject)[:120],
+                subject=in_words(clash.subject)[:120],
                 kind=clash.kind,
                 a=first.id,
                 b=second.id,
-                explanation=_in_words(clash.explanation),
+                explanation=in_words(clash.explanation),
             )
 
 

@@ -32,3 +32,12 @@ def test_any_text_keeps_its_letters(source: str) -> None:
     document = read_text(source, "0")
     lines = [line.partition(" {#")[0] if line.startswith("#") else line for line in document.text.split("\n")]
     assert "".join(lines).count("b") == source.count("b")
+
+
+def test_commands_that_are_set_in_keep_their_lines_and_wrapped_text_does_not() -> None:
+    wrapped = "    A quotation that is set in and wrapped over several lines of\n    the text stays a paragraph.\n"
+    source = f"To switch it on:\n\n    mkdir -p /var/log/x\n    tool --create\n\nThen it works.\n\n{wrapped}\n  - one\n  - two\n"
+    text = read_text(source, "x").text
+    assert "```\nmkdir -p /var/log/x\ntool --create\n```" in text
+    assert "several lines of the text stays a paragraph." in text
+    assert "- one\n- two" in text

@@ -403,10 +403,8 @@ class Citer:
 def _cited_once(said: Sequence[Cited], sentences: Sequence[Sentence]) -> tuple[Cited, ...]:
     """Return the sentences of a list, of which those that go on with the same citations show them once, at the end."""
     following = [*sentences[1:], Sentence(text="")]
-    return tuple(
-        replace(one, citations=()) if after.within == "item" and after.facts == own.facts and not own.unknown else one
-        for one, own, after in zip(said, sentences, following, strict=True)
-    )
+    repeated = [after.within == "item" and after.facts == own.facts for own, after in zip(sentences, following, strict=True)]
+    return tuple(replace(one, citations=(), derived=False) if twice else one for one, twice in zip(said, repeated, strict=True))
 
 
 def _numbered(said: Iterable[Cited], paragraph: Paragraph, start: int) -> tuple[Cited, ...]:
