@@ -126,9 +126,10 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
 def _next_iteration_step(state: SessionState, worker: Worker) -> Step:
     done = len(worker.iterations)
     most = 1 if worker.round else state.config.iterations  # gaps are searched for once more
-    if done and worker.iterations[-1].sufficient:
-        return FinishWorker(worker.id, "nothing left to ask")
-    return FinishWorker(worker.id, counted(done, "iteration")) if done >= most else NextRound(worker.id, done + 1)
+    if done >= most:
+        return FinishWorker(worker.id, counted(done, "iteration"))
+    is_sufficient = done and worker.iterations[-1].sufficient
+    return FinishWorker(worker.id, "nothing left to ask") if is_sufficient else NextRound(worker.id, done + 1)
 
 
 def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bool:

@@ -203,7 +203,7 @@ def _faults(said: Check, items: tuple[Item, ...], places: list[int]) -> dict[int
     for place in places:
         one = items[place].sentence
         if one is not None and one.unknown:
-            faults[place] = f"It cites {', '.join(one.unknown)}, which was not given out."
+            faults[place] = "It cites evidence that there is not."
         elif one is not None and not one.facts and place not in claimless:
             faults.setdefault(place, "It cites nothing.")
     return faults

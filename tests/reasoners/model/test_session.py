@@ -93,7 +93,7 @@ def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_server
     assert sentences
     assert all(state.facts[name].quote == sentence.text for sentence in sentences for name in sentence.facts)
     assert [one.text for one in state.report.cut_sentences] == ["It is good.", "It is the best."]
-    assert [one.reason for one in state.report.cut_sentences] == ["It cites E999, which was not given out.", "It cites nothing."]
+    assert [one.reason for one in state.report.cut_sentences] == ["It cites evidence that there is not.", "It cites nothing."]
     assert Counter(map(name_of, script.bodies)) == {"plan": 1, "reading": 4, "report": 1, "check": 1, "mending": 1}
     assert logged(store) == pytest.approx(len(script.requests) * PRICE)
     assert ledger.usd == pytest.approx(len(script.requests) * PRICE)

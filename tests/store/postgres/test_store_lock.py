@@ -45,10 +45,14 @@ def test_those_that_share_the_lock_work_at_once_and_keep_others_out(postgres_sto
 
 def test_the_lock_is_taken_again_when_its_connection_was_lost(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEEP_S", 0.05)
-    held = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    held = (  # in this database alone: other tests share the server
+        b"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+        b" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
     with store_lock(postgres_store_url, "", "research run"), psycopg.connect(postgres_store_url, autocommit=True) as connection:
         lost = connection.execute(held).fetchone()
-        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        assert lost is not None
+        connection.execute("SELECT pg_terminate_backend(%s)", lost)
         until = time.monotonic() + 30
         while connection.execute(held).fetchone() in (None, lost) and time.monotonic() < until:
             time.sleep(0.02)
