@@ -108,7 +108,7 @@ def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
         "asked": asked_rows(model, loaded.asked, loaded.shown_sources),
         "reported_at": reported_at,
         "facts": card.facts,
-        "pages": len(state.observed) or len(state.pages),
+        "pages": len(report.references) if report.outcome == "passages" else len(state.observed) or len(state.pages),
         "words": report.words,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
         **made_by(loaded),
