@@ -133,7 +133,7 @@ def _next_iteration_step(state: SessionState, worker: Worker) -> Step:
 
 
 def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bool:
-    """Return whether another worker of the wave has still to search in this iteration: no page is read by two workers.
+    """Return whether another worker of the wave has still to search in this iteration, in which no page is read by two.
 
     Who reads which page depends on the plan's order alone, so it must be known what each has found.
     """

@@ -1,4 +1,4 @@
-"""Following the event log while runs write it, on any machine: ``LogTail`` returns news, ``EventWatcher`` tells of it."""
+"""Following the event log while runs write it, on any machine: ``LogTail`` returns news, ``EventWatcher`` reports them."""
 
 from __future__ import annotations
 
