@@ -188,7 +188,7 @@ class Layout:
         """Return a page rendered with its template.
 
         Raises:
-            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this page, or does not end.
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this page.
         """
         given = {"site": site, "page": page, "t": lambda words: label(words, page.lang)}
         return self._templates.render(f"{name}.html.j2", given, page.path).encode("utf-8", "replace")

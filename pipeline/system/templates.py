@@ -1,21 +1,12 @@
-"""Jinja templates that the user may edit, with their versions, in a sandbox with limits of time, memory and size.
-
-An error names the template, the line, and what to do. A template without end does not stop a build.
-"""
+"""Jinja templates that the user may edit, with their versions, in a sandbox. An error names template and line, and what to do."""
 
 from __future__ import annotations
 
 import hashlib
-import operator
-import os
 import re
-import resource
-import signal
-import threading
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
@@ -24,137 +15,16 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import jinja2
-from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
 from jinja2.loaders import split_template_path
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.errors import TemplateInvalid
-from pipeline.system.files import open_regular, read_bytes
+from pipeline.system.files import read_bytes
 
-TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
-TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
-LARGEST = 32_000_000  # characters of a note or page
-LONGEST = 1_000_000  # steps of a range
+_UNKNOWN_NAME = re.compile(r"'(\w+)' is undefined\Z")  # what Jinja says of it
 _VARIABLES = ("_block_vars", "_loop_vars")  # what Jinja gives beside the arguments, for functions that want a context
-_BITS = 4_096  # of a whole number
-
-
-class TooMuch(Exception):
-    """A template takes more time, memory or room than a note or page can need."""
-
-
-class Bounded(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, whose templates cannot calculate for ever either: see ``bounded`` for the rest.
-
-    No signal interrupts the multiplication of very large numbers, so there are none; nor a sum over a very long range.
-    """
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.globals["range"] = _range
-
-    def call_binop(self, _context: object, sign: str, left: Any, right: Any) -> Any:
-        """Multiply, or raise to a power."""
-        if isinstance(left, int) and isinstance(right, int):
-            bits = left.bit_length() * right if sign == "**" else left.bit_length() + right.bit_length()
-            if bits > _BITS:
-                raise TooMuch("it works out too large a number")
-        return (operator.pow if sign == "**" else operator.mul)(left, right)
-
-    def call(self, context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
-        """Call what a template calls."""
-        if isinstance(called, Macro):  # nearly always; Jinja would ask it three times whether it wants a context
-            for name in _VARIABLES:
-                named.pop(name, None)
-            return called(context.eval_ctx, *arguments, **named)
-        return super().call(context, called, *arguments, **named)
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Allow what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
-        own = type(obj).__module__.startswith("pipeline.") and not attr.startswith("_")
-        return own or super().is_safe_attribute(obj, attr, value)
-
-
-def _range(*limits: int) -> range:
-    found = range(*limits)
-    if found[LONGEST:]:
-        raise TooMuch(f"a range has more than {LONGEST:,} steps")
-    return found
-
-
-@contextmanager
-def bounded() -> Iterator[Callable[[str], str]]:
-    """Bound the time and memory of what a template does meanwhile; what it made is to be passed through what is given.
-
-    Raises:
-        TooMuch: it takes more than a note or page can need.
-    """
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    timed = threading.current_thread() is threading.main_thread()  # no other can be interrupted
-    if timed:
-        _end_in_time()
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (_memory_limit(*limits), limits[1]))
-        if timed:
-            signal.setitimer(signal.ITIMER_PROF, TEMPLATE_S, 1.0)
-        yield _of_a_size
-    except MemoryError as error:
-        raise TooMuch(f"it takes more than {TEMPLATE_BYTES // 1_000_000} MB of memory").with_traceback(
-            error.__traceback__
-        ) from None
-    except RecursionError as error:
-        raise TooMuch("it includes or calls itself without end").with_traceback(error.__traceback__) from None
-    finally:
-        if timed:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-        resource.setrlimit(resource.RLIMIT_AS, limits)
-
-
-@cache
-def _end_in_time() -> None:
-    """Have the timer end what it interrupts. Once for all notes: to set a handler takes as long as to render a short one."""
-    signal.signal(signal.SIGPROF, _end_of_time)
-
-
-def _end_of_time(*_signal: object) -> None:
-    raise TooMuch(f"it does not come to an end within {TEMPLATE_S:g} s")
-
-
-def _memory_limit(soft: int, hard: int) -> int:
-    """What may be held in all, ``soft`` where the system does not tell what is."""
-    descriptor = _own_memory()
-    if descriptor is None:
-        return soft
-    held = int(os.pread(descriptor, 64, 0).split()[0]) * resource.getpagesize()
-    return min(limit for limit in (held + TEMPLATE_BYTES, soft, hard) if limit != resource.RLIM_INFINITY)
-
-
-@cache
-def _own_memory() -> int | None:
-    """The file in which the system tells what this process holds; to open it for each note would take longer than the rest."""
-    try:
-        return open_regular("/proc/self/statm")
-    except OSError:
-        return None
-
-
-if hasattr(os, "register_at_fork"):  # a fork would go on to read what its parent holds
-    os.register_at_fork(after_in_child=_own_memory.cache_clear)
-
-
-def _of_a_size(text: str) -> str:
-    if len(text) > LARGEST:
-        raise TooMuch(f"it makes more than {LARGEST // 1_000_000} million characters")
-    return text
-
-
-# Where a template draws on another, and the plain way of naming it.
-_DRAWING = re.compile(rb"{%[-+]?\s*(?:import|include|extends|from)\b(.*?)%}", re.DOTALL)
-_NAMED = re.compile(rb"""\s*(?:"([^"]*)"|'([^']*)')(?:\s+(?!if\b)[\w\s,]*)?[-+]?\s*""")
-_UNKNOWN_NAME = re.compile(r"'(\w+)' is undefined\Z")
 T = TypeVar("T")
 
 
@@ -183,54 +53,36 @@ def suggested(word: str, words: Iterable[str]) -> str:
 
 
 class Unknown(StrictUndefined):
-    """A name that does not exist. The message names what was probably meant, and no class of the program."""
+    """A name that does not exist. The message names what was probably meant."""
 
     @property
     def _undefined_message(self) -> str:
         if self._undefined_hint or self._undefined_obj is jinja2.utils.missing or not isinstance(self._undefined_name, str):
-            return _in_plain_words(super()._undefined_message)
-        return (
-            f"'{self._undefined_name}' is not among its values{suggested(self._undefined_name, _names_in(self._undefined_obj))}"
-        )
+            return super()._undefined_message
+        known = self._undefined_obj if isinstance(self._undefined_obj, Mapping) else dir(self._undefined_obj)
+        names = [name for name in known if isinstance(name, str) and not name.startswith("_")]
+        return f"'{self._undefined_name}' is not among its values{suggested(self._undefined_name, names)}"
 
 
-def _names_in(value: Any) -> Iterable[str]:
-    """What a template can take out of a value."""
-    if isinstance(value, Mapping):
-        return [name for name in value if isinstance(name, str)]
-    return [name for name in dir(value) if not name.startswith("_")]
-
-
-# The names of classes in Python's messages, and what a person calls such values.
-_CLASSES = {
-    "NoneType": "nothing",
-    **dict.fromkeys(("str", "Inert", "Markup"), "a text"),
-    **dict.fromkeys(("int", "float"), "a number"),
-    **dict.fromkeys(("list", "tuple", "Block", "generator"), "a list"),
-    "Link": "a link",
-    "bool": "a yes or no",
-}
-_BUILT_IN = "|".join((*_CLASSES, "dict", "set"))
-_CLASS = re.compile(
-    rf"(?:object of type )?'(?:\w+\.)*({_BUILT_IN})'(?: object)?"  # wherever it stands: no name in a template is like that
-    r"|'(?:\w+\.)*([A-Z]\w+)'? object'?"
-    r"|(?:(?<=and )|(?<=of )|(?<=: )|(?<=type ))'([A-Z]\w+)'"
-)
-_OWN_NAMES = re.compile(r"\bpipeline(?:\.\w+)+|<[\w.]+ object at 0x[0-9a-f]+>")
-
-
-def _in_plain_words(message: str) -> str:
-    """Return a message of Python or Jinja without names of classes."""
-    plain = _CLASS.sub(lambda found: _CLASSES.get(found[1] or "", "a value"), message)
-    return _OWN_NAMES.sub("a value", plain)
-
-
-class TemplateEnvironment(Bounded):
-    """Jinja as all templates use it: in its sandbox, bounded, strict about unknown names, nothing computed when compiling."""
+class TemplateEnvironment(ImmutableSandboxedEnvironment):
+    """Jinja as all templates use it: in its sandbox, strict about unknown names, nothing computed when compiling."""
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {"undefined": Unknown, "trim_blocks": True, "lstrip_blocks": True}
         super().__init__(**{**defaults, "auto_reload": False, "optimized": False, **options})
+
+    def call(self, context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
+        """Call what a template calls."""
+        if isinstance(called, Macro):  # nearly always; Jinja would ask it three times whether it wants a context
+            for name in _VARIABLES:
+                named.pop(name, None)
+            return called(context.eval_ctx, *arguments, **named)
+        return super().call(context, called, *arguments, **named)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Allow what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
+        own = type(obj).__module__.startswith("pipeline.") and not attr.startswith("_")
+        return own or super().is_safe_attribute(obj, attr, value)
 
 
 class TemplateFolder:
@@ -274,12 +126,11 @@ class TemplateFolder:
         """Return the text of the file ``target``, made from a template and passed through ``finish``.
 
         Raises:
-            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this text, or does not end.
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this text.
         """
 
         def text() -> str:
-            with bounded() as sized:
-                return finish(sized(self._environment.get_template(name).render(given)))
+            return finish(self._environment.get_template(name).render(given))
 
         return self._explained(name, f" (while writing {target})", text, given)
 
@@ -293,13 +144,10 @@ class TemplateFolder:
         except TemplateSyntaxError as error:
             raise self._invalid(error.name or name, error.lineno, (error.message or "syntax error") + when) from error
         except Exception as error:
-            what = _in_plain_words(str(error)) or "it fails without a message"
-            raise self._invalid(*self._place_of(error, name), what + self._meant(str(error), given) + when) from error
-
-    def _meant(self, message: str, given: Iterable[str]) -> str:
-        """The name that was probably meant instead of an unknown one, or ""."""
-        unknown = _UNKNOWN_NAME.match(message)
-        return suggested(unknown[1], {*given, *self._environment.globals}) if unknown else ""
+            what = str(error) or "it fails without a message"
+            unknown = _UNKNOWN_NAME.match(what)
+            meant = suggested(unknown[1], {*given, *self._environment.globals}) if unknown else ""
+            raise self._invalid(*self._place_of(error, name), what + meant + when) from error
 
     def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
         """The place in a template that raised the error: the innermost, or that which calls itself."""
@@ -335,12 +183,16 @@ class TemplateFolder:
             part = waiting.pop()
             if part not in parts:
                 parts.add(part)
-                waiting += self._drawn_on(self._source(part) or b"")
+                waiting += self._drawn_on(part)
         return parts
 
-    def _drawn_on(self, source: bytes) -> Iterable[str]:
-        """The templates that one may draw on; all of them if it computes a name."""
-        named = [_NAMED.fullmatch(drawing) for drawing in _DRAWING.findall(source)]
-        if all(named):
-            return [(found[1] or found[2] or b"").decode("utf-8", "replace") for found in named if found]
-        return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.j2")]
+    def _drawn_on(self, name: str) -> Iterable[str]:
+        """The templates that one may draw on; all of them if it computes a name, none if it cannot be parsed."""
+        try:
+            source = (self._source(name) or b"").decode("utf-8", "replace")
+            named = list(meta.find_referenced_templates(self._environment.parse(source)))
+        except TemplateSyntaxError:
+            return ()
+        if None in named:
+            return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.j2")]
+        return filter(None, named)

@@ -123,7 +123,7 @@ class Renderer:
         """Return the body of a note rendered with its template.
 
         Raises:
-            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this note, or does not end.
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this note.
         """
         self._language.code = str(note.properties.get("lang", labels.ENGLISH))
         given = {**note.view, "view": note.view}  # all of them together, for a macro
