@@ -147,44 +147,6 @@ def test_files_are_opened_and_sqlite_is_connected_in_one_module() -> None:
     assert {name: places for name, places in found.items() if places and name != "pipeline.system.files"} == {}
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "open('a')",
-        "path.open()",
-        "(folder / 'a').open('a')",
-        "os.open(path, os.O_RDONLY)",
-        "io.open('a')",
-        "gzip.open(path)",
-        "Path('a').read_text()",
-        "partial(path.read_bytes)",
-        "self.path.write_text('a')",
-        "from io import open",
-        "sqlite3.connect(path)",
-        "from sqlite3 import connect",
-        "shutil.copyfile(one, other)",
-        "from tempfile import NamedTemporaryFile",
-    ],
-)
-def test_what_opens_a_file_is_seen(code: str) -> None:
-    assert opened_in(code)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "ResearchSession.open(store, name)",
-        "files.read_bytes(path)",
-        "read_text(path)",
-        "os.open(os.devnull, os.O_WRONLY)",
-        "tarfile.open(fileobj=buffer, mode='w')",
-        "os.fdopen(descriptor)",
-    ],
-)
-def test_what_opens_no_file_is_let_be(code: str) -> None:
-    assert opened_in(code) == []
-
-
 def test_no_text_is_measured_by_its_blanks() -> None:
     """``len(text.split())`` is no count of words: Chinese, Japanese and Thai have no blanks; ``word_count`` is one."""
     counts = {

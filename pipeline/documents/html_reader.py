@@ -66,6 +66,12 @@ _ATTRIBUTE = re.compile(r"[\s\"'/][^\s\"'/=<>]")
 _NOSCRIPT = re.compile(r"(</?)noscript\b", re.IGNORECASE)
 # The separators between a page's title and its site's name.
 _SITE = re.compile(r"\s*[—–|·:»\-]\s")
+# What a page has that a server shows in place of another, beside few words.
+_BARRIERS = {
+    "input[type=password]": "it asks for a log-in",
+    "[src*=captcha], [src*=challenge-platform]": "it asks for a captcha",
+}
+_LITTLE = 25  # words
 _POOR_TITLES = frozenset(("index", "untitled", "home", "document", "welcome", "title", ""))
 _DATE_NAMES = ("date", "dc.date", "dcterms.date", "article:published_time", "datepublished", "publish-date", "citation_date")
 
@@ -118,10 +124,12 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Docume
     for block in blocks:
         page.add(block.kind, ("[hidden] " if block.hidden and not hidden else "") + block.text, block.level, block.anchor)
         hidden = block.hidden
+    stored = sum(block.words for block in blocks)
+    if barrier := next((why for sign, why in _BARRIERS.items() if stored < _LITTLE and tree.css_first(sign) is not None), ""):
+        raise ReadFailed(barrier)
     if page.empty:
         empty = "it is an empty shell that JavaScript would fill" if tree.css_first("script") is not None else "it holds no text"
         raise ReadFailed("it holds no text other than navigation" if walker.blocks else empty)
-    stored = sum(block.words for block in blocks)
     dropped += walker.dropped
     meta: dict[str, str] = {}
     for node in tree.css("meta[content]"):

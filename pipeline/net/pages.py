@@ -21,7 +21,6 @@ from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
 from pipeline.net.robots import RobotsCache, canonical, host_of, redirect_target
-from pipeline.net.soft_pages import no_page_reason
 from pipeline.ports import Page
 from pipeline.ports.distribution import SharedPace
 from pipeline.system.files import read_bytes, write
@@ -200,8 +199,6 @@ class WebFetch:
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
-        if why := document.media_type == "text/html" and no_page_reason(document.title, document.text):
-            raise ReadFailed(why)
         page = page_of(url, document, notices_in(reply.headers))
         if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
             self._cache.put(url, cached)

@@ -174,7 +174,7 @@ def test_a_name_that_changes_its_mind_is_connected_to_where_it_was_checked(
     async def resolve(host: str, port: int) -> list[str]:
         return next(answers)
 
-    async def connect(self: object, protocol: object, host: str, port: int) -> None:
+    async def connect(self: object, protocol: object, host: str, port: int, **_more: object) -> None:
         dialled.append(host)
         raise OSError("no network here")
 

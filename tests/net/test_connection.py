@@ -8,14 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpcore
 import pytest
 
 from pipeline.errors import ServiceFailed
 from pipeline.net import transport
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.connection import Stream
 from pipeline.net.guard import AddressGuard
 
 LOOPBACK = Path(__file__).with_name("loopback.pem")  # a certificate for 127.0.0.1 and its key, which is no secret
@@ -103,13 +101,6 @@ def test_a_connection_is_kept_for_the_next_call() -> None:
 @pytest.mark.usefixtures("vouched_for")
 def test_an_encrypted_connection_is_kept_for_the_next_call() -> None:
     assert twice("https://127.0.0.1", LARGE, serving()) == [1, 1]
-
-
-def test_what_somebody_says_before_the_connection_is_encrypted_is_no_reply_of_the_server() -> None:
-    stream = Stream()
-    stream.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-    with pytest.raises(httpcore.ConnectError, match="before"):
-        asyncio.run(stream.start_tls(ssl.create_default_context(), "127.0.0.1"))
 
 
 async def leaving(writer: asyncio.StreamWriter) -> None:

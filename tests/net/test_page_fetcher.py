@@ -245,7 +245,7 @@ def test_a_redirect_to_where_nothing_is_read_is_a_typed_failure(location: str, w
         (response(status="503 Unavailable"), "503"),
         (page(b""), "empty"),
         (page(b"\x89PNG\r\n\x1a\n"), "image"),
-        (page(b"<html><title>Just a moment...</title><p>Checking your browser</p>"), "captcha"),
+        (page(b"<html><script src=/cdn-cgi/challenge-platform/h/b.js></script><p>Checking your browser</p>"), "captcha"),
         (page(b"<html><form>Please log in<input type=password></form>"), "log-in"),
         (page(b"<html><div id=root></div>" + b"<script src=x></script>" * 50), "empty shell"),
         (page(gzip.compress(b"x" * 40_000_000), content_encoding="gzip"), "larger"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -35,14 +34,8 @@ class Totals:
     """A sum of charges; ``calls`` counts those that were charged."""
 
     calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    total_tokens: int = 0
     nano_usd: int = 0
-
-    @property
-    def total_tokens(self) -> int:
-        """Prompt and answer together."""
-        return self.input_tokens + self.output_tokens
 
     @property
     def usd(self) -> float:
@@ -54,17 +47,6 @@ def charge_of(input_tokens: int, output_tokens: int, price: Price, model: str, g
     """Price a call."""
     cost = input_tokens * price.input + output_tokens * price.output
     return Charge(input_tokens, output_tokens, cost, model, generation)
-
-
-def sum_of(charges: Iterable[Charge]) -> Totals:
-    """Add charges up."""
-    found = tuple(charges)
-    return Totals(
-        len(found),
-        sum(charge.input_tokens for charge in found),
-        sum(charge.output_tokens for charge in found),
-        sum(charge.nano_usd for charge in found),
-    )
 
 
 def tokens_in(text: str) -> int:

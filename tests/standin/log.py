@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.standin.charges import Charge, Totals, sum_of
+from tests.standin.charges import Charge, Totals
 from tests.standin.wire import Request
 
 
@@ -12,20 +12,15 @@ from tests.standin.wire import Request
 class Hit:
     """One request and what became of it.
 
-    ``number`` counts all hits from 1, ``call`` those of its route from 1; ``at`` and ``ended`` are seconds since the server
-    started; ``seen`` says whether the charge stood readable in a reply that was delivered whole.
+    ``at`` and ``ended`` are seconds since the server started.
     """
 
-    number: int
-    call: int
     route: str
     at: float
-    connection: int
     request: Request = field(repr=False)
     fault: str = "ok"
     status: int = 0
     charge: Charge | None = None
-    seen: bool = False
     ended: float = 0.0
 
     @property
@@ -44,20 +39,16 @@ class Log:
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
-        self.spent_nano_usd = 0
-        self._calls: dict[str, int] = {}
 
-    def enter(self, route: str, request: Request, at: float, connection: int) -> Hit:
+    def enter(self, route: str, request: Request, at: float) -> Hit:
         """Record a request as it arrives."""
-        self._calls[route] = self._calls.get(route, 0) + 1
-        hit = Hit(len(self.hits) + 1, self._calls[route], route, at, connection, request)
+        hit = Hit(route, at, request)
         self.hits.append(hit)
         return hit
 
     def charge(self, hit: Hit, charge: Charge | None) -> None:
         """Bill a hit."""
         hit.charge = charge
-        self.spent_nano_usd += charge.nano_usd if charge else 0
 
     def of(self, route: str) -> tuple[Hit, ...]:
         """Return the hits of one route (``chat``, ``brave`` …) or of one path (``/pages/3``)."""
@@ -65,7 +56,9 @@ class Log:
 
     def charged(self) -> Totals:
         """Return everything billed, also what the client could not learn of."""
-        return sum_of(hit.charge for hit in tuple(self.hits) if hit.charge)
+        found = [hit.charge for hit in tuple(self.hits) if hit.charge]
+        tokens = sum(charge.input_tokens + charge.output_tokens for charge in found)
+        return Totals(len(found), tokens, sum(charge.nano_usd for charge in found))
 
     def heard(self, text: str) -> tuple[Hit, ...]:
         """Return the hits whose request holds ``text`` anywhere: line, headers or body."""

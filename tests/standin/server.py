@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from random import Random
 from typing import Any, Self
 
 from tests.standin import chat, damage, faults, pages, searches
-from tests.standin.charges import Charge
-from tests.standin.delivery import TLS_ALERT, Delivery, deliver
+from tests.standin.delivery import Delivery, deliver
 from tests.standin.log import Hit, Log
 from tests.standin.options import MODEL_KINDS, Options, State
 from tests.standin.prompt import MARKED
@@ -43,7 +40,6 @@ class Standin:
         self._mix: faults.Mix | None = None
         self._servers: list[asyncio.Server] = []
         self._open: set[asyncio.Task[None]] = set()
-        self._connections = 0
         self._slots: asyncio.Semaphore | None = None
         self._turns: dict[str, int] = {}
         self._start = 0.0
@@ -165,41 +161,33 @@ class Standin:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
-        self._connections += 1
         try:
             with contextlib.suppress(ConnectionError, asyncio.CancelledError, TimeoutError):
-                await self._serve(reader, writer, self._connections)
+                await self._serve(reader, writer)
         finally:
             self._open.discard(task)
             writer.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         stays = True
         while stays:
             try:
                 request = await read_request(reader)
             except BadRequest:
-                writer.write(TLS_ALERT)
                 return
             if request is None:
                 return
-            stays = await self._answer(request, reader, writer, connection)
+            stays = await self._answer(request, reader, writer)
             stays = stays and request.header("Connection").lower() != "close"
 
-    async def _answer(
-        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
-    ) -> bool:
+    async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         route, handler = self._route(request)
-        hit = self.log.enter(route, request, self._now(), connection)
+        hit = self.log.enter(route, request, self._now())
         try:
             reply, how = self._decide(hit, handler)
-            hit.seen = hit.charge is not None and how.whole and _legible(reply, hit.charge)
             if route == "chat" and self.state.options.slots:
                 await self._worked_on()
-            return await deliver(reader, writer, self._coded(reply, request), how, head_only=request.method == "HEAD")
-        except (ConnectionError, asyncio.CancelledError):
-            hit.seen = False
-            raise
+            return await deliver(reader, writer, self._coded(reply, request), how)
         finally:
             hit.ended = self._now()
 
@@ -215,9 +203,8 @@ class Standin:
     # ---- decisions ---------------------------------------------------------------------------------------------
 
     def _route(self, request: Request) -> tuple[str, Handler]:
-        method = "GET" if request.method == "HEAD" else request.method
         name = "canary" if request.path.startswith("/canary") else "pages"
-        return ROUTES.get((method, request.path), (name, pages.page))
+        return ROUTES.get((request.method, request.path), (name, pages.page))
 
     def _decide(self, hit: Hit, handler: Handler) -> tuple[Reply, Delivery]:
         """Choose verbs, make the reply, damage it; what the service charges is in the record before anything is sent."""
@@ -233,7 +220,7 @@ class Standin:
         reply = faults.damaged(verbs, reply)
         hit.status = reply.status
         base = Delivery(delay_s=max(0.0, hit.at + self.state.options.latency_s - self._now()))
-        return reply, faults.delivery(verbs, base, Random(f"{self.state.options.seed}/{print_}/{turn}"))
+        return reply, faults.delivery(verbs, base)
 
     def _verbs(self, route: str, request: Request, print_: str) -> tuple[faults.Verb, ...]:
         taken = [rule.verbs for rule in self._rules if rule.takes(route, request.path)]
@@ -254,26 +241,3 @@ class Standin:
         wanted = "gzip" in request.header("Accept-Encoding")
         small = len(reply.body) < 200 or reply.status != 200
         return reply if not wanted or small or reply.encoded else damage.gzipped(reply)
-
-
-def _legible(reply: Reply, charge: Charge) -> bool:
-    """Say whether strict JSON stands in the body, with the usage that was charged."""
-    if reply.encoded or reply.status != 200:
-        return False
-    try:
-        found = json.loads(reply.body.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_unique)
-    except (ValueError, RecursionError):
-        return False
-    usage = found.get("usage") if isinstance(found, dict) else None
-    told = (usage.get("prompt_tokens"), usage.get("completion_tokens")) if isinstance(usage, dict) else None
-    return told == (charge.input_tokens, charge.output_tokens)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(constant)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a key twice")
-    return dict(pairs)

@@ -114,8 +114,6 @@ def _parsed_head(head: bytes) -> Request:
 
 
 async def _body(reader: asyncio.StreamReader, request: Request) -> bytes:
-    if "chunked" in request.header("Transfer-Encoding").lower():
-        return await _chunked_body(reader)
     length = request.header("Content-Length", "0")
     if not length.isdigit() or int(length) > LARGEST_REQUEST:
         raise BadRequest("a Content-Length that cannot be met")
@@ -123,17 +121,3 @@ async def _body(reader: asyncio.StreamReader, request: Request) -> bytes:
         return await reader.readexactly(int(length))
     except asyncio.IncompleteReadError as error:
         raise BadRequest("the request's body was cut") from error
-
-
-async def _chunked_body(reader: asyncio.StreamReader) -> bytes:
-    parts: list[bytes] = []
-    try:
-        while size := int((await reader.readline()).split(b";")[0], 16):
-            parts.append(await reader.readexactly(size))
-            await reader.readexactly(2)
-            if sum(map(len, parts)) > LARGEST_REQUEST:
-                raise BadRequest("a body without end")
-        await reader.readline()
-    except (ValueError, asyncio.IncompleteReadError) as error:
-        raise BadRequest("chunks that cannot be read") from error
-    return b"".join(parts)

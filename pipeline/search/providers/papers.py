@@ -115,10 +115,11 @@ class Openalex(Provider):
 
     def usd(self, reply: Reply) -> float:
         """Return the price in the reply's headers, or the usual price."""
-        named = reply.headers.get("x-ratelimit-cost-usd", "")
-        whole, _, cents = named.partition(".")
-        is_price = whole.isascii() and whole.isdigit() and len(whole) < 4 and (cents.isdigit() or named == whole)
-        return float(named) if is_price and cents.isascii() and len(cents) < 13 else self.price
+        try:
+            usd = float(reply.headers.get("x-ratelimit-cost-usd", ""))
+        except ValueError:
+            return self.price
+        return usd if 0 <= usd < 1_000 else self.price
 
     def hit(self, row: Any) -> Hit | None:
         """Return the hit of a row. An abstract is an index that maps each word to its places."""

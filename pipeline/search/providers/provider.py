@@ -126,29 +126,23 @@ def pace_of(headers: Mapping[str, str]) -> Pace:
 
     A spent window that takes longer than ``LONGEST_PAUSE`` to reset is a quota: it gives no pause, and the next reply is judged.
     """
-    policy = [_window(part) for part in headers.get("x-ratelimit-policy", "").split(",")]
-    left = _numbers(headers.get("x-ratelimit-remaining", ""))
-    resets = _numbers(headers.get("x-ratelimit-reset", ""))
+
+    def numbers(listed: str) -> list[float]:
+        parts = [part.strip() for part in listed.split(",")]
+        return [float(part) if part.isascii() and part.isdigit() and len(part) < 16 else float("inf") for part in parts if part]
+
+    policy = [part.partition(";w=") for part in headers.get("x-ratelimit-policy", "").split(",")]
+    windows = [(*numbers(limit), *numbers(seconds)) for limit, _, seconds in policy]
+    left, resets = (numbers(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "reset"))
     spent = [reset for rest, reset in zip(left, resets, strict=False) if rest <= 0 and reset <= LONGEST_PAUSE]
-    gaps = [seconds / limit for limit, seconds in policy if limit > 0 and 0 < seconds <= LONGEST_PAUSE]
+    gaps = [one[1] / one[0] for one in windows if len(one) == 2 and one[0] > 0 and 0 < one[1] <= LONGEST_PAUSE]
     return Pace(max(gaps, default=0.0), max(spent, default=0.0))
 
 
-def _window(part: str) -> tuple[float, float]:
-    limit, _, seconds = part.partition(";w=")
-    return next(iter(_numbers(limit)), 0.0), next(iter(_numbers(seconds)), 0.0)
-
-
-def _numbers(listed: str) -> list[float]:
-    parts = [part.strip() for part in listed.split(",")]
-    return [float(part) if part.isascii() and part.isdigit() and len(part) < 16 else float("inf") for part in parts if part]
-
-
 class Pacer:
-    """Starts the calls of one provider one after another, with a gap. Belongs to one event loop; times are in seconds.
+    """Starts the calls of one provider a gap apart, in seconds; with ``one_at_a_time`` each waits for the one before it to end.
 
-    Until a call has succeeded, and always with ``one_at_a_time``, a call waits for the previous one to end: so a wrong key is
-    tried once, however many calls wait. ``shared`` keeps the gap over several machines, under ``name``.
+    ``shared`` keeps the gap over several machines, under ``name``. Belongs to one event loop.
     """
 
     def __init__(
@@ -161,40 +155,30 @@ class Pacer:
         clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._gap_s = gap_s
-        self._one_at_a_time = one_at_a_time
-        self._name, self._shared = name, shared
-        self._clock = clock
-        self._sleep = sleep
+        self.gap_s = gap_s
+        self._one_at_a_time, self._name, self._shared = one_at_a_time, name, shared
+        self._clock, self._sleep = clock, sleep
         self._lock = asyncio.Lock()
-        self._succeeded = False
         self._free_at = 0.0
-
-    @property
-    def gap_s(self) -> float:
-        """The gap between two starts, in seconds."""
-        return self._gap_s
 
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run ``work`` when it is its turn."""
         async with self._lock:
             if (wait := self._free_at - self._clock()) > 0:
                 await self._sleep(wait)
-            if self._shared is not None and self._gap_s:
-                await self._shared.turn(f"provider {self._name}", self._gap_s)
-            self._free_at = max(self._free_at, self._clock() + self._gap_s)
-            if self._one_at_a_time or not self._succeeded:
+            if self._shared is not None and self.gap_s:
+                await self._shared.turn(f"provider {self._name}", self.gap_s)
+            self._free_at = max(self._free_at, self._clock() + self.gap_s)
+            if self._one_at_a_time:
                 try:
-                    result = await work()
+                    return await work()
                 finally:
-                    self._free_at = max(self._free_at, self._clock() + self._gap_s)
-                self._succeeded = True
-                return result
+                    self._free_at = max(self._free_at, self._clock() + self.gap_s)
         return await work()
 
     def slow_down(self, pace: Pace) -> None:
         """Apply the pace that a reply allows; it never shortens the gap."""
-        self._gap_s = max(self._gap_s, pace.gap_s)
+        self.gap_s = max(self.gap_s, pace.gap_s)
         self._free_at = max(self._free_at, self._clock() + pace.pause_s)
 
 
