@@ -245,6 +245,5 @@ def started(query: str = "How do pumps behave?", **config: Any) -> e.ResearchSta
 
 def report_bytes(state: SessionState) -> bytes:
     """The report as canonical bytes, for comparing runs."""
-    from pydantic import TypeAdapter
 
-    return TypeAdapter(Any).dump_json(state.report)
+    return state.report.model_dump_json(exclude=set(e.EventBase.model_fields)).encode() if state.report else b""

@@ -100,4 +100,3 @@ def test_facts_of_a_log_from_before_pages_were_shared_belong_to_the_worker_that_
     fold.apply(state, observed)
     assert state.workers["w"].iterations[0].observed["u"].facts == ()
     assert state.observed["u"].whole
-    assert not state.config.shares_pages

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("pipeline.night")
 
-BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
+BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "report.written"}
 ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
 STEPS = {"search.completed", "page.read", "step.failed", "analysis.started", "gaps.found"}
 

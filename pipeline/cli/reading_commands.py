@@ -83,7 +83,7 @@ def _lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
 
 
 def _evidence_lines(one: Evidence, rated: NoteRated | None) -> Iterator[str]:
-    disputed = " (disputed)" if one.standing == "disputed" else ""
+    disputed = " (disputed)" if one.against else ""
     yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
     address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
     yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"

@@ -30,7 +30,6 @@ QUEUE_FILE = "queries.yaml"
 _FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
 # Ranking reads a page at no cost, and a report is chosen from many passages; a model is paid for each page.
 _EXTRACTIVE = {
-    "facts_per_page": 20,
     "pages_per_iteration": 12,
     "hits_per_query": 20,
     "survey_hits": 40,

@@ -209,7 +209,7 @@ def round_ended(state: SessionState, number: int) -> bool:
 def needs_gap_worker(state: SessionState, number: int) -> bool:
     """Return whether a worker for this round's gaps has still to be planned."""
     may = number == state.gap_rounds and number < state.config.gap_rounds and not state.exhausted
-    return may and bool(state.analyses[number].open_gaps())
+    return may and bool(state.analyses[number].gaps)
 
 
 def passages_steps(state: SessionState) -> Iterator[Step]:
@@ -389,7 +389,7 @@ def summary_of(state: SessionState) -> Summary:
         started_at=state.started_at,
         ended_at=state.ended_at,
         end_reason=state.end_reason,
-        title=state.title,
+        title=state.report.title if state.report else "",
         facts=found["facts"],
         sources=found["sources"],
         calls=state.spent.calls,

@@ -116,11 +116,8 @@ def _objection(state: SessionState, event: e.EventBase) -> str:
             read = {page.digest for page in state.pages.values()}
             unread = sorted({fact.url for fact in (*event.passages, *event.more) if fact.digest not in read})
             return f"passages were chosen of pages that were not read: {', '.join(unread)}" if unread else ""
-        case e.OutlineCreated() | e.ReportWritten() if not state.synthesis:
+        case e.ReportWritten() if not state.synthesis:
             return "the synthesis has not been started"
-        case e.OutlineCreated():
-            unknown = sorted({fact for section in event.sections for fact in section.facts} - state.facts.keys())
-            return f"the outline names unknown facts: {', '.join(unknown)}" if unknown else ""
         case e.ReportWritten() if event.part in state.parts:
             return f"part {event.part} of the report is already written"
         case e.ReportWritten():

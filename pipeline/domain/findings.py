@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker, search_nodes, workers_in_order
-from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig, ValidatedFact
+from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
@@ -215,16 +215,15 @@ def all_pages(state: SessionState) -> dict[str, tuple[IterationPages, ...]]:
 
 
 def all_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps.
+    """Return the session's facts, each once, by worker in plan order as in ``facts_of``; chosen passages come before them.
 
-    Chosen passages come before them. Of a pruned session the facts that are kept are in this order already.
+    In older logs those that answer gaps come last. Of a pruned session the facts that are kept are in this order already.
     """
     if state.pruned:
         return tuple(state.facts.values())
     found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
-    searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
     chosen = (state.facts[name] for name in state.passages or ())
-    return _each_once(chain(chosen, found, (fact for search in searches for fact in search.facts)))
+    return _each_once(chain(chosen, found, state.facts.values()))
 
 
 def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -232,21 +231,6 @@ def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     for fact in facts:
         found.setdefault(fact.id, fact)
     return tuple(found.values())
-
-
-def standings(state: SessionState, names: Iterable[str] | None = None) -> dict[str, ValidatedFact]:
-    """Return the result of cross-checking by fact id: of the facts ``names``, or of all in the order of ``all_facts``.
-
-    A fact in a contradiction is ``disputed`` even if others confirm it; a fact that was not cross-checked is ``single``.
-    """
-    validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
-    known = {entry.fact_id: entry for entry in validated}
-    disputed = {name for pair in contradictions(state) for name in (pair.a, pair.b)}
-    wanted = (fact.id for fact in all_facts(state)) if names is None else names
-    entries = {name: known.get(name) or ValidatedFact(fact_id=name, standing="single") for name in wanted}
-    return {
-        name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
-    }
 
 
 def by_model(state: SessionState) -> bool:
@@ -259,10 +243,15 @@ def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
     return next((a.contradictions for a in reversed(state.analyses) if a.contradictions is not None), ())
 
 
+def disputed_facts(state: SessionState) -> frozenset[str]:
+    """Return the ids of the facts that another source contradicts; what was once compared without a model does not count."""
+    return frozenset(name for pair in contradictions(state) for name in (pair.a, pair.b)) if by_model(state) else frozenset()
+
+
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
     """Return the open gaps of the latest round that looked for them, without those that a page of the session answers."""
     answered = {question for part in state.parts.values() for question in part.answered}
-    gaps: tuple[Gap, ...] = next((a.open_gaps() for a in reversed(state.analyses) if a.gaps is not None), ())
+    gaps: tuple[Gap, ...] = next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
     return tuple(gap for gap in gaps if gap.question not in answered)
 
 

@@ -13,14 +13,11 @@ from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.state import (
     ANY_STEP,
     STOPPED,
-    SUMMARY,
     Analysis,
     Failure,
-    GapSearch,
     Handoff,
     Iteration,
     PageObserved,
-    Report,
     ReportPart,
     RunSpan,
     SearchDone,
@@ -114,15 +111,12 @@ def _change(state: SessionState, event: e.EventBase) -> None:
         case e.AnalysisStarted():
             state.analyses.append(Analysis(event.round))
             state.status = "analyzing"
-        case e.FactsValidated():
-            state.analyses[event.round].validated = event.facts
         case e.ContradictionsFound():
             known = (*(state.analyses[event.round].contradictions or ()), *event.contradictions)  # each part has its own
             state.analyses[event.round].contradictions = tuple({pair.id: pair for pair in known}.values())
         case e.AnalysisCompleted() | e.GapsFound():
             state.analyses[event.round].gaps = event.gaps
         case e.GapLookedUp():
-            state.analyses[event.round].looked_up.append(GapSearch(event.gap, event.url, event.facts))
             for fact in event.facts:
                 state.facts.setdefault(fact.id, fact)
         case e.SynthesisStarted():
@@ -131,11 +125,8 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             state.passages, state.more_places = tuple(fact.id for fact in event.passages), event.more
             state.facts |= {fact.id: fact for fact in event.passages if fact.id not in state.facts}
             state.status = "synthesizing"
-        case e.OutlineCreated():
-            state.title = event.title
         case e.ReportWritten():
             state.parts[event.part] = ReportPart(event.sections, event.outcome, event.lacks)
-            state.title = next((section.title for section in event.sections if section.id == SUMMARY), state.title)
         case e.ClaimsChecked():
             _claims_checked(state, event)
         case e.ReportRevised() if not event.section_id:  # else of a log of an earlier version
@@ -145,7 +136,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
         case e.ChangesFound():
             state.changes = event.changes
         case e.ReportGenerated():
-            state.report = Report(*(getattr(event, one.name) for one in fields(Report)))
+            state.report = event
         case e.ResearchCompleted():
             state.status, state.ended_at = "complete", event.at
         case e.ResearchFailed():
@@ -220,11 +211,11 @@ def _research_reopened(state: SessionState) -> None:
 
 def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
     """Take over what is kept of the events in whose place this one is; those that followed are folded after it."""
-    state.pruned, state.pruned_models = dict(event.counts), event.models
+    state.pruned = dict(event.counts)
     state.facts = {fact.id: fact for fact in event.facts}
     state.pages = {page.url: page for page in event.pages}
-    state.analyses = [Analysis(0, event.validated, event.contradictions, event.gaps)]
-    state.claims, state.spent, state.title = dict(event.claims), replace(event.spent), event.title
+    state.analyses = [Analysis(0, event.contradictions, event.gaps)]
+    state.claims, state.spent = dict(event.claims), replace(event.spent)
     for run in state.runs:
         run.last_at = event.run_ends.get(run.run_id, run.last_at)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_events import SessionConsolidated
-from pipeline.domain.findings import all_facts, open_gaps, origin_of, page_of, standings
+from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origin_of, page_of
 from pipeline.domain.state import Failure, SearchDone, SessionState, asked_queries, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import EXTRACTIVE, Cost, Episode, Fact, Met, Procedure, Solution, Statement, Superseded, Yield, total
 from pipeline.text.normalise import digest_of, one_line
@@ -119,8 +119,8 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
 
 
 def _statements(state: SessionState, facts: Iterable[Fact], cited: Set[str]) -> Iterator[Statement]:
-    known = standings(state)
-    found = [fact for fact in facts if fact.id in cited or known[fact.id].standing != "single"]
+    disputed = disputed_facts(state)
+    found = [fact for fact in facts if fact.id in cited or fact.id in disputed]
     for fact in sorted(found, key=lambda fact: fact.id not in cited)[:MOST_STATEMENTS]:
         page = state.pages.get(fact.url)
         yield Statement(
@@ -131,7 +131,7 @@ def _statements(state: SessionState, facts: Iterable[Fact], cited: Set[str]) -> 
             digest=fact.digest,
             published=page.published if page else "",
             observed=page.at if page else "",
-            standing=known[fact.id].standing,
+            standing="disputed" if fact.id in disputed else "single",
             cited=fact.id in cited,
             title=one_line(fact.path[0] if fact.path else "", LONGEST_TITLE),
             heading=one_line(fact.heading, LONGEST_TITLE),

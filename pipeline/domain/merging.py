@@ -65,14 +65,10 @@ def _gist(event: e.EventBase) -> str:
             return f"{counted(len(event.facts), 'fact')}: {'; '.join(fact.claim for fact in event.facts)}"
         case e.WorkerEvaluated():
             return "sufficient" if event.sufficient else f"open: {'; '.join(event.gaps)}"
-        case e.FactsValidated():
-            return counted(len(event.facts), "fact")
         case e.AnalysisCompleted() | e.GapsFound():
             return f"{counted(len(event.gaps), 'gap')}: {'; '.join(gap.question for gap in event.gaps)}"
         case e.PassagesChosen():
             return f"{counted(len(event.passages), 'passage')}: {'; '.join(fact.quote for fact in event.passages)}"
-        case e.OutlineCreated():
-            return " | ".join((event.title, *(section.title for section in event.sections)))
         case e.ReportWritten():
             return " ".join(item.text for item in items_of(event.sections))
         case e.ReportRevised() if event.sections:

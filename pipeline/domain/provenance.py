@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from pipeline.domain.findings import all_facts, by_model, chosen_pages, contradictions, page_of, standings
+from pipeline.domain.findings import all_facts, by_model, chosen_pages, contradictions, disputed_facts, page_of
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
 from pipeline.domain.values import Fact, Hit, Paragraph, Sentence
@@ -70,15 +70,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A fact with the ways to its page. ``confirmed_by`` are facts of other sources, ``against`` those that contradict it.
-
-    ``against`` holds pairs of the contradicting fact and the explanation.
-    """
+    """A fact with the ways to its page. ``against`` holds pairs of a fact that contradicts it and the explanation."""
 
     fact: Fact
-    standing: str
     origins: tuple[Origin, ...]
-    confirmed_by: tuple[Fact, ...]
     against: tuple[tuple[Fact, str], ...]
 
 
@@ -114,12 +109,10 @@ def why(state: SessionState, words: str) -> Why | None:
 
 
 def _evidence(state: SessionState, facts: dict[str, Fact], name: str) -> Evidence:
-    entry = standings(state, [name])[name]
-    support = tuple(facts[other] for other in entry.support if other in facts)
     pairs = [pair for pair in contradictions(state) if name in (pair.a, pair.b)]
     others = [(pair.b if pair.a == name else pair.a, pair.explanation or pair.subject) for pair in pairs]
     against = tuple((facts[other], text) for other, text in others if other in facts)
-    return Evidence(facts[name], entry.standing, tuple(_origins(state, facts[name].url)), support, against)
+    return Evidence(facts[name], tuple(_origins(state, facts[name].url)), against)
 
 
 def _origins(state: SessionState, url: str) -> Iterator[Origin]:
@@ -147,9 +140,8 @@ def value_of(found: Why) -> dict[str, Any]:
     evidence = [
         {
             "fact": one.fact.model_dump(),
-            "standing": one.standing,
+            "standing": "disputed" if one.against else "single",
             "origins": [{x: getattr(way, x) for x in ("search", "rank", "thought", "perspective")} for way in one.origins],
-            "confirmed_by": [fact.id for fact in one.confirmed_by],
             "against": [{"fact": fact.id, "quote": fact.quote, "explanation": text} for fact, text in one.against],
         }
         for one in found.evidence
@@ -216,12 +208,10 @@ def graph_of(state: SessionState, kinds: Iterable[str] = NODE_KINDS) -> dict[str
                 graph.join(thought, "led to", choice)
                 for url in chosen:
                     graph.join(choice, "read", f"page:{_short(url)}")
-    known = standings(state)
+    disputed = disputed_facts(state)
     for fact in all_facts(state):
-        name = graph.add("fact", fact.id, fact.quote, known[fact.id].standing)
+        name = graph.add("fact", fact.id, fact.quote, "disputed" if fact.id in disputed else "single")
         graph.join(name, "quotes", f"page:{_short(fact.url)}")
-        for other in known[fact.id].support:
-            graph.join(f"fact:{other}", "supports", name)
     for pair in contradictions(state):
         name = graph.add("contradiction", f"{pair.a}:{pair.b}", pair.explanation or pair.subject, pair.kind)
         graph.join(name, "contradicts", f"fact:{pair.a}")

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pipeline.domain.agenda import counts_of, progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchPruned
-from pipeline.domain.findings import all_facts, contradictions, open_gaps, standings
+from pipeline.domain.findings import all_facts, contradictions, open_gaps
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Spent
 
@@ -36,9 +36,8 @@ def kept_events(history: Sequence[e.EventBase], state: SessionState) -> tuple[e.
 def _summary_event(history: Sequence[e.EventBase], state: SessionState) -> ResearchPruned:
     """Return the event that takes the place of the dropped ones."""
     wanted = set(_shown_facts(state))
-    facts = tuple(fact for fact in ({fact.id: fact for fact in all_facts(state)} | state.facts).values() if fact.id in wanted)
+    facts = tuple(fact for fact in all_facts(state) if fact.id in wanted)
     urls = {fact.url for fact in facts} | {entry.url for entry in (state.report.references if state.report else ())}
-    latest = standings(state)
     claims = {name: bears for name, bears in state.claims.items() if name in wanted}
     cost = cost_of(state)  # calls that were never answered count at their worst case
     costs = {one.name: getattr(cost, one.name) for one in fields(Spent) if hasattr(cost, one.name)}
@@ -48,13 +47,11 @@ def _summary_event(history: Sequence[e.EventBase], state: SessionState) -> Resea
         spent=Spent(**{**asdict(state.spent), **costs}),
         facts=facts,
         pages=tuple(page for url, page in state.pages.items() if url in urls),
-        validated=tuple(latest[fact.id] for fact in facts if fact.id in latest) if _is_set(state, "validated") else None,
         contradictions=contradictions(state) if _is_set(state, "contradictions") else None,
         gaps=open_gaps(state) if _is_set(state, "gaps") else None,
         claims=claims or ({"": True} if state.claims else {}),  # not empty: claims were compared in this session
         run_ends={run.run_id: run.last_at for run in state.runs},
         models=tuple(name for name in dict.fromkeys(models) if name),
-        title=state.title,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from pipeline.domain import ENDED
 from pipeline.domain.budget import CallHistory
+from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.values import (
     EXTRACTIVE,
     AnswerKind,
@@ -30,13 +31,10 @@ from pipeline.domain.values import (
     Perspective,
     PlanNode,
     Recalled,
-    Reference,
     RejectedFact,
     ReportSection,
     ResearchConfig,
-    Sentence,
     Spent,
-    ValidatedFact,
 )
 from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -131,28 +129,12 @@ class Worker:
 
 
 @dataclass(slots=True)
-class GapSearch:
-    """A page that was searched for an answer to the gap of that index; without ``url`` there was no other page to search."""
-
-    gap: int
-    url: str
-    facts: tuple[Fact, ...]
-
-
-@dataclass(slots=True)
 class Analysis:
     """One round of cross-checking; a part is None until its event is recorded."""
 
     round: int
-    validated: tuple[ValidatedFact, ...] | None = None
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None
-    looked_up: list[GapSearch] = field(default_factory=list)
-
-    def open_gaps(self) -> tuple[Gap, ...]:
-        """Return the gaps that no page read by the session answers, as far as was looked up."""
-        answered = {search.gap for search in self.looked_up if search.facts}
-        return tuple(gap for number, gap in enumerate(self.gaps or ()) if number not in answered)
 
 
 @dataclass(slots=True)
@@ -177,23 +159,6 @@ class ReportPart:
 
 
 @dataclass(slots=True)
-class Report:
-    """The finished report; see ``ReportGenerated`` for the fields."""
-
-    title: str
-    summary: tuple[Sentence, ...]
-    sections: tuple[ReportSection, ...]
-    references: tuple[Reference, ...]
-    contradictions: tuple[Contradiction, ...]
-    unknowns: tuple[Gap, ...]
-    limits: tuple[str, ...]
-    words: int
-    cut: int
-    outcome: Outcome | Literal[""] = ""
-    cut_sentences: tuple[CutSentence, ...] = ()
-
-
-@dataclass(slots=True)
 class Handoff:
     """To which machine the session was handed over, and until when only that one goes on with it ("": for good)."""
 
@@ -215,7 +180,7 @@ class SessionState:
     ``kind`` and ``window`` as in ``PlanCreated``. ``parts`` are those of the report by number.
     ``missing``, in older logs, are words of the query that the sources lack. If there is no answer, ``nearest`` holds the ids of
     the best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
-    ``pruned`` counts what there was before the session was pruned, ``pruned_models`` are the models that had answered.
+    ``pruned`` counts what there was before the session was pruned.
     """
 
     id: str = ""
@@ -258,15 +223,13 @@ class SessionState:
     passages: tuple[str, ...] | None = None
     more_places: tuple[Fact, ...] = ()
     synthesis: bool = False
-    title: str = ""
     parts: dict[int, ReportPart] = field(default_factory=dict)
     claims: dict[str, bool] = field(default_factory=dict)
-    report: Report | None = None
+    report: ReportGenerated | None = None
     exhausted: str = ""
     missing: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()
     pruned: dict[str, int] = field(default_factory=dict)
-    pruned_models: tuple[str, ...] = ()
     handoff: Handoff | None = None
 
     @property

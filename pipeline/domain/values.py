@@ -17,7 +17,6 @@ EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
 AnswerKind = Literal["how-to", "comparison", "decision", "what-changed", "explanation", "overview"]
 Standing = Literal["corroborated", "single", "disputed"]
 Outcome = Literal["answered", "in-part", "passages", "not-found"]  # how a session ended; only a model can say *answered*
-NOT_IN_PAGE = "its quote is not in the page"
 BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
 Basis = Literal["quoted", "derived", "bridge", "beyond"]
 
@@ -85,18 +84,8 @@ class ResearchConfig(Value):
     survey_hits: int = 30
     reads_survey: bool = False
     pages_per_iteration: int = 4
-    facts_per_page: int = 8
-    reads_first_hits: bool = False
     beyond: bool = False
-    shares_pages: bool = False
-    sufficient_facts: int = 5
-    max_open_gaps: int = 2
-    gap_importance: float = 0.5
     context_tokens: int = 40_000
-    fold_at: float = 0.75
-    min_sections: int = 4
-    max_sections: int = 6
-    summary_words: int = 150
     report_words: int = 1_500
     attempts: int = 2
     budget_usd: float | None = None
@@ -190,21 +179,6 @@ class RejectedFact(Value):
     quote: str
     reason: str
 
-    @property
-    def may_be_corrected(self) -> bool:
-        """Whether the page may hold what was meant, in other words than the quote's."""
-        return self.reason == NOT_IN_PAGE
-
-
-class ValidatedFact(Value):
-    """The result of cross-checking a fact. ``support`` holds the ids of facts from other sources that confirm it."""
-
-    fact_id: str
-    standing: Standing
-    support: tuple[str, ...] = ()
-    sources: int = 1
-    confidence: float = 0.5
-
 
 class Contradiction(Value):
     """Two facts from different sources that cannot both hold. ``a`` and ``b`` are fact ids."""
@@ -224,20 +198,6 @@ class Gap(Value):
     importance: float
     reason: str
     perspective: str = ""
-
-
-class SectionPlan(Value):
-    """A section to write, and the ids of the facts that it may use.
-
-    ``shape`` is the form that suits it best; ``words`` its share of the report's words, 0 if it has none of its own.
-    """
-
-    id: str
-    title: str
-    facts: tuple[str, ...]
-    purpose: str = ""
-    shape: BlockForm = "paragraph"
-    words: int = 0
 
 
 class Sentence(Value):
@@ -515,16 +475,10 @@ class RecalledEpisode(Value):
 
 
 class OriginRecord(Value):
-    """What is known of a host or document over all sessions; counts as in ``Yield``.
-
-    ``failing``: it failed three times or more in the thirty days before this recall, and was never read.
-    """
+    """A host or document; ``failing``: it failed three times or more in the thirty days before this, and was never read."""
 
     origin: str
-    read: int = 0
     failed: int = 0
-    facts: int = 0
-    cited: int = 0
     failing: bool = False
 
 
@@ -537,7 +491,6 @@ class Recalled(Value):
     statements: tuple[RecalledStatement, ...] = ()
     queries: tuple[str, ...] = ()
     fruitless: tuple[str, ...] = ()
-    solutions: tuple[Solution, ...] = ()
     origins: tuple[OriginRecord, ...] = ()
     open: tuple[str, ...] = ()
     episodes: tuple[RecalledEpisode, ...] = ()

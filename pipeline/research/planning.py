@@ -225,7 +225,7 @@ def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
 def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:
     """Add a worker to the plan that searches once more for what the round left open: with the last queries, which nobody made."""
     number = sum(node.id.startswith("gap_") for node in search_nodes(state))
-    questions = tuple(gap.question for gap in state.analyses[step.round].open_gaps())[:MAX_GAPS]
+    questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
     last = [worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations]
     queries = new_queries((query for iteration in last for query in iteration.next_queries or ()), state.searches, 4)
     view = Perspective(

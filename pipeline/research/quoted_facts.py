@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.domain.values import NOT_IN_PAGE, Fact, RejectedFact
+from pipeline.domain.values import Fact, RejectedFact
 from pipeline.text.model_orders import order_finder
 from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line
 from pipeline.text.page_format import blocks
@@ -64,7 +64,7 @@ def _why_rejected(found: Found, own: str, text: str) -> str:
         return "the header or introduction of its quote is not in the page"
     if own and any(normalised(own) in block for block in _ordering_blocks(text)):
         return "it stands in a paragraph that gives orders to language models"
-    return "" if own else NOT_IN_PAGE
+    return "" if own else "its quote is not in the page"
 
 
 def _own_words(found: Found, page: SourceText) -> tuple[str, int]:

@@ -37,7 +37,6 @@ from pipeline.domain.values import (
     Fact,
     Paragraph,
     ReportSection,
-    SectionPlan,
     Sentence,
     Verdict,
 )
@@ -104,9 +103,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         cost=cost.cost,
         exchange=cost.exchange,
     )
-    plans = tuple(_plan_of(section) for section in event.sections if section.title)
-    outline = (e.OutlineCreated(title=written.title or state.query, sections=plans),) if step.part == WHOLE and plans else ()
-    return Outcome((event, *outline), cost.objects)
+    return Outcome((event,), cost.objects)
 
 
 def _with_ids(sections: Iterable[ReportSection], part: int) -> Iterator[ReportSection]:
@@ -116,12 +113,6 @@ def _with_ids(sections: Iterable[ReportSection], part: int) -> Iterator[ReportSe
         if not (begins and section.id == "summary"):
             section = section.model_copy(update={"id": f"section_{part}_{number}"})
         yield section
-
-
-def _plan_of(section: ReportSection) -> SectionPlan:
-    facts = dict.fromkeys(name for item in items_of([section]) if item.sentence for name in item.sentence.facts)
-    name = "beginning" if section.id == "summary" else section.id
-    return SectionPlan(id=name, title=section.title, facts=tuple(facts))
 
 
 def _written(state: SessionState) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda import summary_of
-from pipeline.domain.findings import all_facts, by_model, contradictions, news_of, open_gaps, sheet_of, shown_sources, standings
+from pipeline.domain.findings import by_model, contradictions, disputed_facts, news_of, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, PageDone, Sentence, SourceChange
 from pipeline.errors import GONE
@@ -205,7 +205,7 @@ def card_of(state: SessionState, reported_at: str, readings: Iterable[tuple[Read
         has_report=report is not None,
         workers=tuple(_worker_card(state, worker, own=workers == "notes" and judged) for worker in workers_in_order(state)),
         answer=answer,
-        disputed=judged and any(entry.standing == "disputed" for entry in standings(state, facts).values()),
+        disputed=not disputed_facts(state).isdisjoint(facts),
         dispute=_dispute(state, pairs),
         disagreements=len(pairs),
         news=_news(state) if report else None,
@@ -310,7 +310,7 @@ def is_lost(source: SourceChange) -> bool:
 def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
     """Return a session's readings, one for each page in order."""
     judged, shown = by_model(state), shown_sources(state)
-    checked = standings(state, (fact.id for fact in all_facts(state))) if judged else {}
+    disputed = disputed_facts(state)
     pairs = contradictions(state) if judged else ()
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
     by_url: dict[str, list[Fact]] = {}
@@ -326,7 +326,7 @@ def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
             claim=fact.claim if state.bears_claim(fact) else "",
             heading=fact.heading,
             digest=fact.digest,
-            disputed=fact.id in checked and checked[fact.id].standing == "disputed",
+            disputed=fact.id in disputed,
             against=tuple(QuoteRef(other.url, other.id, other.url in shown) for other in against),
             cited=fact.url in references and fact.id in references[fact.url].facts,
             lead=fact.lead,

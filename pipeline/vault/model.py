@@ -19,10 +19,10 @@ from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.stream_events import import_of
-from pipeline.domain.findings import IterationPages, all_facts, all_pages, by_model, facts_on, shown_sources, standings
+from pipeline.domain.findings import IterationPages, all_pages, disputed_facts, facts_on, shown_sources
 from pipeline.domain.state import SessionState
 from pipeline.domain.talk import TalkState, Turn, talk_of
-from pipeline.domain.values import Fact, ValidatedFact
+from pipeline.domain.values import Fact
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of, name_slug, one_line, slug
@@ -93,14 +93,9 @@ class LoadedSession:
         """Each worker's facts, by worker id."""
         return {worker: facts_on(iterations) for worker, iterations in self.pages.items()}
 
-    @cached_property
-    def standings(self) -> dict[str, ValidatedFact]:
-        """The result of cross-checking each fact, by fact id; what rules once compared without a model does not count."""
-        return standings(self.state, (fact.id for fact in all_facts(self.state))) if by_model(self.state) else {}
-
     def is_disputed(self, facts: Iterable[str]) -> bool:
         """Tell whether another source denies one of these facts."""
-        return any(self.standings[name].standing == "disputed" for name in facts if name in self.standings)
+        return not disputed_facts(self.state).isdisjoint(facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,11 +139,11 @@ def test_show_tells_the_last_error() -> None:
 
 
 def ends_a_step(event: e.EventBase) -> bool:
-    """A reading is one step with an event for each page, the report's first text one with three events; an analysis has two."""
+    """A reading is one step with an event for each page, the check of a report one with two; an analysis has two."""
     if isinstance(event, e.FactsObserved):
         return event.last
     counted = e.Answered | e.AnalysisStarted | e.GapsFound
-    return isinstance(event, counted) and not isinstance(event, e.ContradictionsFound | e.OutlineCreated)
+    return isinstance(event, counted) and not isinstance(event, e.ContradictionsFound)
 
 
 def steps(events: list[e.EventBase]) -> int:

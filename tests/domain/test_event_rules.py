@@ -10,7 +10,7 @@ from pipeline.domain import fold
 from pipeline.domain.event_rules import MAX_QUERY, refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Paragraph, PlanNode, ReportSection, SectionPlan, Sentence
+from pipeline.domain.values import Paragraph, PlanNode, ReportSection, Sentence
 from tests.fakes import started
 from tests.recorded import SMALL, after, before, stream
 
@@ -41,7 +41,7 @@ def test_nearly_every_event_is_refused_when_it_comes_a_second_time() -> None:
         fold.apply(state, event)
         if not refusal(state, event):
             again.append(event.type)
-    assert set(again) == {"run.started", "contradictions.found", "outline.created"}
+    assert set(again) == {"run.started", "contradictions.found"}
 
 
 def test_nothing_comes_before_a_run_has_been_started() -> None:
@@ -178,14 +178,6 @@ def test_nothing_is_written_without_a_fact() -> None:
     state, start = before(e.SynthesisStarted)
     state.facts.clear()
     refused(state, start, "no fact to write from")
-
-
-def test_an_outline_names_known_facts_once_the_synthesis_has_started() -> None:
-    unready, _ = before(e.SynthesisStarted)
-    state, outline = before(e.OutlineCreated)
-    refused(unready, outline, "synthesis has not been started")
-    unknown = SectionPlan(id="section_1", title="T", facts=("feedbeef",))
-    refused(state, changed(outline, sections=(unknown,)), "unknown facts: feedbeef")
 
 
 def test_a_part_of_the_report_is_written_once_and_from_known_facts() -> None:

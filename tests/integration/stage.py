@@ -44,7 +44,7 @@ KEYS = {
 SEARCHES = ("brave", "wikipedia")
 SMALL = {
     **{"perspectives": 1, "iterations": 1, "gap_rounds": 0, "queries_per_thought": 3, "pages_per_iteration": 3},
-    **{"survey_hits": 5, "min_sections": 1, "max_sections": 1},
+    "survey_hits": 5,
 }
 USUAL: Mapping[str, Any] = {"perspectives": 2, "iterations": 1, "gap_rounds": 0}
 QUESTION = "How do heat pumps in cold climates behave?"

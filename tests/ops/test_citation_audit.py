@@ -62,8 +62,8 @@ def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_
     assert state.report is not None
     sentence = Sentence(text="So it is.", facts=facts)
     section = ReportSection(id="s", title="S", paragraphs=(Paragraph(sentences=(sentence,)),))
-    state.report.summary += (sentence,)
-    state.report.sections += (section,)
+    added = {"summary": (*state.report.summary, sentence), "sections": (*state.report.sections, section)}
+    state.report = state.report.model_copy(update=added)
     assert [(entry.where, entry.why) for entry in check(state, recorded()).unsupported] == [("So it is.", why)] * 2
 
 

@@ -104,9 +104,9 @@ def test_a_row_that_is_quoted_with_its_header_needs_no_other() -> None:
     assert facts[0].lead == ""
 
 
-def test_an_altered_quote_may_be_corrected_and_a_short_one_may_not() -> None:
-    assert _found(PAGE, quote="A log is never written at its end.")[1][0].may_be_corrected
-    assert not _found(PAGE, quote="a log")[1][0].may_be_corrected
+def test_an_altered_quote_and_a_short_one_are_rejected_with_the_reason() -> None:
+    assert _found(PAGE, quote="A log is never written at its end.")[1][0].reason == "its quote is not in the page"
+    assert "shorter" in _found(PAGE, quote="a log")[1][0].reason
 
 
 def test_a_quote_that_a_page_has_twice_is_where_it_was_shown() -> None:

@@ -18,9 +18,10 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import Failure, Iteration, PageObserved, Report, SearchDone, SessionState, Worker
+from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PageDone, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
@@ -65,7 +66,7 @@ def session(world: World, found: World | None = None, name: str = "s-1") -> Sess
 def cited(state: SessionState) -> SessionState:
     """The session with a report that cites every page."""
     references = tuple(Reference(number=1, url=url, title=url, digest="", facts=()) for url in state.pages)
-    return replace(state, report=Report("", (), (), references, (), (), (), 0, 0))
+    return replace(state, report=ReportGenerated(title="", summary=(), sections=(), references=references))
 
 
 def compared(before: World, after: World, found_before: World | None = None, found_after: World | None = None) -> Changes:

@@ -31,10 +31,8 @@ from pipeline.domain.values import (
     RejectedFact,
     ReportSection,
     ResearchConfig,
-    SectionPlan,
     Sentence,
     SourceChange,
-    ValidatedFact,
 )
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
@@ -203,15 +201,12 @@ class Story:
 
     def analysed(self) -> Story:
         say, facts = self.say, self.facts
-        validated = [ValidatedFact(fact_id=found.id, standing="single") for found in facts]
-        validated[0] = ValidatedFact(fact_id=facts[0].id, standing="corroborated", support=(facts[2].id,), sources=2)
         pair = Contradiction(
             id="c1", subject=say("flushed data"), kind="polarity", a=facts[3].id, b=facts[2].id, explanation=say("They differ")
         )
         gaps = (Gap(question=say("How loud is it?"), importance=0.4, reason=say("no fact")),)
         self.scribe.note(
             e.AnalysisStarted(round=0),
-            e.FactsValidated(round=0, facts=tuple(validated)),
             e.ContradictionsFound(round=0, contradictions=(pair,)),
             e.AnalysisCompleted(round=0, gaps=gaps),
         )
@@ -231,11 +226,9 @@ class Story:
             )
             for number, url in numbered
         )  # fmt: skip
-        outline = SectionPlan(id="s1", title=section.title, facts=tuple(found.id for found in facts))
         state = self.scribe.session.state
         self.scribe.note(
             e.SynthesisStarted(facts=len(facts), sources=3),
-            e.OutlineCreated(title=say(self.query), sections=(outline,)),
             *([self._changes()] if self.previous else []),
             e.ReportGenerated(
                 title=say(self.query), summary=sentences[:1], sections=(section,), references=references,

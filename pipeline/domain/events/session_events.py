@@ -36,9 +36,7 @@ from pipeline.domain.values import (
     RejectedFact,
     ReportSection,
     ResearchConfig,
-    SectionPlan,
     Sentence,
-    ValidatedFact,
     Value,
     Verdict,
 )
@@ -77,7 +75,15 @@ class Answered(EventBase):
 class Retired(Answered):
     """An event that only earlier versions recorded, and that is read over: its cost still counts, and its bytes are kept."""
 
-    type: Literal["context.folded", "section.written", "report.edited", "entities.named", "entity.joined"]
+    type: Literal[
+        "context.folded",
+        "facts.validated",
+        "outline.created",
+        "section.written",
+        "report.edited",
+        "entities.named",
+        "entity.joined",
+    ]
 
 
 class UnknownEvent(EventBase):
@@ -457,14 +463,6 @@ class AnalysisStarted(EventBase):
     round: int
 
 
-class FactsValidated(Answered):
-    """Which facts are confirmed by other sources."""
-
-    type: Literal["facts.validated"] = "facts.validated"
-    round: int
-    facts: tuple[ValidatedFact, ...]
-
-
 class ContradictionsFound(Answered):
     """The contradictions between sources; an empty tuple if the check found none."""
 
@@ -474,7 +472,7 @@ class ContradictionsFound(Answered):
 
 
 class AnalysisCompleted(Answered):
-    """The questions that are still open. Older logs have a ``source_quality`` beside them, which is no longer used."""
+    """In older logs: the questions that are still open."""
 
     type: Literal["analysis.completed"] = "analysis.completed"
     round: int
@@ -482,18 +480,10 @@ class AnalysisCompleted(Answered):
 
 
 class GapLookedUp(Answered):
-    """A page that the session had read was searched for an answer to a gap (an index from 0) of ``round``.
-
-    ``facts`` answer it. Without ``url``, no page has a passage about it that was not looked at.
-    """
+    """In older logs: a page that the session had read was searched for an answer to a gap; ``facts`` answer it."""
 
     type: Literal["gap.looked_up"] = "gap.looked_up"
-    round: int
-    gap: int
-    url: str = ""
-    digest: str = ""
     facts: tuple[Fact, ...] = ()
-    rejected: tuple[RejectedFact, ...] = ()
 
 
 class GapsFound(EventBase):
@@ -521,14 +511,6 @@ class PassagesChosen(Answered):
     type: Literal["passages.chosen"] = "passages.chosen"
     passages: tuple[Fact, ...]
     more: tuple[Fact, ...] = ()
-
-
-class OutlineCreated(Answered):
-    """The report's title and sections."""
-
-    type: Literal["outline.created"] = "outline.created"
-    title: str
-    sections: tuple[SectionPlan, ...]
 
 
 class ReportWritten(Answered):

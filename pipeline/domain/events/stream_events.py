@@ -27,7 +27,6 @@ from pipeline.domain.values import (
     Spent,
     Statement,
     Superseded,
-    ValidatedFact,
     Value,
     Yield,
 )
@@ -309,9 +308,9 @@ class TalkClosed(EventBase):
 class ResearchPruned(EventBase):
     """It takes the place of a session's events of work, in what is kept of a pruned session.
 
-    ``facts`` are those that the report, its disagreements and its comparison with an earlier report refer to, in order, with the
-    results of their cross-check; ``pages`` are their pages. ``claims`` as in the state. ``run_ends`` holds the time of each
-    run's last event, by run. ``spent`` is the whole session's; ``counts`` as in ``counts_of``, with the steps.
+    ``facts`` are those that the report, its disagreements and its comparison with an earlier report refer to, in order;
+    ``pages`` are their pages. ``claims`` as in the state. ``run_ends`` holds the time of each run's last event, by run.
+    ``spent`` is the whole session's; ``counts`` as in ``counts_of``, with the steps.
     """
 
     type: Literal["research.pruned"] = "research.pruned"
@@ -319,13 +318,11 @@ class ResearchPruned(EventBase):
     spent: Spent
     facts: tuple[Fact, ...] = ()
     pages: tuple[PageDone, ...] = ()
-    validated: tuple[ValidatedFact, ...] | None = None
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None
     claims: dict[str, bool] = Field(default_factory=dict)
     run_ends: dict[str, str] = Field(default_factory=dict)
     models: tuple[str, ...] = ()
-    title: str = ""
 
 
 class SessionPruned(EventBase):

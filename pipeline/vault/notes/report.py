@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import by_model, nearest_facts, news_of
-from pipeline.domain.state import GIVES_ORDERS, OUTCOME_WORDS, Report, SessionState, outcome_of, workers_in_order
+from pipeline.domain.state import GIVES_ORDERS, OUTCOME_WORDS, SessionState, outcome_of, workers_in_order
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import page_origin
@@ -38,7 +39,7 @@ from pipeline.vault.output.page_markdown import statement
 from pipeline.vault.output.prose import prose
 
 MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
-_EMPTY = Report("", (), (), (), (), (), (), 0, 0)
+_EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 
 
 def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
@@ -126,7 +127,7 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> View | None:
     return {"reason": state.end_reason, "nearest": nearest, "query_id": state.query_id, "own": own}
 
 
-def _limits(state: SessionState, report: Report) -> list[str]:
+def _limits(state: SessionState, report: ReportGenerated) -> list[str]:
     found = list(report.limits)
     if report.cut and not report.cut_sentences:  # a log of an earlier version only counts them
         one = report.cut == 1
