@@ -12,6 +12,7 @@ Run: python -m bench.forgetting [--lives 10000] [--first 0] [--processes N] [--o
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import shutil
 import sys
@@ -119,7 +120,7 @@ def _year(sessions: int) -> int:
         last = max(one.ended_at for one in read_all(store).sessions)
         now = datetime.fromisoformat(last) + timedelta(days=1)
         context = _context(now)
-        consolidate(store, context, read_all(store).sessions)
+        asyncio.run(consolidate(store, context, read_all(store).sessions))
         before = _sizes(root / "events")
         _built(root, "state")
         started = time.perf_counter()

@@ -45,6 +45,7 @@ class DryRun:
         """
         due, beyond = split_at_limit(self.decisions, self.limit)
         entries = [self._entry(decision) for decision in due]
+        worst = [entry["worst_usd"] for entry in entries]
         return {
             "dry_run": True,
             "due": entries,
@@ -53,65 +54,41 @@ class DryRun:
             "done": sum(decision.action == "done" for decision in self.decisions),
             "sessions_at_once": self.sessions_at_once,
             "ends_at": timestamp(self.until) if self.until else "",
-            "worst_usd": _least(self.limits.cost_usd, _sum(entry["worst_usd"] for entry in entries)),
+            "worst_usd": _least(self.limits.cost_usd, None if None in worst else round(sum(worst), 6)),
         }
 
     def _entry(self, decision: Decision) -> dict[str, Any]:
-        state = self._session_to_resume(decision)
+        state = self.opened(decision.session) if decision.action in {"resume", "retry"} else None
+        if state and decision.action == "retry" and not has_work_left(state):
+            state = None
         fresh = self.config_of(decision.query)
         config = adopted_config(state.config, fresh) if state else fresh
         unchanged = state is not None and config.search == state.config.search
-        date = timestamp(self.now)[:10]
-        name = decision.session if state else f"{date}-{slug(decision.query.id, 40)}-…"
+        name = decision.session if state else f"{timestamp(self.now)[:10]}-{slug(decision.query.id, 40)}-…"
+        calls, tokens = (0, 0) if config.reasoner == EXTRACTIVE else expected(config)
+        spent = state.spent.usd if state else 0.0
+        left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))
         return {
             **_about(decision),
             "reasoner": config.reasoner,
             "search": list(config.search),
             "search_why": "as when the session started" if unchanged else self.search_of(decision.query).why,
             "approve": config.approve,
-            "worst_usd": self._worst(config, state),
-            **_expected(config),
+            "worst_usd": _least(left, self.limits.cost_usd) if self.may_cost(config) else 0.0,
+            "calls": calls,
+            "tokens_in": tokens,
             "log": f"events/sessions/{name}/",
             "report": f"vault/reports/{name[:4]}/",
         }
 
-    def _session_to_resume(self, decision: Decision) -> SessionState | None:
-        if decision.action not in {"resume", "retry"}:
-            return None
-        state = self.opened(decision.session)
-        return state if decision.action == "resume" or has_work_left(state) else None
-
-    def _worst(self, config: ResearchConfig, state: SessionState | None) -> float | None:
-        """The most that a session may still cost in USD: 0 if it is free, the rest of its cap, or None without a cap."""
-        if not self.may_cost(config):
-            return 0.0
-        spent = state.spent.usd if state else 0.0
-        left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))
-        return _least(left, self.limits.cost_usd)
-
-
-def _expected(config: ResearchConfig) -> dict[str, int]:
-    calls, tokens = (0, 0) if config.reasoner == EXTRACTIVE else expected(config)
-    return {"calls": calls, "tokens_in": tokens}
-
 
 def _about(decision: Decision) -> dict[str, Any]:
-    query = decision.query
-    return {
-        "id": query.id,
-        "query": query.text,
-        "action": decision.action,
-        "reason": decision.reason,
-        "session": decision.session,
-    }
-
-
-def _sum(amounts: Any) -> float | None:
-    known = list(amounts)
-    return None if None in known else round(sum(known), 6)
+    about = {"id": decision.query.id, "query": decision.query.text}
+    return about | {name: getattr(decision, name) for name in ("action", "reason", "session")}
 
 
 def _least(*caps: float | None) -> float | None:
+    """Return the least cap; None if there is none."""
     return min((cap for cap in caps if cap is not None), default=None)
 
 

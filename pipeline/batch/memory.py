@@ -104,15 +104,10 @@ def consolidation_of(store: EventStore, session: str) -> tuple[SessionState, Ses
     return state, consolidated(state, digest_of(records[-1].data) if records else "")
 
 
-def consolidate(store: EventStore, context: RunContext, summaries: Iterable[Summary]) -> Consolidated:
-    """Consolidate what is due without a model; see ``consolidate_with_model``."""
-    return asyncio.run(consolidate_with_model(store, context, summaries, None))
-
-
-async def consolidate_with_model(
-    store: EventStore, context: RunContext, summaries: Iterable[Summary], reasoner: Reasoner | None
+async def consolidate(
+    store: EventStore, context: RunContext, summaries: Iterable[Summary], reasoner: Reasoner | None = None
 ) -> Consolidated:
-    """Consolidate what is due; a session that cannot be read is left out, and where the model fails, the rules' results stand.
+    """Consolidate what is due; a session that cannot be read is left out, and where a model fails, the rules' results stand.
 
     Raises:
         LogError: the memory's stream cannot be written.

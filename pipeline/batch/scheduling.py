@@ -7,16 +7,16 @@ Options of the command line override ``queries.yaml`` for one run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, get_args
 
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.settings import Workspace
-from pipeline.config.values import Limits, Query, Queue
+from pipeline.config.values import Query, Queue
 from pipeline.domain import Summary
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.normalise import same_question, slug
@@ -26,26 +26,13 @@ DAY = timedelta(days=1)
 LATE_START = timedelta(hours=1)  # at most this much may a recurring question be researched early
 CLOCK_SLACK = timedelta(days=1)  # a session that started further in the future was started with a wrong clock
 
-Action = Literal[
-    "resume",
-    "new",
-    "changed",
-    "again",
-    "retry",
-    "done",
-    "waiting",
-    "elsewhere",
-    "not-found",
-    "failed",
-    "cancelled",
-    "damaged",
-    "same",
-    "forgotten",
-]
-DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
+_Due = Literal["resume", "new", "changed", "again", "retry"]
+_Left = Literal["waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same"]
+Action = Literal[_Due, _Left, "done", "forgotten"]
+DUE: frozenset[Action] = frozenset(get_args(_Due))
 UP_TO_DATE = "up to date"
 LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
-LEFT_ALONE: frozenset[Action] = frozenset({"waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same"})
+LEFT_ALONE: frozenset[Action] = frozenset(get_args(_Left))
 ANNOUNCED: frozenset[Action] = LEFT_ALONE | {"forgotten"}  # the nights do not name what was forgotten
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
@@ -314,44 +301,29 @@ def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[s
 
     Only ids that were made from the question count: one that the user gave says by itself which question is meant.
     """
-    candidates = [summary for summary in gone if _is_derived(summary.query_id, summary.query)]
-    words = [Counter(_question_words(summary.query)) for summary in candidates]
-    places = _places(words)
-    fresh = [(query.id, Counter(_question_words(query.text))) for query in queries if _is_derived(query.id, query.text)]
-    scored = [(score, place, name) for name, mine in fresh for score, place in _scores(mine, words, places)]
-    found: dict[str, int] = {}
+
+    def words_of(name: str, question: str) -> Counter[str]:
+        is_derived = name in {slug(question, 40), distinct_id(question)}
+        return Counter(slug(question, 1_000).split("-") if is_derived else ())
+
+    known = [words_of(summary.query_id, summary.query) for summary in gone]
+    places: dict[str, list[int]] = {}
+    for place, words in enumerate(known):
+        for word in words:
+            places.setdefault(word, []).append(place)
+    scored: list[tuple[float, int, str]] = []
+    for query in queries:
+        mine = words_of(query.id, query.text)
+        for place in {place for word in mine if len(places.get(word, ())) <= COMMON for place in places.get(word, ())}:
+            alike = 2 * (mine & known[place]).total() / (mine.total() + known[place].total())
+            scored += [(alike, place, query.id)] if alike >= ALIKE else []
+    found: dict[str, Summary] = {}
     taken: set[int] = set()
     for _, place, name in sorted(scored, reverse=True):
         if name not in found and place not in taken:
-            found[name] = place
+            found[name] = gone[place]
             taken.add(place)
-    return {name: candidates[place] for name, place in found.items()}
-
-
-def _is_derived(name: str, question: str) -> bool:
-    return name in {slug(question, 40), distinct_id(question)}
-
-
-def _question_words(text: str) -> list[str]:
-    return slug(text, 1_000).split("-")
-
-
-def _places(words: Iterable[Counter[str]]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, mine in enumerate(words):
-        for word in mine:
-            places.setdefault(word, []).append(place)
-    return {word: found for word, found in places.items() if len(found) <= COMMON}
-
-
-def _scores(mine: Counter[str], words: Sequence[Counter[str]], places: Mapping[str, list[int]]) -> Iterator[tuple[float, int]]:
-    for place in {place for word in mine for place in places.get(word, ())}:
-        if (score := _alike(mine, words[place])) >= ALIKE:
-            yield score, place
-
-
-def _alike(a: Counter[str], b: Counter[str]) -> float:
-    return 2 * (a & b).total() / (a.total() + b.total())
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,11 +342,8 @@ class RunOverrides:
             cost_usd=limits.cost_usd if self.cost_usd is None else self.cost_usd,
             max_failures=limits.max_failures if self.max_failures is None else self.max_failures,
         )
-        return replace(workspace, queue=_with_limits(workspace.queue, limits))
-
-
-def _with_limits(queue: Queue, limits: Limits) -> Queue:
-    return replace(queue, settings=replace(queue.settings, limits=limits))
+        queue = workspace.queue
+        return replace(workspace, queue=replace(queue, settings=replace(queue.settings, limits=limits)))
 
 
 def deadline_of(text: str, now: datetime) -> datetime:
@@ -398,7 +367,8 @@ def refuse_unknown(queue: Queue, selection: Selection) -> None:
     Raises:
         UsageError: an id or tag is unknown; the hint suggests a similar one.
     """
-    tags = {part for query in queue.queries for tag in query.tags for part in _with_parents(tag.casefold())}
+    paths = [tag.casefold().split("/") for query in queue.queries for tag in query.tags]
+    tags = {"/".join(path[:count]) for path in paths for count in range(1, len(path) + 1)}
     for names, known, what in (
         (selection.ids, [query.id for query in queue.queries], "query with the id"),
         ([tag.casefold() for tag in selection.tags], sorted(tags), "query with the tag"),
@@ -408,8 +378,3 @@ def refuse_unknown(queue: Queue, selection: Selection) -> None:
                 close = get_close_matches(name, known, n=1)
                 hint = f"did you mean {close[0]}?" if close else "research list shows all queries"
                 raise UsageError(f"queries.yaml has no {what} {name!r}", hint=hint)
-
-
-def _with_parents(tag: str) -> list[str]:
-    parts = tag.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -38,8 +38,7 @@ async def new_session(
         LogError: it could not be stored.
     """
     query = decision.query
-    date = timestamp(context.now())[:10]
-    session = ResearchSession(f"{date}-{slug(query.id, 40)}-{secrets.token_hex(2)}")
+    session = ResearchSession(f"{timestamp(context.now())[:10]}-{slug(query.id, 40)}-{secrets.token_hex(2)}")
     start = e.ResearchStarted(
         query=query.text,
         query_id=query.id,
@@ -124,24 +123,20 @@ def has_work_left(state: SessionState) -> bool:
     """
     if state.status == "not-found" or state.pruned:
         return False
+    config, spent = state.config, state.spent
+    caps = (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s)
+    used = (spent.usd, spent.total_tokens, spent.calls, working_seconds(state))
+    if any(cap is not None and amount >= cap for cap, amount in zip(caps, used, strict=True)):
+        return False
     copy = deepcopy(state)
     fold.apply(copy, e.ResearchReopened(version=state.version))
-    return not _caps_reached(state) and any(not step.pure or isinstance(step, StartWorker) for step in agenda(copy))
+    return any(not step.pure or isinstance(step, StartWorker) for step in agenda(copy))
 
 
-def _caps_reached(state: SessionState) -> bool:
-    config, spent = state.config, state.spent
-    used = (
-        (config.budget_usd, spent.usd),
-        (config.budget_tokens, spent.total_tokens),
-        (config.budget_calls, spent.calls),
-        (config.timeout_s, working_seconds(state)),
-    )
-    return any(cap is not None and amount >= cap for cap, amount in used)
-
-
-def cancel_session(store: EventStore, session_id: str, context: RunContext, reason: str) -> ResearchSession:
-    """End a session at the user's request; it can be reopened.
+def record_wish(
+    store: EventStore, session_id: str, context: RunContext, wish: e.ResearchCancelled | e.HandoffInitiated
+) -> ResearchSession:
+    """End a session at the user's request, or hand it over to another machine. One that was cancelled can be reopened.
 
     Raises:
         CommandRefused: it has ended.
@@ -151,22 +146,7 @@ def cancel_session(store: EventStore, session_id: str, context: RunContext, reas
     session = ResearchSession.open(store, session_id)
     if session.state.ended:
         raise CommandRefused(f"{session_id} is {session.state.status} already", hint=f"research show {session_id}")
-    _record(session, store, context, e.ResearchCancelled(reason=reason))
-    return session
-
-
-def hand_over(store: EventStore, session_id: str, context: RunContext, handoff: e.HandoffInitiated) -> ResearchSession:
-    """Hand a session over to another machine, whose runs alone go on with it.
-
-    Raises:
-        CommandRefused: it has ended.
-        LogError: its log cannot be read or written.
-        WorkspaceLocked: a run works on it.
-    """
-    session = ResearchSession.open(store, session_id)
-    if session.state.ended:
-        raise CommandRefused(f"{session_id} is {session.state.status} already", hint=f"research show {session_id}")
-    _record(session, store, context, handoff)
+    _record(session, store, context, wish)
     return session
 
 

@@ -76,11 +76,6 @@ class Outages:
         wait = min(asked, default=LONGEST_PAUSE_S + 1)
         return wait if wait <= LONGEST_PAUSE_S and wait < left_s else None
 
-    def try_again(self) -> None:
-        """Let the queries try again after a pause."""
-        self.down.clear()
-        self.pauses += 1
-
 
 def reason_of(error: StepError) -> str:
     """Return an outage in words."""
@@ -94,25 +89,6 @@ SESSIONS_AT_ONCE = 4
 PASSED = "the deadline has passed"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCost:
-    """A running session, with its cost and number of calls before this batch."""
-
-    state: SessionState
-    before: Cost
-    calls_before: int
-
-    @property
-    def cost(self) -> Cost:
-        """The cost in this batch."""
-        return minus(cost_of(self.state), self.before)
-
-    @property
-    def calls(self) -> int:
-        """The number of calls in this batch."""
-        return self.state.spent.calls - self.calls_before
-
-
 @dataclass
 class Batch:
     """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
@@ -122,6 +98,8 @@ class Batch:
     the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time. ``embed`` asks for
     the vectors that the search by meaning needs, before the first query starts. Without ``takes_handoffs`` whoever researches a
     session accepts what was handed over.
+
+    ``_running`` are sessions under way, each with its cost before this batch; ``_paid`` is what all else in this batch cost.
     """
 
     store: EventStore
@@ -139,9 +117,8 @@ class Batch:
     takes_handoffs: bool = True
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
-    _session_costs: list[SessionCost] = field(default_factory=list)
+    _running: dict[str, tuple[SessionState, Cost]] = field(default_factory=dict)
     _paid: Cost = field(default_factory=Cost)
-    _calls: int = 0
     _failed: int = 0
     _refused: ProviderRefused | None = None
     _working: int = 0
@@ -159,11 +136,17 @@ class Batch:
         """
         due = split_at_limit(decisions, limit)[0]
         if not due:
-            return BatchResult(skipped=tuple(_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE))
+            return BatchResult(skipped=tuple(_skipped_event(one, one.cause) for one in decisions if one.action in LEFT_ALONE))
         log = self.begin(decisions, limit)
         started_at = timestamp(self.context.now())
         try:
-            await self._embed(log)
+            if self.embed:
+                async with aclosing(self.embed()) as events:
+                    async for event in events:
+                        log.record(event)
+                        self._paid = total((self._paid, event.cost))
+                        if self._stop_reason():
+                            break
             await self._research_all(due, log)
             log.record(batch_ended(self._result(), self._spent(), started_at, timestamp(self.context.now())))
         finally:
@@ -186,27 +169,21 @@ class Batch:
             timezone=self.queue.settings.timezone,
             unread=self.queue.left_out,
         )
-        log.record(start)
-        left = [_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE]
-        self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
+        self._skipped += [_skipped_event(one, one.cause) for one in decisions if one.action in LEFT_ALONE]
+        self._skipped += [_skipped_event(one, "limit", f"the limit of {limit} is reached") for one in beyond]
+        log.record(start, *self._skipped)
         return log
-
-    async def _embed(self, log: StreamLog) -> None:
-        if self.embed is None:
-            return
-        async with aclosing(self.embed()) as events:
-            async for event in events:
-                log.record(event)
-                self._paid = total((self._paid, event.cost))
-                if self._stop_reason():
-                    break
 
     async def _research_all(self, due: Iterable[Decision], log: StreamLog) -> None:
         self._waiting.extend(due)
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
                 while not self._stop_reason():
-                    if decision := self._next_decision():
+                    failures_left = self.queue.settings.limits.max_failures - self._failed
+                    may_start = self._working < min(self.sessions_at_once, failures_left)  # no more than may still fail
+                    able = (one for one in self._waiting if may_start and not self._outages.reason(self._needs(one)))
+                    if decision := next(able, None):
+                        self._waiting.remove(decision)
                         self._working += 1
                         group.create_task(self._research_one(decision, log))
                     elif self._working:
@@ -217,16 +194,14 @@ class Batch:
         except ExceptionGroup as group:  # of several errors, raise one that has a message for the user
             known = (error for error in group.exceptions if isinstance(error, ResearchError))
             raise next(known, group.exceptions[0]) from None
-        self._close_waiting(log)
-
-    def _next_decision(self) -> Decision | None:
-        """Take the first query whose services are not down, if another may start."""
-        if self._working >= self._most_at_once():
-            return None
-        found = next((one for one in self._waiting if not self._outages.reason(self._needs(one))), None)
-        if found is not None:
-            self._waiting.remove(found)
-        return found
+        left = [one for one in self._waiting if one.session not in self._held]
+        for event in self._held.values():  # those that met an outage; the others never started
+            self._end(event, log)
+        halt = self._stop_reason()
+        skipped = [_skipped_event(one, *(halt or ("outage", self._outages.reason(self._needs(one))))) for one in left]
+        self._skipped += skipped
+        if skipped:
+            log.record(*skipped)
 
     def _needs(self, decision: Decision) -> frozenset[Need]:
         if not self._outages.down:
@@ -245,21 +220,15 @@ class Batch:
         stopping = asyncio.create_task(self.context.stop.wait())
         await asyncio.wait({stopping}, timeout=wait)
         stopping.cancel()
-        self._outages.try_again()
+        self._outages.down.clear()
+        self._outages.pauses += 1
         return True
-
-    def _close_waiting(self, log: StreamLog) -> None:
-        """Record what becomes of the queries that were not finished: those that met an outage, and those that never started."""
-        left = [one for one in self._waiting if one.session not in self._held]
-        for event in self._held.values():
-            self._end(event, log)
-        halt = self._stop_reason()
-        self._skip(log, [_skipped_event(one, *(halt or ("outage", self._outages.reason(self._needs(one))))) for one in left])
 
     async def _research_one(self, decision: Decision, log: StreamLog) -> None:
         self._held.pop(decision.session, None)
         event = await self._research(decision)
-        self._add_cost(event.session)
+        if bill := self._running.pop(event.session, None):
+            self._paid = total((self._paid, minus(cost_of(bill[0]), bill[1])))
         if event.cause == "outage":
             self._held[event.session] = event
             self._waiting.append(Decision(decision.query, "resume", "its session was paused", event.session))
@@ -274,49 +243,36 @@ class Batch:
         self._failed += event.status == "failed"
         log.record(event)
 
-    def _add_cost(self, session: str) -> None:
-        """Add the cost of an ended session to the total, so that only running sessions are asked from now on."""
-        for bill in [bill for bill in self._session_costs if bill.state.id == session]:
-            self._paid, self._calls = total((self._paid, bill.cost)), self._calls + bill.calls
-            self._session_costs.remove(bill)
-
-    def _most_at_once(self) -> int:
-        """How many sessions may run at once: no more than may still fail."""
-        failures_left = self.queue.settings.limits.max_failures - self._failed
-        return min(self.sessions_at_once, failures_left)
-
-    def _skip(self, log: StreamLog, events: Sequence[n.QuerySkipped]) -> None:
-        self._skipped += events
-        if events:
-            log.record(*events)
-
     async def _research(self, decision: Decision) -> n.QueryEnded:
         """Research one query. An error in its log or state ends only this query; a disk that cannot be written ends the batch."""
+
+        def ended(status: str, reason: str, cause: str = "") -> n.QueryEnded:
+            return ended_event(decision.query.id, decision.query.text, state, status, reason, cause)
+
         state = SessionState(id=decision.session if decision.action == "resume" else "")
         try:
             session = await self.session_of(decision)
             state = session.state
-            self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
+            self._running[state.id] = state, cost_of(state)
             await run_session(session, self.store, self.desk_of(state), self._context_of(state))
             complete_handoff(session, self.store, self._context_of(state))
         except ProviderRefused as refusal:
             self._refused = refusal
-            why = one_line(str(refusal))
-            return _ended_event(decision, state, "interrupted", why, "refused")
+            return ended("interrupted", one_line(str(refusal)), "refused")
         except LogUnwritable:
             raise
         except ResearchError as error:
             if isinstance(error, StepError) and error.outage:
                 self._outages.add(error, state.config)
                 self._paused[state.id] = state.config
-                return _ended_event(decision, state, "interrupted", reason_of(error), "outage")
-            return _ended_event(
-                decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""
-            )
+                return ended("interrupted", reason_of(error), "outage")
+            return ended("failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else "")
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             _log.exception("%s ended unexpectedly", decision.query.id)
-            return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
-        return self._ended_event_of(decision, state)
+            return ended("failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
+        if state.waiting or state.ended:
+            return ended("", "")
+        return ended("interrupted", *reversed(self._stop_reason() or ("cap", PASSED)))
 
     def _context_of(self, state: SessionState) -> RunContext:
         """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""
@@ -343,54 +299,37 @@ class Batch:
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session
 
-    def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
-        if state.waiting or state.ended:
-            return ended_event(decision.query.id, decision.query.text, state)
-        return _ended_event(decision, state, "interrupted", *reversed(self._stop_reason() or ("cap", PASSED)))
-
     def _stop_reason(self) -> tuple[str, str] | None:
         """Return why no further query may start, as a cause and in words, or None."""
         limits, stop, spent = self.queue.settings.limits, self.context.stop, total((self.spent, self._spent()))
-        calls = self.spent.calls + self._calls + sum(bill.calls for bill in self._session_costs)
-        reasons = (
-            ("refused", one_line(str(self._refused)), self._refused is not None),
-            ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
-            ("failures", f"{counted(limits.max_failures, 'failure')} in this run", self._failed >= limits.max_failures),
-            ("cap", f"the night's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),
-            (
-                "cap",
-                f"the night's limit of {counted(limits.tokens or 0, 'token')} is reached",
-                _reached(limits.tokens, spent.total_tokens),
-            ),
-            ("cap", f"the night's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
-            ("cap", self.spent_out(), bool(self.spent_out())),
-            ("cap", PASSED, self.context.gathering_left_s() <= 0),
-        )
-        return next(((cause, reason) for cause, reason, is_so in reasons if is_so), None)
+        if self._refused is not None:
+            return "refused", one_line(str(self._refused))
+        if stop.asked:
+            return "stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason
+        if self._failed >= limits.max_failures:
+            return "failures", f"{counted(limits.max_failures, 'failure')} in this run"
+        for cap, used, words in (
+            (limits.cost_usd, spent.usd, f"{limits.cost_usd or 0:.2f} USD"),
+            (limits.tokens, spent.total_tokens, counted(limits.tokens or 0, "token")),
+            (limits.calls, spent.calls, counted(limits.calls or 0, "call")),
+        ):
+            if cap is not None and 0 < used >= cap:  # a cap of 0 allows what is free
+                return "cap", f"the night's limit of {words} is reached"
+        reason = self.spent_out() or (PASSED if self.context.gathering_left_s() <= 0 else "")
+        return ("cap", reason) if reason else None
 
     def _spent(self) -> Cost:
         """The cost of this batch so far, without what its sessions had cost before."""
-        return total((self._paid, *(bill.cost for bill in self._session_costs)))
+        return total((self._paid, *(minus(cost_of(state), before) for state, before in self._running.values())))
 
     def _result(self, batch: str = "") -> BatchResult:
         code = self.context.stop.exit_code
         return BatchResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= INTERRUPTED else 0)
 
 
-def _reached(cap: float | None, spent: float) -> bool:
-    """Return whether a cap is reached; a cap of 0 allows what is free."""
-    return cap is not None and spent > 0 and spent >= cap
-
-
 def _skipped_event(decision: Decision, cause: str, reason: str = "") -> n.QuerySkipped:
-    query = decision.query
-    return n.QuerySkipped(
-        query_id=query.id, query=query.text, reason=reason or f"{decision.word}: {decision.reason}", cause=cause
-    )
-
-
-def _ended_event(decision: Decision, state: SessionState, status: str, reason: str, cause: str = "") -> n.QueryEnded:
-    return ended_event(decision.query.id, decision.query.text, state, status, reason, cause)
+    query, why = decision.query, reason or f"{decision.word}: {decision.reason}"
+    return n.QuerySkipped(query_id=query.id, query=query.text, reason=why, cause=cause)
 
 
 def ended_event(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.batch.scheduling import is_tagged
 from pipeline.batch.session_index import SessionIndex
-from pipeline.domain import Summary
 from pipeline.domain.events.stream_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkState
 from pipeline.errors import SessionUnknown
@@ -42,7 +41,7 @@ def topic_scope(known: SessionIndex, tag: str) -> TalkScope:
     Raises:
         SessionUnknown: no session has it.
     """
-    sessions = _ids(one for one in known.sessions if is_tagged(one.tags, (tag,)))
+    sessions = tuple(one.id for one in known.sessions if is_tagged(one.tags, (tag,)))
     if not sessions:
         tags = sorted({tag for one in known.sessions for tag in one.tags})
         hint = f"tags with sessions: {', '.join(tags[:10])}" if tags else "research list shows the sessions; none has a tag"
@@ -52,7 +51,7 @@ def topic_scope(known: SessionIndex, tag: str) -> TalkScope:
 
 def vault_scope(known: SessionIndex) -> TalkScope:
     """Return the scope of all sessions; without any, only the folders of documents are asked."""
-    return TalkScope("vault", (), "", _ids(known.sessions))
+    return TalkScope("vault", (), "", tuple(one.id for one in known.sessions))
 
 
 def scope_of(state: TalkState, known: SessionIndex) -> TalkScope:
@@ -65,15 +64,11 @@ def scope_of(state: TalkState, known: SessionIndex) -> TalkScope:
         return topic_scope(known, state.ids[0])
     if state.scope == "vault":
         return vault_scope(known)
-    wanted = set(state.ids)
-    sessions = _ids(one for one in known.sessions if one.id in wanted or (state.scope == "query" and one.query_id in wanted))
+    named = ((one.id, one.query_id if state.scope == "query" else "") for one in known.sessions)
+    sessions = tuple(name for name, query_id in named if name in state.ids or query_id in state.ids)
     if not sessions:
         raise SessionUnknown(f"the session of the talk {state.id} is gone: {', '.join(state.ids)}", hint="research list")
     return TalkScope(state.scope, state.ids, state.subject, sessions)
-
-
-def _ids(sessions: Iterable[Summary]) -> tuple[str, ...]:
-    return tuple(sorted(one.id for one in sessions))
 
 
 def new_talk_id(at: str, name: str) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.batch.memory import Consolidated, consolidate_with_model, read_memory
+from pipeline.batch.memory import Consolidated, read_memory
+from pipeline.batch.memory import consolidate as consolidate_sessions
 from pipeline.cli.command_parts import (
     Length,
     SessionName,
@@ -96,11 +97,11 @@ def _consolidate_now(
 
     async def work() -> Consolidated:
         if model == EXTRACTIVE:
-            return await consolidate_with_model(env.store, context, sessions, None)
+            return await consolidate_sessions(env.store, context, sessions)
         factory = AdapterFactory(env.workspace, env.store, env.keys)
         try:
             reasoner = factory.memory_model(model, settings.query_limits.cost_usd, spent or Cost())
-            return await consolidate_with_model(env.store, context, sessions, reasoner)
+            return await consolidate_sessions(env.store, context, sessions, reasoner)
         finally:
             await factory.aclose()
 

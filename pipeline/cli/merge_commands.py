@@ -100,7 +100,7 @@ def handoff(console: Console, session: str, machine: str, why: str, until: datet
     context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
     about = HandoffInitiated(to=name, why=one_line(why, 500), until=timestamp(until) if until else "")
     found = session_named(console.folder, env.store, session)
-    session_actions.hand_over(env.store, found, context, about)
+    session_actions.record_wish(env.store, found, context, about)
     value = {"session": found, "to": name, "until": about.until}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
     end(report_build_problems(console, bring_up_to_date(console, env.workspace)))

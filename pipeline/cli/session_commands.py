@@ -16,6 +16,7 @@ from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.run_environment import Request, RunEnvironment, context_of, environment_of, research_one
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
+from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
@@ -73,7 +74,7 @@ async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: Rese
 def cancel(console: Console, session: str, reason: str) -> None:
     """End SESSION without a report. No later run continues it; research retry or resume does."""
     name, env, context = _session_and_context(console, session)
-    state = session_actions.cancel_session(env.store, name, context, reason).state
+    state = session_actions.record_wish(env.store, name, context, ResearchCancelled(reason=reason)).state
     console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
     end(_vault_and_site(env))
 

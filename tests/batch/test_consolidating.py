@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -17,7 +18,7 @@ from tests.vault.builders import Story, a_store
 
 
 def again(store: MemoryStore, run: str = "run-9") -> Consolidated:
-    return consolidate(store, context_for(run), read_all(store).sessions)
+    return asyncio.run(consolidate(store, context_for(run), read_all(store).sessions))
 
 
 def test_every_ended_session_is_consolidated_once_and_no_log_of_a_session_changes() -> None:
@@ -59,7 +60,7 @@ def test_a_session_that_cannot_be_read_is_named_and_the_others_are_consolidated(
     store.streams = a_store().streams
     known = read_all(store).sessions
     store.damaged = "2026-11-28-tides-77aa"
-    done = consolidate(store, context_for(), known)
+    done = asyncio.run(consolidate(store, context_for(), known))
     assert done.failed == {"2026-11-28-tides-77aa": "line 3: the hash does not fit"}
     assert len(done.sessions) == 2
 

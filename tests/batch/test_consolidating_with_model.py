@@ -12,7 +12,6 @@ import pytest
 from pipeline.batch.memory import (
     Consolidated,
     consolidate,
-    consolidate_with_model,
     memory_events,
     read_memory,
     supported_sentences,
@@ -67,7 +66,7 @@ class Model:
 
 
 def ask(store: MemoryStore, model: Model, run: str = "run-9") -> Consolidated:
-    return asyncio.run(consolidate_with_model(store, context_for(run), read_all(store).sessions, model))
+    return asyncio.run(consolidate(store, context_for(run), read_all(store).sessions, model))
 
 
 def events(store: MemoryStore, stream: str) -> list[EventBase]:
@@ -90,7 +89,7 @@ def test_each_report_gets_the_sentences_that_its_facts_support_and_each_answer_i
 
 def test_all_else_is_what_consolidating_without_a_model_gives() -> None:
     plain, asked = a_store(), a_store()
-    consolidate(plain, context_for(), read_all(plain).sessions)
+    asyncio.run(consolidate(plain, context_for(), read_all(plain).sessions))
     ask(asked, Model())
     for name, one in read_memory(plain).sessions.items():
         other = read_memory(asked).sessions[name]
@@ -190,7 +189,7 @@ def test_a_call_that_is_under_way_at_the_deadline_is_cut_off_and_counts_at_its_w
     context = context_for("run-9")
     moment = context.now()
     context = replace(context, now=lambda: moment, deadline=moment + timedelta(milliseconds=20))
-    done = asyncio.run(consolidate_with_model(store, context, read_all(store).sessions, model))
+    done = asyncio.run(consolidate(store, context, read_all(store).sessions, model))
     assert len(model.asked) == 1
     assert len(done.sessions) == 3
     assert "deadline" in done.problems[0]
@@ -201,5 +200,5 @@ def test_after_the_deadline_nothing_is_asked_and_every_session_is_consolidated()
     store, model = a_store(), Model()
     context = context_for("run-9")
     context = replace(context, deadline=context.now())
-    done = asyncio.run(consolidate_with_model(store, context, read_all(store).sessions, model))
+    done = asyncio.run(consolidate(store, context, read_all(store).sessions, model))
     assert (model.asked, len(done.sessions), done.cost) == ([], 3, Cost())

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from pipeline.batch.scheduling import Decision
-from pipeline.batch.session_actions import approve_plan, cancel_session, has_work_left, new_session, reopen_session
+from pipeline.batch.session_actions import approve_plan, has_work_left, new_session, record_wish, reopen_session
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective, ResearchConfig
@@ -81,10 +82,11 @@ def test_a_session_whose_own_budget_is_spent_leads_nowhere() -> None:
 def test_a_cancelled_session_stays_so_until_it_is_reopened() -> None:
     store = MemoryStore()
     session = asyncio.run(new_session(store, Decision(query("pumps"), "new", ""), ResearchConfig(), context_for("one")))
-    assert cancel_session(store, session.id, context_for("two"), "no longer needed").state.status == "cancelled"
+    cancelled = ResearchCancelled(reason="no longer needed")
+    assert record_wish(store, session.id, context_for("two"), cancelled).state.status == "cancelled"
     assert state_of(store, session.id).end_reason == "no longer needed"
     with pytest.raises(CommandRefused, match="is cancelled already"):
-        cancel_session(store, session.id, context_for("three"), "")
+        record_wish(store, session.id, context_for("three"), cancelled)
     assert reopen_session(store, session.id, context_for("four")).state.status == "planning"
 
 
@@ -132,5 +134,5 @@ def test_a_plan_that_waits_can_be_cancelled_but_not_gone_on_with() -> None:
     with pytest.raises(CommandRefused, match="waits for its plan") as caught:
         reopen_session(store, name, context_for("again"))
     assert "research approve" in caught.value.hint
-    cancel_session(store, name, context_for("again"), "")
+    record_wish(store, name, context_for("again"), ResearchCancelled())
     assert reopen_session(store, name, context_for("later")).state.waiting

@@ -139,7 +139,7 @@ def test_a_budget_that_allowed_no_further_call_ends_the_night() -> None:
 def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_night() -> None:
     spent = BudgetSpent("no more tonight", ledger="night", cap="usd", limit="1.00", spent="0.99")
     night = bench(queue(query("pumps")), lambda _one: Journal(faults={"plan": [spent]}))
-    night.batch.spent_out = lambda: "no more tonight" if night.batch._session_costs else ""
+    night.batch.spent_out = lambda: "no more tonight" if night.batch._running else ""
     result = night.work()
     assert [(event.status, event.cause, event.reason) for event in result.ended] == [("interrupted", "cap", "no more tonight")]
     assert result.exit_code == 3

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from pipeline.batch.memory import consolidate_with_model, memory_events, read_memory
+from pipeline.batch.memory import consolidate, memory_events, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import cost_of_calls
@@ -38,7 +38,7 @@ def consolidated(root: Path, run: str) -> Model:
     model = Model()
     try:
         store = FileStore(root / "events")
-        asyncio.run(consolidate_with_model(store, context_for(run), read_all(store).sessions, model))
+        asyncio.run(consolidate(store, context_for(run), read_all(store).sessions, model))
     finally:
         for handle in Path("/proc/self/fd").iterdir():
             with suppress(OSError):

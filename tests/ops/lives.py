@@ -5,6 +5,7 @@ What must hold after each act is held against what was ever recorded.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -111,7 +112,7 @@ class Life:
     def consolidate(self) -> None:
         """Consolidate what ended."""
         store = self.store
-        consolidate(store, self.context(), read_all(store).sessions)
+        asyncio.run(consolidate(store, self.context(), read_all(store).sessions))
 
     def prune(self) -> None:
         """Finish what was interrupted, then prune by some ages."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from pipeline.batch import scheduling, session_pool
-from pipeline.batch.memory import Recaller, consolidate_with_model
+from pipeline.batch.memory import Recaller, consolidate
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
@@ -162,7 +162,7 @@ class Life:
         result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
         self.batch_s = loop.now  # the deadline is the batch's; a call to a model for memory may end after it
         with self._spared():  # as in a run, whose outcome it never changes
-            await consolidate_with_model(store, context, read_all(store).sessions, self._memory_model(store, weather))
+            await consolidate(store, context, read_all(store).sessions, self._memory_model(store, weather))
         await self._talk(store, context, weather)
         return result
 
