@@ -71,7 +71,7 @@ def question_name(question: q.Question[Any]) -> str:
             return f"reading:{question.perspective.id}:{question.iteration}"
         case q.ReportQuestion():
             return f"report:{question.part}"
-        case q.CheckQuestion() | q.MendingQuestion():
+        case q.CheckQuestion():
             return f"{question.name}:{digest_of(repr(question).encode())[:8]}"
     return question.name
 
@@ -182,16 +182,13 @@ class FakeReasoner:
 
     def _check(self, question: q.CheckQuestion) -> q.Check:
         wrong = [
-            q.Fault(sentence=key, reason="looked")
+            q.Fault(sentence=key, reason="looked", text="")
             for key, one in question.sentences.items()
             if self.doubtful and self.doubtful in one.text
         ]
         keys = list(question.facts)
         pairs = [q.Clash(first=keys[0], second=keys[-1], subject="pumps", kind="number", explanation="They differ.")]
         return q.Check(faults=tuple(wrong), contradictions=tuple(pairs if question.whole else ()))
-
-    def _mending(self, question: q.MendingQuestion) -> q.Mending:
-        return q.Mending(edits=tuple(q.Edit(sentence=key, text="") for key in question.faults))
 
     def _stand_alone(self, question: StandAloneQuestion) -> StandAlone:
         return StandAlone(question=f"{question.query} (of {question.history[-1].question if question.history else 'nothing'})")

@@ -312,9 +312,9 @@ def part_step(state: SessionState, part: int) -> Step | None:
     step: Step | None = None
     if text is None:
         step = WriteReport(part)
-    elif not text.checked:
+    elif not text.checked and text.new != ():
         step = CheckReport(part, text.revision)
-    elif text.revision == 0 and (text.faults or text.missing):
+    elif text.revision == 0 and (text.verdicts or text.additions):
         step = MendReport(part)
     return None if step is None or state.failed_for_good(step.key) else step
 

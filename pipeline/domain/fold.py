@@ -131,7 +131,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             _claims_checked(state, event)
         case e.ReportRevised() if not event.section_id:  # else of a log of an earlier version
             part = state.parts[event.part]
-            part.sections, part.revision, part.checked, part.faults = event.sections, event.revision, False, {}
+            part.sections, part.revision, part.checked, part.verdicts = event.sections, event.revision, False, {}
             part.new, part.lost = event.new, event.lost
         case e.ChangesFound():
             state.changes = event.changes
@@ -192,9 +192,10 @@ def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
     if event.section_id:  # of a log of an earlier version
         return
     part = state.parts[event.part]
-    part.checked, part.faults = True, {verdict.sentence: verdict.reason for verdict in event.verdicts}
+    part.checked, part.verdicts = True, {verdict.sentence: verdict for verdict in event.verdicts}
     if event.revision == 0:
-        part.missing, part.outcome, part.answered = event.missing, event.outcome or part.outcome, event.answered
+        part.additions, part.outcome = event.additions, event.outcome or part.outcome
+        part.answered, part.unfound = event.answered, event.unfound
 
 
 def _research_reopened(state: SessionState) -> None:

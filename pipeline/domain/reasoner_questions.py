@@ -201,17 +201,27 @@ class ReportQuestion(EvidenceQuestion[ReportText]):
 
 
 class Fault(Reply):
-    """A sentence that its evidence does not support."""
+    """A sentence that its evidence does not support, and the sentence in its place; an empty text leaves it out."""
 
     sentence: Word = Field(description="key of the sentence")
-    reason: Line = Field(default="", description="what the quotes lack, in a few words")
+    reason: Line = Field(default="", description="what the quotes say instead, in a few words")
+    text: Passage = Field(default="", description="the corrected sentence with its keys, or empty")
 
 
 class Lack(Reply):
-    """An important fact that the report does not use."""
+    """An important fact that the report does not use, and the sentence that brings it in behind another one."""
 
     evidence: Word = Field(description="key of the evidence")
     reason: Line = ""
+    after: Word = Field(default="", description="key of the sentence that the new one follows")
+    text: Passage = Field(default="", description="the new sentence with its keys")
+
+
+class Unfound(Reply):
+    """A sentence that says only what was not found, and the open question that says so too."""
+
+    sentence: Word = Field(description="key of the sentence")
+    question: Word = Field(default="", description="key of the open question that asks for it, or empty")
 
 
 class Clash(Reply):
@@ -225,10 +235,13 @@ class Clash(Reply):
 
 
 class Check(Reply):
-    """What is wrong with a report: only faults. ``claimless`` are the sentences without evidence that need none."""
+    """What is wrong with a report, and what belongs there. ``claimless`` are the sentences without evidence that need none."""
 
     faults: Annotated[tuple[Fault, ...], cut(60), Field(max_length=60)]
     claimless: Keys = Field(default=(), description="keys of the sentences that cite nothing and claim nothing")
+    unfound: Annotated[tuple[Unfound, ...], cut(12), Field(max_length=12)] = Field(
+        default=(), description="sentences that say only what was not found"
+    )
     missing: Annotated[tuple[Lack, ...], cut(12), Field(max_length=12)] = Field(
         default=(), description="important evidence that the report does not use"
     )
@@ -248,10 +261,10 @@ class CheckedSentence(Value):
 
 
 class CheckQuestion(EvidenceQuestion[Check]):
-    """Which of these ``sentences`` (by key) are not supported by what they cite?
+    """Which of these ``sentences`` (by key) are not supported by what they cite, and what do their quotes say?
 
-    ``whole``: they are a whole report; then missing facts, contradictions and the outcome are asked for too, and which of the
-    ``unknown`` questions (by key) the evidence answers.
+    ``whole``: they are a whole report; then corrections, missing facts, contradictions and the outcome are asked for too, and
+    which of the ``unknown`` questions (by key) the evidence answers. Else only the faults.
     """
 
     name = "check"
@@ -259,37 +272,6 @@ class CheckQuestion(EvidenceQuestion[Check]):
     sentences: Mapping[str, CheckedSentence]
     whole: bool = True
     unknown: Mapping[str, str] = Field(default_factory=dict)
-
-
-class Edit(Reply):
-    """A sentence in place of a faulty one, with its keys; an empty text leaves it out."""
-
-    sentence: Word = Field(description="key of the faulty sentence")
-    text: Passage = Field(description="the new sentence with its keys, or empty")
-
-
-class Addition(Reply):
-    """A new sentence, with its keys, and the sentence that it follows."""
-
-    after: Word = Field(description="key of the sentence that it follows")
-    text: Passage
-
-
-class Mending(Reply):
-    """The changes of a report: faulty sentences replaced or left out, missing facts added."""
-
-    edits: Annotated[tuple[Edit, ...], cut(60), Field(max_length=60)]
-    additions: Annotated[tuple[Addition, ...], cut(12), Field(max_length=12)] = ()
-
-
-class MendingQuestion(EvidenceQuestion[Mending]):
-    """Correct the faulty ``sentences`` (``faults``: why, by key), and bring in the ``missing`` facts (why, by key)."""
-
-    name = "mending"
-    answer_type = Mending
-    sentences: Mapping[str, CheckedSentence]
-    faults: Mapping[str, str]
-    missing: Mapping[str, str] = Field(default_factory=dict)
 
 
 class PastTurn(Value):

@@ -129,7 +129,7 @@ def _renumbered(sections: Iterable[ReportSection]) -> Iterator[ReportSection]:
 def reasons_to_cut(state: SessionState, part: ReportPart) -> dict[int, str]:
     """Return why items of a part may not be in the report, by place. What could not be checked must stand in a cited quote."""
     if part.checked:
-        return dict(part.faults)
+        return {place: verdict.reason for place, verdict in part.verdicts.items()}
     items = items_of(part.sections)
     unchecked = range(len(items)) if part.new is None else part.new
     why = "It could not be checked."

@@ -16,6 +16,7 @@ from pipeline.domain.budget import CallHistory
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.values import (
     EXTRACTIVE,
+    Addition,
     AnswerKind,
     Changes,
     Contradiction,
@@ -35,6 +36,7 @@ from pipeline.domain.values import (
     ReportSection,
     ResearchConfig,
     Spent,
+    Verdict,
 )
 from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -141,9 +143,9 @@ class Analysis:
 class ReportPart:
     """A part of the report in progress: its text of ``revision``, and what the check of that says.
 
-    ``faults`` are the reasons why sentences are unsupported, by place; ``new`` the places that the revision changed, None: all.
-    ``missing`` are the reasons why facts should be in it, by id. ``lost`` is what the revision left out. ``answered`` are open
-    questions that its evidence answers.
+    ``verdicts`` are those on unsupported sentences, by place; ``additions`` are sentences to add. ``new`` are the places that
+    have still to be checked, None: all. ``lost`` is what the revision left out. ``answered`` and ``unfound`` as in
+    ``ClaimsChecked``.
     """
 
     sections: tuple[ReportSection, ...]
@@ -151,11 +153,12 @@ class ReportPart:
     lacks: str = ""
     revision: int = 0
     checked: bool = False
-    faults: dict[int, str] = field(default_factory=dict)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    additions: tuple[Addition, ...] = ()
     new: tuple[int, ...] | None = None
-    missing: dict[str, str] = field(default_factory=dict)
     lost: tuple[CutSentence, ...] = ()
     answered: tuple[str, ...] = ()
+    unfound: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

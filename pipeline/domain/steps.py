@@ -150,7 +150,7 @@ class WriteReport(Step):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport(Step):
-    """Check the text of ``revision`` of a part: 0 is the first text, 1 the mended one, of which only what is new is checked."""
+    """Check the text of ``revision`` of a part: 0 is the first text, 1 the mended one, of which what code warns of is checked."""
 
     part: int
     revision: int
@@ -158,8 +158,9 @@ class CheckReport(Step):
 
 @dataclass(frozen=True, slots=True)
 class MendReport(Step):
-    """Correct the faulty sentences of a part, and bring in the facts that it lacks."""
+    """Put what the checker wrote in the place of the faulty sentences of a part, and bring in the facts that it lacks."""
 
+    pure = True
     part: int
 
 

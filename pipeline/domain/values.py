@@ -235,11 +235,22 @@ class Paragraph(Value):
 
 
 class Verdict(Value):
-    """Whether a sentence is supported by its facts. ``sentence`` counts from 0 over the whole section."""
+    """Whether a sentence is supported by its facts. ``sentence`` counts from 0 over the whole part, or section.
+
+    ``text`` is what the checker puts in its place, with the keys of its evidence; "" leaves it out.
+    """
 
     sentence: int
     supported: bool
     reason: str = ""
+    text: str = ""
+
+
+class Addition(Value):
+    """A sentence, with the keys of its evidence, that the checker adds behind the item at the place ``after``."""
+
+    after: int
+    text: str
 
 
 class ReportSection(Value):

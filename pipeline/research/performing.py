@@ -25,6 +25,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.FindGaps: planning.find_gaps,
     s.ExtendPlan: planning.extend_plan,
     s.StartSynthesis: writing.start_synthesis,
+    s.MendReport: writing.mend_report,
     s.MakeReport: _make_report,
     s.Complete: reporting.complete,
     s.Fail: reporting.fail,
@@ -41,7 +42,6 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.ChoosePassages: reporting.choose_passages,
     s.WriteReport: writing.write_report,
     s.CheckReport: writing.check_report,
-    s.MendReport: writing.mend_report,
     s.Compare: comparing.compare,
 }
 

@@ -26,11 +26,10 @@ _SIDES: dict[str, tuple[str, str]] = {
     "web": ("the web", "The web was not searched"),
     "embeddings": ("your documents by meaning", "Your documents were searched by words alone, not by meaning"),
 }
-_NAMED = 3  # pages that were not read
+_NAMED = 3  # pages that were not read, or sentences on what was not found
 _SKIPPED = {
     "WriteReport": "The report could not be written; what follows are passages of the pages read",
     "CheckReport": "The report could not be checked; of what was not, only verbatim quotes are kept",
-    "MendReport": "Unsupported sentences could not be corrected, and were left out",
 }
 
 
@@ -84,8 +83,10 @@ def limits(state: SessionState) -> Iterator[str]:
         yield f"Pages were not read by the language model; passages were taken instead: {unread[0] or 'it gave no answer of use'}"
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted})."
-    if lacks := [part.lacks for _, part in sorted(state.parts.items()) if part.lacks and part.outcome == "in-part"][:1]:
-        yield f"What is missing: {lacks[0]}"
+    parts = [part for _, part in sorted(state.parts.items())]
+    lacks = [part.lacks for part in parts if part.lacks and part.outcome == "in-part"][:1]
+    if lacks := lacks or list(dict.fromkeys(text for part in parts for text in part.unfound))[:_NAMED]:
+        yield f"What is missing: {' '.join(lacks)}"
     if unread := _without_room(state):
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         yield f"Found, but not read by the model: {', '.join(f'“{title}”' for title in unread[:_NAMED])}{more}"

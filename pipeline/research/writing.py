@@ -1,4 +1,5 @@
-"""The writing of the report: a part is written from its facts, checked, mended, and what is new checked again."""
+"""The writing of the report: a part is written from its facts, and checked. What the checker corrects and adds is brought in by
+code; what code doubts of that is checked once more."""
 
 from __future__ import annotations
 
@@ -7,15 +8,7 @@ from typing import Any, Literal
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts, open_gaps, origin_of
-from pipeline.domain.reasoner_questions import (
-    Addition,
-    Check,
-    CheckedSentence,
-    CheckQuestion,
-    Clash,
-    MendingQuestion,
-    ReportQuestion,
-)
+from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion
 from pipeline.domain.report_parts import (
     BEGINNING,
     WHOLE,
@@ -32,7 +25,9 @@ from pipeline.domain.report_parts import (
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.domain.values import (
+    Addition,
     Contradiction,
+    Cost,
     CutSentence,
     Fact,
     Paragraph,
@@ -53,6 +48,7 @@ from pipeline.text.normalise import digest_of, holds_quote, one_line
 _SAID: Mapping[str, SessionOutcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
 _WORST_LAST: tuple[SessionOutcome, ...] = ("answered", "in-part", "not-found")
 _BEGINNING_WORDS = 300
+UNFOUND = "It only says what was not found, which is listed once."
 
 
 def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
@@ -126,44 +122,53 @@ def _written(state: SessionState) -> Iterator[str]:
 
 
 async def check_report(step: CheckReport, state: SessionState, context: StepContext) -> Outcome:
-    """Ask what is wrong with a part; of a mended one, with what is new. A sentence that cites an unknown key is wrong anyhow."""
+    """Ask what is wrong with a part, and what belongs there; of a mended one, whether that holds of which code warns."""
     part, facts = state.parts[step.part], facts_for(state, step.part)
     items = items_of(part.sections)
     places = [place for place in (range(len(items)) if part.new is None else part.new) if not _is_beyond(items[place])]
     if part.new is not None:
         cited = {name for place in places if (one := items[place].sentence) for name in one.facts}
         facts = {key: fact for key, fact in facts.items() if fact.id in cited}
-    if not places:
-        return Outcome((e.ClaimsChecked(part=step.part, revision=step.revision, verdicts=()),))
     keys = {fact.id: key for key, fact in facts.items()}
     unknown = {f"U{number}": gap.question for number, gap in enumerate(open_gaps(state), start=1)} if part.new is None else {}
+    asked = {f"T{place + 1}": place for place in places}
     question = CheckQuestion(
         **_evidence(state, facts),
-        sentences={f"T{place + 1}": _checked(items[place], keys, state) for place in places},
+        sentences={key: _checked(items[place], keys, state) for key, place in asked.items()},
         whole=part.new is None,
         unknown=unknown,
     )
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
-    faults = _faults(said, items, places)
-    claims = tuple(fact.id for fact in facts.values() if not holds_quote(fact.quote, fact.claim)) if question.whole else ()
-    overstated = {facts[key].id for key in map(_key, said.overstated) if key in facts}
+    unfound = {asked[key]: _key(one.question) for one in said.unfound if (key := _key(one.sentence)) in asked}
+    verdicts = _verdicts(said, items, asked, unfound)
     event = e.ClaimsChecked(
         part=step.part,
         revision=step.revision,
-        verdicts=tuple(Verdict(sentence=place, supported=False, reason=faults[place]) for place in sorted(faults)),
-        missing=_missing(said, facts, part) if question.whole else {},
+        verdicts=tuple(verdicts[place] for place in sorted(verdicts)),
         outcome=_worse(part.outcome or "answered", _SAID[said.outcome]),
-        claims=claims,
-        overstated=tuple(name for name in claims if name in overstated),
-        answered=tuple(unknown[key] for key in dict.fromkeys(map(_key, said.answered)) if key in unknown),
+        cost=cost.cost,
+        exchange=cost.exchange,
     )
-    spent = {"cost": cost.cost, "exchange": cost.exchange}
     if not question.whole:
-        return Outcome((event.model_copy(update=spent),), cost.objects)
+        return Outcome((event,), cost.objects)
+    used = {name for item in items if item.sentence for name in item.sentence.facts}
+    lacks = {facts[key].id: one for one in said.missing if (key := _key(one.evidence)) in facts and facts[key].id not in used}
+    claims = tuple(fact.id for fact in facts.values() if not holds_quote(fact.quote, fact.claim))
+    overstated = {facts[key].id for key in map(_key, said.overstated) if key in facts}
+    left = [place for place in sorted(verdicts) if verdicts[place].reason == UNFOUND and unfound[place] not in unknown]
+    more = {
+        "missing": {name: one_line(one.reason, 400) for name, one in lacks.items()},
+        "additions": tuple(Addition(after=_place_of(one.after, items), text=one.text) for one in lacks.values()),
+        "claims": claims,
+        "overstated": tuple(name for name in claims if name in overstated),
+        "answered": tuple(unknown[key] for key in dict.fromkeys(map(_key, said.answered)) if key in unknown),
+        "unfound": tuple(items[place].text for place in left),
+    }
     pairs = tuple(_contradictions(said.contradictions, facts))
-    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs, **spent)
-    return Outcome((found, event), cost.objects)  # what a power cut leaves of it may not be the verdicts alone
+    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs, cost=cost.cost, exchange=cost.exchange)
+    # What a power cut leaves of both may not be the verdicts alone.
+    return Outcome((found, event.model_copy(update={**more, "cost": Cost(), "exchange": ""})), cost.objects)
 
 
 def _key(said: str) -> str:
@@ -175,35 +180,46 @@ def _is_beyond(item: Item) -> bool:
     return all(sentence.basis == "beyond" for sentence in sentences)
 
 
+def _place_of(after: str, items: tuple[Item, ...]) -> int:
+    """Return the place of the sentence that an added one follows: the last one, if its key names none."""
+    known = [place for place, item in enumerate(items) if not _is_beyond(item)]
+    return next((place for place in known if f"T{place + 1}" == _key(after)), known[-1])
+
+
 def _checked(item: Item, keys: Mapping[str, str], state: SessionState) -> CheckedSentence:
     if item.sentence is None:
         return CheckedSentence(text=item.text, cites="heading")
     one = item.sentence
     cited = tuple(keys[name] for name in one.facts if name in keys)
+    how = "nothing" if not one.facts else "derived" if one.basis == "derived" else "quoted"
+    return CheckedSentence(text=one.text, keys=(*cited, *one.unknown), cites=how, warning=_warning(one, state))
+
+
+def _warning(one: Sentence, state: SessionState) -> str:
     facts = [state.facts[name] for name in one.facts]
-    warning = warning_of(one.text, facts, state.query, today_of(state), derived=one.basis == "derived") if facts else ""
-    how = "nothing" if not facts else "derived" if one.basis == "derived" else "quoted"
-    return CheckedSentence(text=one.text, keys=(*cited, *one.unknown), cites=how, warning=warning)
+    return warning_of(one.text, facts, state.query, today_of(state), derived=one.basis == "derived") if facts else ""
 
 
-def _faults(said: Check, items: tuple[Item, ...], places: list[int]) -> dict[int, str]:
-    """Return why items are unsupported, by place: what the model says, unknown keys, and claims that cite nothing."""
-    by_key = {f"T{place + 1}": place for place in places}
-    faults = {by_key[_key(one.sentence)]: one_line(one.reason, 400) for one in said.faults if _key(one.sentence) in by_key}
-    claimless = {by_key[key] for key in map(_key, said.claimless) if key in by_key}
-    for place in places:
+def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], unfound: Iterable[int]) -> dict[int, Verdict]:
+    """Return why items may not stay as they are, by place: what the model says, unknown keys, and claims that cite nothing."""
+    verdicts = {
+        asked[key]: Verdict(sentence=asked[key], supported=False, reason=one_line(one.reason, 400), text=one.text)
+        for one in said.faults
+        if (key := _key(one.sentence)) in asked
+    }
+    claimless = {asked[key] for key in map(_key, said.claimless) if key in asked}
+    for place in asked.values():
         one = items[place].sentence
-        if one is not None and one.unknown:
-            faults[place] = "It cites evidence that there is not."
-        elif one is not None and not one.facts and place not in claimless:
-            faults.setdefault(place, "It cites nothing.")
-    return faults
-
-
-def _missing(said: Check, facts: Mapping[str, Fact], part: ReportPart) -> dict[str, str]:
-    used = {name for item in items_of(part.sections) if item.sentence for name in item.sentence.facts}
-    lacks = ((facts[key].id, lack.reason) for lack in said.missing if (key := _key(lack.evidence)) in facts)
-    return {name: one_line(reason, 400) for name, reason in lacks if name not in used}
+        if one is None or (one.facts and not one.unknown):
+            continue
+        known = verdicts.get(place, Verdict(sentence=place, supported=False, reason="It cites nothing."))
+        if one.unknown:
+            verdicts[place] = known.model_copy(update={"reason": "It cites evidence that there is not."})
+        elif place in unfound:
+            verdicts[place] = Verdict(sentence=place, supported=False, reason=UNFOUND)
+        elif place not in claimless:
+            verdicts[place] = known
+    return verdicts
 
 
 def _worse(one: SessionOutcome, other: SessionOutcome) -> SessionOutcome:
@@ -230,60 +246,39 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
             )
 
 
-async def mend_report(step: MendReport, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for the faulty sentences again, and for sentences with the facts that the part lacks; all others stay as they are."""
+def mend_report(step: MendReport, state: SessionState) -> Outcome:
+    """Put the checker's sentences in the place of faulty ones, and add what the part lacks; all others stay as they are.
+
+    A sentence that the checker does not replace, or only by one without evidence, is left out. What code warns of is new: it is
+    checked once more.
+    """
     part, facts = state.parts[step.part], facts_for(state, step.part)
-    items = items_of(part.sections)
-    keys = {fact.id: key for key, fact in facts.items()}
-    question = MendingQuestion(
-        **_evidence(state, facts),
-        sentences={f"T{place + 1}": _checked(item, keys, state) for place, item in enumerate(items) if not _is_beyond(item)},
-        faults={f"T{place + 1}": why for place, why in sorted(part.faults.items())},
-        missing={keys[name]: why for name, why in part.missing.items() if name in keys},
-    )
-    answer = await context.reasoner.answer(question)
-    cost = paid(answer)
-    edits = {_key(edit.sentence): edit.text for edit in answer.value.edits}
-    added: dict[str, list[str]] = {}
-    for addition in answer.value.additions:
-        added.setdefault(_after(addition, items), []).append(addition.text)
-    sections, new, lost = _mended(part, facts, edits, added)
-    event = e.ReportRevised(
-        part=step.part,
-        revision=part.revision + 1,
-        sections=sections,
-        new=new,
-        lost=lost,
-        cost=cost.cost,
-        exchange=cost.exchange,
-    )
-    return Outcome((event,), cost.objects)
-
-
-def _after(addition: Addition, items: tuple[Item, ...]) -> str:
-    """Return the key of the sentence that an added one follows: the last one, if it names none."""
-    known = {f"T{place + 1}" for place, item in enumerate(items) if not _is_beyond(item)}
-    key = _key(addition.after)
-    return key if key in known else max(known, key=lambda one: int(one[1:]))
+    added: dict[int, list[str]] = {}
+    for addition in part.additions:
+        added.setdefault(addition.after, []).append(addition.text)
+    sections, new, lost = _mended(part, facts, added)
+    items = items_of(sections)
+    doubtful = tuple(place for place in new if (one := items[place].sentence) and _warning(one, state))
+    revised = e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=doubtful, lost=lost)
+    return Outcome((revised,))
 
 
 def _mended(
-    part: ReportPart, facts: Mapping[str, Fact], edits: Mapping[str, str], added: Mapping[str, list[str]]
-) -> tuple[tuple[ReportSection, ...], tuple[int, ...], tuple[CutSentence, ...]]:
-    """Return the sections after the changes, the places of what is new, and what was left out. A fault without an edit goes."""
+    part: ReportPart, facts: Mapping[str, Fact], added: Mapping[int, list[str]]
+) -> tuple[tuple[ReportSection, ...], list[int], tuple[CutSentence, ...]]:
+    """Return the sections after the changes, the places of what is new, and what was left out."""
     sections: list[ReportSection] = []
     new: list[int] = []
     lost: list[CutSentence] = []
     old = at = 0  # the places of the next item before and after the changes
     for section in part.sections:
-        title, key = section.title, f"T{old + 1}"
-        if old in part.faults:
-            title = one_line(edits.get(key, "").lstrip("# "), 160)
-            new += [at] if title else []
-        texts = added.get(key, ())
+        title = section.title
+        if old in part.verdicts:
+            title = one_line(part.verdicts[old].text.lstrip("# "), 160)
+        opening = [one for text in added.get(old, ()) if (one := _with_evidence(read_sentence(text, facts)))]
         old, at = old + 1, at + 1
         paragraphs: list[Paragraph] = []
-        if opening := [one for text in texts if (one := read_sentence(text, facts))]:
+        if opening:
             paragraphs.append(Paragraph(sentences=tuple(opening)))
             new += range(at, at + len(opening))
             at += len(opening)
@@ -293,39 +288,41 @@ def _mended(
             following = [one.within for one in paragraph.sentences[1:]] + [""]
             level: Literal["", "item", "list"] = ""
             for sentence, next_within in zip(paragraph.sentences, following, strict=True):
-                key = f"T{old + 1}"
                 level = level if sentence.within == "item" else sentence.within
-                edited: Sentence | None = sentence
-                if old in part.faults:
-                    edited = _read_as(edits.get(key, ""), paragraph, facts)
-                    if edited is None:
-                        lost.append(cut_sentence(section, sentence, part.faults[old]))
-                    else:
-                        new.append(at)
-                additions = [one for text in added.get(key, ()) if (one := _read_as(text, paragraph, facts))]
+                kept: Sentence | None = sentence
+                if verdict := part.verdicts.get(old):
+                    kept = _read_as(verdict.text, paragraph, facts)
+                    new += [at] if kept else []
+                    lost += [] if kept or verdict.reason == UNFOUND else [cut_sentence(section, sentence, verdict.reason)]
+                texts = added.get(old, [])
+                additions = [one for text in texts if (one := _read_as(text, paragraph, facts))]
                 in_list = paragraph.form in ("steps", "bullets")
-                goes_on = next_within == "item" or (in_list and not begins_item(added[key][0])) if additions else False
+                goes_on = next_within == "item" or (in_list and not begins_item(texts[0])) if additions else False
                 additions = [one.model_copy(update={"within": "item" if goes_on else level}) for one in additions]
                 before += [sentence, *additions]
-                after += [edited, *additions]
-                at += edited is not None
+                after += [kept, *additions]
+                at += kept is not None
                 new += range(at, at + len(additions))
                 at += len(additions)
                 old += 1
             if sentences := joined_again(before, after):
                 paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
         sections.append(section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)}))
-    return tuple(sections), tuple(new), tuple(lost)
+    return tuple(sections), new, tuple(lost)
+
+
+def _with_evidence(one: Sentence | None) -> Sentence | None:
+    return one if one and one.facts and not one.unknown else None
 
 
 def _read_as(text: str, paragraph: Paragraph, facts: Mapping[str, Fact]) -> Sentence | None:
-    """Return a new sentence in the form of its paragraph; None if it is empty. A row keeps its columns; code has no citation
+    """Return a new sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation
     of its own, so a changed piece of code is shown as a sentence."""
     if paragraph.form == "table" and text.strip().startswith("|"):
         cells = text.strip().strip("|").split("|")
         if not paragraph.header or len(cells) == len(paragraph.header):
-            return row_of((cell.strip() for cell in cells), paragraph.header, facts)
-    one = read_sentence(without_item_mark(text) if paragraph.form != "code" else text, facts)
+            return _with_evidence(row_of((cell.strip() for cell in cells), paragraph.header, facts))
+    one = _with_evidence(read_sentence(without_item_mark(text) if paragraph.form != "code" else text, facts))
     if one is not None and paragraph.form == "table":
         return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})
     return one

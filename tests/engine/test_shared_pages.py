@@ -65,7 +65,7 @@ def test_neither_report_nor_questions_depend_on_which_step_ends_first(seed: int,
     first, other = Asked(Journal()), Asked(Journal(latency=seeded_latency(seed)))
     reports = [report_bytes(research(asked, max_workers=workers)) for asked in (first, other)]
     assert reports[0] == reports[1]
-    for name in ("plan", "reading", "report", "check", "mending"):
+    for name in ("plan", "reading", "report", "check"):
         assert other.of(name) == first.of(name)
 
 
@@ -90,10 +90,9 @@ def test_a_worker_knows_what_was_searched_for_and_found_before(in_order: tuple[A
     assert list(gap.questions.values()) == ["How loud is it then?"]  # others found what one left open
 
 
-def test_what_writer_checker_and_mender_are_shown_is_the_same(in_order: tuple[Asked, bytes]) -> None:
-    asked, store = Asked(Journal(), doubtful="mode 2"), MemoryStore()
-    research(asked, store)
-    kinds: tuple[type[q.EvidenceQuestion[Any]], ...] = (q.ReportQuestion, q.CheckQuestion, q.MendingQuestion)
+def test_what_writer_and_checker_are_shown_is_the_same(in_order: tuple[Asked, bytes]) -> None:
+    asked, _ = in_order
+    kinds: tuple[type[q.EvidenceQuestion[Any]], ...] = (q.ReportQuestion, q.CheckQuestion)
     shown = [kind.model_validate_json(asked.of(kind.name)[0].partition(" ")[2]) for kind in kinds]
-    assert [one.facts for one in shown] == [shown[0].facts] * 3
+    assert [one.facts for one in shown] == [shown[0].facts] * 2
     assert list(shown[0].facts) == [f"E{number}" for number in range(1, len(shown[0].facts) + 1)]

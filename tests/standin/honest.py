@@ -94,10 +94,11 @@ def report(prompt: Prompt) -> str:
 
 
 def check(prompt: Prompt) -> dict[str, Any]:
-    """A sentence is a fault unless half its words are in the quotes that it cites; facts alike with other numbers contradict."""
+    """A sentence is a fault, and left out, unless half its words are in the quotes that it cites; facts alike with other numbers
+    contradict."""
     quotes = {fact.key: fact.quote for fact in prompt.facts}
     faults = [
-        {"sentence": key, "reason": "The quotes do not say so."}
+        {"sentence": key, "reason": "The quotes do not say so.", "text": ""}
         for key, text in prompt.checked
         if not text.endswith("(a heading)") and not _is_supported(text, quotes)
     ]
@@ -121,11 +122,6 @@ def _clash(one: KeyedFact, other: KeyedFact) -> dict[str, Any]:
     return {"first": one.key, "second": other.key, "subject": subject, "kind": "number", "explanation": why}
 
 
-def mending(_prompt: Prompt) -> dict[str, Any]:
-    """What is not supported is left out."""
-    return {"edits": [], "additions": []}
-
-
 def stand_alone(prompt: Prompt) -> dict[str, Any]:
     """The question as it is."""
     return {"question": prompt.query}
@@ -146,7 +142,6 @@ RULES: dict[str, Callable[[Prompt], Any]] = {
     "reading": reading,
     "report": report,
     "check": check,
-    "mending": mending,
     "stand_alone": stand_alone,
     "talk": talk,
     "episode": episode,

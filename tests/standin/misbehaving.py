@@ -137,13 +137,11 @@ def _report(evil: Evil) -> str:
 def _check(evil: Evil) -> dict[str, Any]:
     keys = [key for key, _ in evil.prompt.checked]
     pairs = [{"first": key, "second": "E999", "subject": evil.leak, "kind": "claim", "explanation": evil.url} for key in keys]
-    return {"faults": [], "claimless": [*keys, f"T{MANY}"], "contradictions": pairs, "missing": [], "outcome": "answered"}
-
-
-def _mending(evil: Evil) -> dict[str, Any]:
     bad = f"{FALSEHOOD} See [[obsidian://open?x={evil.leak}]] and {evil.url} [E999]"
-    edits = [{"sentence": key, "text": bad} for key, _ in evil.prompt.checked]
-    return {"edits": [*edits, {"sentence": f"T{MANY}", "text": bad}], "additions": [{"after": "T1", "text": bad}] * evil.many}
+    faults = [{"sentence": key, "reason": evil.leak, "text": bad} for key in [*keys[::9], f"T{MANY}"]]
+    lacks = [{"evidence": key, "reason": evil.url, "after": "T1", "text": bad} for key in evil.prompt.keys]
+    agreed = {"claimless": [*keys, f"T{MANY}"], "unfound": [{"sentence": f"T{MANY}", "question": "U9"}], "outcome": "answered"}
+    return {"faults": faults, "contradictions": pairs, "missing": lacks, **agreed}
 
 
 def _renamed(evil: Evil) -> dict[str, Any]:
@@ -165,7 +163,6 @@ _WISHES: dict[str, Callable[[Evil], Any]] = {
     "reading": _reading,
     "report": _report,
     "check": _check,
-    "mending": _mending,
     "stand_alone": _renamed,
     "talk": _talked,
     "episode": _remembered,

@@ -19,7 +19,6 @@ BY_FIELD = {
     "perspectives": "plan",
     "findings": "reading",
     "faults": "check",
-    "edits": "mending",
     "question": "stand_alone",
     "answer": "talk",
     "episode": "episode",

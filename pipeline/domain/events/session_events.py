@@ -17,6 +17,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain.values import (
+    Addition,
     AnswerKind,
     Changes,
     Contradiction,
@@ -531,9 +532,10 @@ class ReportWritten(Answered):
 class ClaimsChecked(Answered):
     """What is new in a part of the report was checked against its facts. ``revision`` 0 is the first text, 1 the mended one.
 
-    ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_parts``); ``missing`` are
-    important facts that the text does not use, by id, each with the reason; ``outcome`` is what the checker says of the whole;
-    ``answered`` are open questions that its evidence answers all the same.
+    ``verdicts`` are those on unsupported sentences, by their places in the part (``domain.report_parts``), each with the sentence
+    in its place; ``missing`` are important facts that the text does not use, by id, each with the reason, and ``additions`` are
+    the sentences that bring them in; ``outcome`` is what the checker says of the whole; ``answered`` are open questions that its
+    evidence answers all the same; ``unfound`` are sentences that say what was not found and that no open question stands for.
     In logs of earlier versions a section was checked, and ``section_id`` names it: its ``verdicts`` are on all sentences, and
     ``heading`` on its title. ``claims`` are the ids of the facts whose claim was compared with its quote; those in
     ``overstated`` say more than it.
@@ -546,7 +548,9 @@ class ClaimsChecked(Answered):
     verdicts: tuple[Verdict, ...]
     missing: dict[str, str] = Field(default_factory=dict)
     outcome: Outcome | Literal[""] = ""
+    additions: tuple[Addition, ...] = ()
     answered: tuple[str, ...] = ()
+    unfound: tuple[str, ...] = ()
     heading: Verdict | None = None
     claims: tuple[str, ...] = ()
     overstated: tuple[str, ...] = ()

@@ -67,7 +67,6 @@ QUESTIONS: Mapping[str, type[q.Question[Any]]] = MappingProxyType(
             q.ReadingQuestion,
             q.ReportQuestion,
             q.CheckQuestion,
-            q.MendingQuestion,
             TalkQuestion,
             StandAloneQuestion,
             EpisodeQuestion,
@@ -106,7 +105,7 @@ def _bound_lists(part: Any) -> None:
 View = dict[str, Any]
 
 _SNIPPET = 300  # characters of a hit, or of a line of what is known from before
-_HITS = 2_500  # tokens of hits that a plan is made from
+_HITS, _OF_ONE_PAGE = 2_000, 2  # tokens of hits that a plan is made from, and hits of the same page
 _RECALLED = 1_500  # tokens of what earlier nights found
 _BLOCK = 16  # facts
 _ANSWER = 900  # characters of an earlier answer in a talk
@@ -192,8 +191,10 @@ def _within(lines: Iterable[str], left: int) -> str:
 
 def _plan(question: q.PlanQuestion, delimiters: Delimiters, limit: int) -> View:
     earlier = _within((f"- {one_line(fact.claim, _SNIPPET)}" for fact in question.earlier), _RECALLED)
+    pages = [hit.url.partition("#")[0] for hit in question.hits]
+    shown = (hit for place, hit in enumerate(question.hits) if pages[:place].count(pages[place]) < _OF_ONE_PAGE)
     return {
-        "hits": delimiters.block("HITS", _within(map(_hit, question.hits), min(limit, _HITS)) or "(none)"),
+        "hits": delimiters.block("HITS", _within(map(_hit, shown), min(limit, _HITS)) or "(none)"),
         "count": question.count,
         "questions": question.questions,
         "today": question.today,
@@ -250,28 +251,13 @@ def _report(question: q.ReportQuestion, _delimiters: Delimiters, _limit: int) ->
     return {name: getattr(question, name) for name in names} | lists
 
 
-def _sentences(sentences: Mapping[str, q.CheckedSentence], faults: Mapping[str, str] = MappingProxyType({})) -> list[View]:
-    return [
-        {
-            "key": key,
-            "text": one.text,
-            "keys": ", ".join(one.keys),
-            "cites": one.cites,
-            "warning": one.warning,
-            "fault": faults.get(key),
-        }
-        for key, one in sentences.items()
-    ]
-
-
 def _check(question: q.CheckQuestion, _delimiters: Delimiters, _limit: int) -> View:
+    sentences = [
+        {"key": key, "text": one.text, "keys": ", ".join(one.keys), "cites": one.cites, "warning": one.warning}
+        for key, one in question.sentences.items()
+    ]
     unknown = [{"key": key, "text": text} for key, text in question.unknown.items()]
-    return {"sentences": _sentences(question.sentences), "whole": question.whole, "unknown": unknown}
-
-
-def _mending(question: q.MendingQuestion, _delimiters: Delimiters, _limit: int) -> View:
-    missing = [{"key": key, "reason": why} for key, why in question.missing.items()]
-    return {"sentences": _sentences(question.sentences, question.faults), "missing": missing}
+    return {"sentences": sentences, "whole": question.whole, "unknown": unknown}
 
 
 def _stand_alone(question: StandAloneQuestion, delimiters: Delimiters, _limit: int) -> View:
@@ -302,7 +288,6 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, Delimiters, int], View]] =
         q.ReadingQuestion: _reading,
         q.ReportQuestion: _report,
         q.CheckQuestion: _check,
-        q.MendingQuestion: _mending,
         StandAloneQuestion: _stand_alone,
         TalkQuestion: _talk,
         EpisodeQuestion: _episode,

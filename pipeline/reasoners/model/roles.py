@@ -18,7 +18,6 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "plan": "plan",
         "reading": "read",
         "report": "write",
-        "mending": "write",
         "check": "check",
         "stand_alone": "read",
         "talk": "write",

@@ -147,9 +147,6 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "reading": READING,
     "report": q.ReportQuestion(query=QUERY, facts=FACTS, unknown=("How large?",), today=TODAY),
     "check": q.CheckQuestion(query=QUERY, facts=FACTS, sentences=SENTENCES, today=TODAY),
-    "mending": q.MendingQuestion(
-        query=QUERY, facts=FACTS, sentences=SENTENCES, faults={"T2": "not said"}, missing={"E2": "the other count"}, today=TODAY
-    ),
     "stand_alone": StandAloneQuestion(
         query=QUERY, history=(PastTurn(question="What is a WAL?", answer="A log."),), folded=("Why?",), subject="logs"
     ),
@@ -172,14 +169,14 @@ GOOD: dict[str, Any] = {
     },
     "report": REPORT,
     "check": {
-        "faults": [{"sentence": "T2", "reason": "r"}],
+        "faults": [{"sentence": "T2", "reason": "r", "text": "It holds 54 [E2]."}],
         "claimless": [],
+        "unfound": [],
         "missing": [],
         "contradictions": [{"first": "E1", "second": "E2", "subject": "records", "kind": "number", "explanation": "45 or 54"}],
         "overstated": [],
         "outcome": "answered",
     },
-    "mending": {"edits": [{"sentence": "T2", "text": "It holds 54 [E2]."}], "additions": []},
     "stand_alone": {"question": "How does a write-ahead log survive?"},
     "talk": {"answer": "It holds 45 records [E1].", "follow_ups": ["How large is it?"]},
     "episode": {"episode": "It holds 45 records [E1]."},

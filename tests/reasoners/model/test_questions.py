@@ -68,8 +68,8 @@ def test_a_plan_without_a_question_and_a_report_that_cites_nothing_are_asked_for
         assert len(script.requests) == 2
 
 
-def test_writer_checker_and_mender_are_sent_the_same_beginning_to_the_byte() -> None:
-    prompts = [prompt_of(name) for name in ("report", "check", "mending")]
+def test_writer_and_checker_are_sent_the_same_beginning_to_the_byte() -> None:
+    prompts = [prompt_of(name) for name in ("report", "check")]
     end = prompts[0].index(">>", prompts[0].rindex("<<end material EVIDENCE")) + 2
     assert len({prompt[:end] for prompt in prompts}) == 1
     assert "The log holds 54 records." in prompts[0][:end]
@@ -79,7 +79,6 @@ def test_a_check_shows_how_a_sentence_cites_and_what_code_noticed() -> None:
     prompt = prompt_of("check")
     assert "[T1] The log holds 45 records. (cites E1)" in prompt
     assert "[T2] It may hold more. (cites E2; look: no quote names Moon)" in prompt
-    assert "[T2] It may hold more. (E2) FAULT: not said" in prompt_of("mending")
 
 
 def test_evidence_shows_what_a_quote_is_about_and_the_day_of_its_source() -> None:

@@ -67,7 +67,6 @@ RULES: dict[str, Any] = {
     },
     "report": _report,
     "check": lambda _: {"faults": [], "claimless": []},
-    "mending": lambda _: {"edits": []},
 }
 
 
@@ -94,9 +93,47 @@ def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_server
     assert all(state.facts[name].quote == sentence.text for sentence in sentences for name in sentence.facts)
     assert [one.text for one in state.report.cut_sentences] == ["It is good.", "It is the best."]
     assert [one.reason for one in state.report.cut_sentences] == ["It cites evidence that there is not.", "It cites nothing."]
-    assert Counter(map(name_of, script.bodies)) == {"plan": 1, "reading": 4, "report": 1, "check": 1, "mending": 1}
+    assert Counter(map(name_of, script.bodies)) == {"plan": 1, "reading": 4, "report": 1, "check": 1}
     assert logged(store) == pytest.approx(len(script.requests) * PRICE)
     assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
+
+
+def test_the_checkers_sentences_are_brought_in_and_what_was_not_found_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A correction in which code sees a number of no quote is checked once more; one without evidence is left out."""
+    checks: list[str] = []
+
+    def report(prompt: str) -> str:
+        key, quote = KEYS.findall(prompt)[0]
+        said_so = f"It all works [{key}]. {quote.removesuffix('.')} [{key}]. It never fails [{key}]. It is cheap [{key}]."
+        return f"# Pumps\n\nNobody knows its colour. Nothing tells its price. {said_so}\n\nanswered"
+
+    def check(prompt: str) -> Any:
+        checks.append(prompt)
+        (one, own), (other, quote), *_ = KEYS.findall(checks[0])
+        if len(checks) > 1:
+            return {"faults": [], "claimless": []}
+        faults = [
+            {"sentence": "T4", "reason": "says too much", "text": f"{own.removesuffix('.')} [{one}]."},
+            {"sentence": "T6", "reason": "not said", "text": f"It fails after 77 years [{one}]."},
+            {"sentence": "T7", "reason": "not said", "text": "It is dear."},
+        ]
+        lacks = [{"evidence": other, "reason": "a figure", "after": "T5", "text": f"{quote.removesuffix('.')} [{other}]."}]
+        unfound = [{"sentence": "T2", "question": "U1"}, {"sentence": "T3", "question": ""}]
+        return {"faults": faults, "claimless": ["T2"], "unfound": unfound, "missing": lacks, "outcome": "answered"}
+
+    monkeypatch.setitem(RULES, "report", report)
+    monkeypatch.setitem(RULES, "check", check)
+    state = researched(reasoner_for(Script([model])), MemoryStore())
+    assert state.report is not None
+    (_, own), (_, quote), *_ = KEYS.findall(checks[0])
+    assert [one.text for one in state.report.summary] == [own, own, quote, "It fails after 77 years."]
+    assert len(checks) == 2
+    assert "[T5] It fails after 77 years." in checks[1]
+    assert own not in checks[1].partition("These sentences")[2]
+    assert [(one.text, one.reason) for one in state.report.cut_sentences] == [("It is cheap.", "not said")]
+    assert [gap.question for gap in state.report.unknowns]
+    assert "What is missing: Nothing tells its price." in state.report.limits
+    assert not any("colour" in line for line in state.report.limits)
 
 
 MOON = "The moon stores all logs"
@@ -114,11 +151,12 @@ def test_what_a_page_talks_the_writer_into_is_left_out_or_shown_as_unsourced_tho
 
     def agrees(prompt: str) -> Any:
         keys = re.findall(r"^\[(T\d+)\] ", prompt, re.MULTILINE)
-        return {"faults": [], "claimless": keys if claimless else []}
+        edits = [{"sentence": "T2", "reason": "", "text": f"{MOON}{cited}."}]
+        lacks = [{"evidence": "E1", "reason": "", "after": "T2", "text": f"{MOON}{cited}."}]
+        return {"faults": [] if claimless else edits, "claimless": keys if claimless else [], "missing": lacks}
 
     monkeypatch.setitem(RULES, "report", report)
     monkeypatch.setitem(RULES, "check", agrees)
-    monkeypatch.setitem(RULES, "mending", lambda _: {"edits": [{"sentence": "T2", "text": f"{MOON}{cited}."}]})
     state = researched(reasoner_for(Script([model])), MemoryStore())
     assert state.report is not None
     sentences = [*state.report.summary, *(s for part in state.report.sections for p in part.paragraphs for s in p.sentences)]
