@@ -1,6 +1,6 @@
-"""What a deep session costs: calls, tokens and cacheable prefixes by kind of call, facts, USD.
+"""What a session costs: calls, tokens and cacheable prefixes by kind of call, facts, USD.
 
-    python -m bench.model_session FOLDER [--keep WORKSPACE] [--price 0.25] [--cached 0.025] [--output 2.00]
+    python -m bench.model_session FOLDER [--mode fast] [--keep WORKSPACE] [--price 0.25] [--cached 0.025] [--output 2.00]
 
 FOLDER holds documents: the PostgreSQL manual of the Debian package ``postgresql-doc-15``, 1,171 pages, to which the questions of
 ``bench.careful_model`` belong (``apt-get download postgresql-doc-15 && dpkg -x postgresql-doc-15*.deb .``). Tokens are the
@@ -40,8 +40,7 @@ settings:
 queries:
   - query: {query}
     id: measured
-    mode: deep
-    perspectives: 3
+    mode: {mode}
 """
 
 
@@ -89,6 +88,7 @@ def main() -> None:
     """Run the session and print its figures."""
     options = argparse.ArgumentParser(prog="python -m bench.model_session")
     options.add_argument("corpus", type=Path)
+    options.add_argument("--mode", choices=("deep", "fast"), default="deep")
     options.add_argument("--keep", type=Path, help="leave the workspace in this folder")
     for name, usd in {"price": 0.25, "cached": 0.025, "output": 2.00}.items():
         options.add_argument(f"--{name}", type=float, default=usd, metavar="USD", help="for a million tokens")
@@ -104,7 +104,7 @@ def _research(folder: Path, url: str, given: argparse.Namespace) -> None:
     research = [sys.executable, "-m", "pipeline", "-C", str(folder)]
     subprocess.run([sys.executable, "-m", "pipeline", "init", str(folder)], check=True, capture_output=True)
     query, corpus = json.dumps(QUERY), json.dumps(str(given.corpus.resolve()))
-    (folder / "queries.yaml").write_text(_QUEUE.format(model=MODEL, url=url, corpus=corpus, query=query))
+    (folder / "queries.yaml").write_text(_QUEUE.format(model=MODEL, url=url, corpus=corpus, query=query, mode=given.mode))
     ended = subprocess.run([*research, "run"], capture_output=True, text=True)
     if ended.returncode:
         sys.exit(ended.stderr or ended.stdout)

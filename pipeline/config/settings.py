@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 QUEUE_FILE = "queries.yaml"
 
-_FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
+_FAST = {"perspectives": 1, "iterations": 1}
 # Ranking reads a page at no cost, and a report is chosen from many passages; a model is paid for each page.
 _EXTRACTIVE = {
     "pages_per_iteration": 12,
     "hits_per_query": 20,
     "survey_hits": 40,
     "reads_survey": True,
+    "gap_rounds": 0,
     **_FAST,
 }
 # The window of a model that nobody sets is what its server says.

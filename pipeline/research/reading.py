@@ -1,10 +1,12 @@
 """The reading of a worker's pages in one answer: facts, what is still open, what to search for next.
 
-The page with most hits comes first, whole if it fits; of others that are long, the sections that were hit and their neighbours.
+The page with most hits comes first, whole if it fits; of others that are long, the sections that were hit, whole, then those
+around them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -27,24 +29,28 @@ from pipeline.text.quotes import Span
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
-_FIRST_TOKENS, _BESIDE_TOKENS = 18_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
-_LATER_TOKENS, _GAP_TOKENS = 6_000, 10_000  # in a later one; in that of the gaps; a good half of the window if that is less
+_FIRST_TOKENS, _BESIDE_TOKENS = 15_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+_LATER_TOKENS = 6_000  # in a later one; in that of the gaps 5,000 for each iteration; a good half of the window if that is less
+_GAP_TOKENS = 5_000
+_BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _LEAST = 300  # tokens of room in which a further page is shown
 _SHORT = 2_000  # tokens of a page that is shown whole
-_AROUND = 3  # pieces on each side of one that was hit
+_AROUND = 3  # sections on each side of one that was hit, and sections that hold it
+_NO_HEADING = 7  # the level of paragraphs inside a section
 _KNOWN, _KNOWN_CHARACTERS = 3, 140  # quotes found before that are shown, of each question
 
 
 class Piece(NamedTuple):
-    """A part of a page: a section, or some paragraphs of a long one."""
+    """A part of a page: a section up to the next heading, or some paragraphs of a long one, which have the level below."""
 
     span: Span
     heading: str
     anchor: str
+    level: int
 
 
 async def read_pages(step: ReadPages, state: SessionState, context: StepContext) -> Outcome:
@@ -139,7 +145,7 @@ def _questions_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
 
 def _goes_on(state: SessionState, worker: Worker, iteration: int) -> bool:
     """Return whether the searches that a reading asks for are made."""
-    return not worker.round and iteration < state.config.iterations
+    return not worker.round and (iteration < state.config.iterations or bool(state.config.gap_rounds))
 
 
 def _before(state: SessionState, worker: Worker) -> list[Worker]:
@@ -198,12 +204,13 @@ def _open_question(text: str, questions: dict[str, str]) -> str:
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
     """Return the pages of an iteration with the parts that are shown, and the number of those for which there is no room.
 
-    The first page, which has most hits, is shown whole if three quarters of the room hold it. Each other one may use half of
-    what is left; then all are extended around what was hit, the best first. Of a page that was shown in parts before, only
-    other parts are shown.
+    The first page, which has most hits, is shown whole if it fits. Each other one may use half of what is left for the sections
+    that were hit; then all are extended around these, the best first. Of a page that was shown in parts before, only other
+    parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
-    left = min(_most_tokens(worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 5 // 8)
+    most = _most_tokens(state.config, worker.round, iteration, first=first)
+    left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
     urls = pages_to_read(state, worker, iteration)
     hits = _hits_of(state, worker, iteration)
     sources: list[SourceText] = []
@@ -217,10 +224,11 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
         page = state.pages[url]
         text = context.page_text(page.digest)
         is_last = place == len(urls) - 1
-        room = left if is_last else left * 3 // 4 if not sources and 4 * tokens(text) <= 3 * left else left // 2
+        whole = not sources and tokens(text) <= _BEST_PAGE * left
+        room = left if is_last else int(_BEST_PAGE * left) if whole else left // 2
         if room < _LEAST and sources:
             no_room += 1
-        elif shown := parts(url, text, room, 1, always=not sources):
+        elif shown := parts(url, text, room, 1 if _seen(state, url) else 0, always=not sources):
             left -= _tokens_of(text, shown)
             sources.append(SourceText(url, page.title, page.digest, text, shown))
     for around in range(1, _AROUND + 1):
@@ -232,22 +240,23 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     return sources, no_room
 
 
-def _most_tokens(round_: int, iteration: int, *, first: bool) -> int:
+def _most_tokens(config: ResearchConfig, round_: int, iteration: int, *, first: bool) -> int:
     """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill."""
     if round_:
-        return _GAP_TOKENS
+        return _GAP_TOKENS * config.iterations
     if iteration > 1:
         return _LATER_TOKENS
     return _FIRST_TOKENS if first else _BESIDE_TOKENS
 
 
 def expected(config: ResearchConfig) -> tuple[int, int]:
-    """Return the most calls of a session with a model, and about how many tokens in: all rounds, one mending, no retry."""
+    """Return the most calls of a session with a model, and about how many tokens in: all rounds, no retry, one part."""
     places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
     readings = [*places, *((number, 1, False) for number in range(1, config.gap_rounds + 1))]
-    pages = sum(_most_tokens(number, turn, first=first) for number, turn, first in readings)
+    pages = sum(_most_tokens(config, number, turn, first=first) for number, turn, first in readings)
     facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
-    return len(readings) + 5, pages + _PROMPT_TOKENS * (len(readings) + 5) + 3 * facts + 3 * 2 * config.report_words
+    calls = len(readings) + 4  # the plan, the report, its check, and a second check of what code doubts
+    return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words
 
 
 def _tokens_of(text: str, spans: Iterable[Span]) -> int:
@@ -270,30 +279,24 @@ def shown_parts(
     around: int = _AROUND,
     always: bool = True,
 ) -> tuple[Span, ...]:
-    """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else what was hit, and
-    then so many pieces ``around`` it, the nearest first.
+    """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else the sections that
+    were hit, each whole or not at all, and then ``around`` steps further from each, the nearest first.
 
-    What was shown ``before`` is left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
+    Of a section that does not fit, the paragraphs that were hit are shown with those beside them. What was shown ``before`` is
+    left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
     """
     seen = tuple(before)
     if not seen and tokens(text) <= (room if always else min(room, _SHORT)):
         return (Span(0, len(text)),)
     pieces = pieces_of(text)
+    costs = [tokens(text[piece.span.start : piece.span.end]) + 4 for piece in pieces]
     new = [not any(start <= piece.span.start and piece.span.end <= end for start, end in seen) for piece in pieces]
     hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
-    steps = (step * side for step in range(1, around + 1) for side in (1, -1))
-    beside = [place + step for step in steps for place in hit]
-    wanted = [place for place in dict.fromkeys((*hit, *beside)) if 0 <= place < len(pieces) and new[place]]
-    if not wanted and always:
-        wanted = [place for place in range(len(pieces)) if new[place]]
-    kept: set[int] = set()
-    for place in wanted:
-        cost = tokens(text[pieces[place].span.start : pieces[place].span.end]) + 4
-        if cost <= room:
-            kept.add(place)
-            room -= cost
+    kept = _taken(hit, pieces, costs, new, room, around)
+    wanted = [place for place in range(len(pieces)) if new[place]] if always and not kept else []
+    kept = kept or _taken(wanted, pieces, costs, new, room, 0)
     if wanted and not kept:
-        start, end = pieces[wanted[0]].span
+        start, end = pieces[next((place for place in hit if new[place]), wanted[0])].span
         part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
         return (Span(start, start + max(1, len(part))),)
     spans: list[Span] = []
@@ -304,6 +307,42 @@ def shown_parts(
         else:
             spans.append(Span(start, end))
     return tuple(spans)
+
+
+def _taken(
+    hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, around: int
+) -> set[int]:
+    """Return the pieces for which there is room: of each hit its section, then step by step what holds it and what is beside it.
+
+    A section longer than all the room is taken by its pieces.
+    """
+    begins = [place for place, piece in enumerate(pieces) if piece.level < _NO_HEADING or not place]
+    sections = [range(start, end) for start, end in zip(begins, [*begins[1:], len(pieces)], strict=True)]
+    kept: set[int] = set()
+    left = room
+    for step in range(around + 1):
+        for place in hit:
+            own = bisect_right(begins, place) - 1
+            if sum(costs[one] for one in sections[own] if new[one]) > room:
+                wanted = [range(one, one + 1) for one in (place + step, place - step) if one in sections[own]]
+            else:
+                wanted = [_holding(own, step - 1, sections, pieces)] if step else [sections[own]]
+                wanted += [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
+            for scope in wanted:
+                more = [one for one in scope if new[one] and one not in kept]
+                if (cost := sum(costs[one] for one in more)) <= left:
+                    kept.update(more)
+                    left -= cost
+    return kept
+
+
+def _holding(own: int, step: int, sections: Sequence[range], pieces: Sequence[Piece]) -> range:
+    """Return a section with all inside it, or, so many steps further, the section that holds it with all inside that."""
+    levels = [pieces[section.start].level for section in sections]
+    for _ in range(step):
+        own = next((one for one in range(own, -1, -1) if levels[one] < levels[own]), own)
+    end = next((one for one in range(own + 1, len(sections)) if levels[one] <= levels[own]), len(sections))
+    return range(sections[own].start, sections[end - 1].stop)
 
 
 def _places_of(hit: Hit, pieces: Sequence[Piece], text: str) -> list[int]:
@@ -324,6 +363,7 @@ def pieces_of(text: str) -> list[Piece]:
     """Return a page's pieces in order; together they are the page."""
     pieces: list[Piece] = []
     heading = anchor = ""
+    level = _NO_HEADING
     start = at = size = 0
     in_code = False
     for line in text.splitlines(keepends=True):
@@ -331,11 +371,12 @@ def pieces_of(text: str) -> list[Piece]:
             in_code = not in_code
         is_heading = line.startswith("#") and not in_code
         if at > start and (is_heading or (size > _PIECE and (not line.strip() or size > 2 * _PIECE))):
-            pieces.append(Piece(Span(start, at), heading, anchor))
-            start, size = at, 0
+            pieces.append(Piece(Span(start, at), heading, anchor, level))
+            start, size, level = at, 0, _NO_HEADING
         if is_heading:
+            level = len(line) - len(line.lstrip("#"))
             heading, _, mark = line.strip("# \n").partition(" {#")
             anchor = mark.rstrip("}")
         at += len(line)
         size += tokens(line)
-    return [*pieces, Piece(Span(start, len(text)), heading, anchor)]
+    return [*pieces, Piece(Span(start, len(text)), heading, anchor, level)]

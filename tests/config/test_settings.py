@@ -33,9 +33,11 @@ def test_the_queue_knows_the_digest_of_its_bytes(tmp_path: Path) -> None:
     assert load_workspace(tmp_path).queue.digest != first
 
 
-def test_fast_is_one_perspective_one_iteration_and_no_gap_round() -> None:
-    config = config_for(Query(text="a", id="a", line=1, mode="fast"), Settings())
-    assert (config.mode, config.perspectives, config.iterations, config.gap_rounds) == ("fast", 1, 1, 0)
+def test_fast_is_one_perspective_and_one_iteration_with_a_round_for_gaps_where_a_model_says_what_is_open() -> None:
+    query = Query(text="a", id="a", line=1, mode="fast")
+    for settings, gap_rounds in ((Settings(), 0), (Settings(reasoner=ModelChoice("qwen3", "http://localhost:11434/v1")), 1)):
+        config = config_for(query, settings)
+        assert (config.mode, config.perspectives, config.iterations, config.gap_rounds) == ("fast", 1, 1, gap_rounds)
 
 
 def test_the_numbers_of_a_query_win_over_its_mode() -> None:
