@@ -68,8 +68,8 @@ def read_report(text: str, facts: Facts, *, beyond: bool = False) -> WrittenText
         if section.id:
             written.sections.append(section.model_copy(update={"paragraphs": paragraphs}))
         else:
-            written.outline = [_plain_line(entry) for entry in held if entry.strip() and not entry.startswith("---")]
-        held, level, title = [], len(line) - len(line.lstrip("#")), _plain_line(line.lstrip("# "))
+            written.outline = [plain_line(entry) for entry in held if entry.strip() and not entry.startswith("---")]
+        held, level, title = [], len(line) - len(line.lstrip("#")), plain_line(line.lstrip("# "))
         is_title = level == 1 and not written.title and not written.sections
         section = ReportSection(id=SUMMARY if is_title else f"section_{len(written.sections) + 1}", title=title, paragraphs=())
         written.title = title if is_title else written.title
@@ -110,7 +110,8 @@ def without_item_mark(text: str) -> str:
     return text.strip()[found.end() :] if found else text.strip()
 
 
-def _plain_line(line: str) -> str:
+def plain_line(line: str) -> str:
+    """Return a heading as words alone: without marks, keys and addresses."""
     plain = _ADDRESS.sub("", _without_keys(without_item_mark(line)))
     return one_line(plain.strip("#*_ "), 160)
 
@@ -212,7 +213,7 @@ def _table(rows: list[str], facts: Facts) -> Iterator[Paragraph]:
     split = [[cell.strip() for cell in row.strip("|").replace("\\|", "\ue002").split("|")] for row in rows]
     split = [[cell.replace("\ue002", "|") for cell in row] for row in split]
     is_rule = [all(cell and set(cell) <= set(":- ") for cell in row) for row in split]
-    header = tuple(map(_plain_line, split[0])) if len(split) > 1 and is_rule[1] else ()
+    header = tuple(map(plain_line, split[0])) if len(split) > 1 and is_rule[1] else ()
     body = [row for place, row in enumerate(split) if not is_rule[place] and not (place == 0 and header)]
     if sentences := tuple(one for row in body if (one := row_of(row, header, facts))):
         yield Paragraph(sentences=sentences, form="table", header=header)

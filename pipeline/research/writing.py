@@ -41,7 +41,7 @@ from pipeline.domain.values import (
 from pipeline.errors import AnswerInvalid
 from pipeline.research.code_warnings import warning_of
 from pipeline.research.planning import today_of
-from pipeline.research.report_text import begins_item, read_report, read_sentence, row_of, without_item_mark
+from pipeline.research.report_text import begins_item, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
 
@@ -274,7 +274,7 @@ def _mended(
     for section in part.sections:
         title = section.title
         if old in part.verdicts:
-            title = one_line(part.verdicts[old].text.lstrip("# "), 160)
+            title = plain_line(part.verdicts[old].text)
         opening = [one for text in added.get(old, ()) if (one := _with_evidence(read_sentence(text, facts)))]
         old, at = old + 1, at + 1
         paragraphs: list[Paragraph] = []
