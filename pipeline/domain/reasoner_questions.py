@@ -178,8 +178,9 @@ class ReportQuestion(EvidenceQuestion[ReportText]):
     """Write the report in at most ``words`` words.
 
     ``kind`` is the kind of answer that is wanted. ``unknown`` are the questions that the pages read left open. Of a report in
-    several parts, ``part`` (from 1) of ``parts`` has sections alone, and part 0 is the beginning: title, summary and last line,
-    with ``written``, the report's sentences. ``beyond``: a closing block from the model's own knowledge is wanted.
+    several parts, ``part`` (from 1) of ``parts`` has sections alone, on the questions ``on``, and part 0 is the beginning: title,
+    summary and last line, with ``written``, the report's sentences. ``beyond``: a closing block from the model's own knowledge is
+    wanted.
     """
 
     name = "report"
@@ -190,6 +191,7 @@ class ReportQuestion(EvidenceQuestion[ReportText]):
     words: int = 1_500
     part: int = 1
     parts: int = 1
+    on: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     earlier_on: str = ""
     beyond: bool = False

@@ -1,7 +1,7 @@
 """The report while it is written: which facts each part of it is written from, under which keys, and what of its text is kept.
 
-A report that fits the model's window has one part, number 1. Else the facts are dealt out, in the order of the plan, to as many
-parts as it takes, and part 0, written last from what the others say, is the beginning. Pure.
+A report that fits the model's window has one part, number 1. Else the facts are dealt out, by the plan's questions that they
+answer, to as many parts as it takes, and part 0, written last from what the others say, is the beginning. Pure.
 """
 
 from __future__ import annotations
@@ -62,9 +62,14 @@ def facts_of_parts(state: SessionState) -> list[list[Fact]]:
     """Return the facts of each part from 1 on; one list if they all fit. The text needs room twice: to be checked and mended."""
     room = window_of(state) - INSTRUCTIONS
     room -= min(room // 2, 2 * _WORD * state.config.report_words)
+    facts = all_facts(state)
+    if sum(map(fact_tokens, facts)) <= room:
+        return [list(facts)]
+    asked = list(dict.fromkeys(question for view in state.perspectives.values() for question in view.questions))
+    place = {question: number for number, question in enumerate(asked)}
     parts: list[list[Fact]] = [[]]
     left = room
-    for fact in all_facts(state):
+    for fact in sorted(facts, key=lambda fact: place.get(fact.question, len(asked))):
         left -= fact_tokens(fact)
         if left < 0 and parts[-1]:
             parts.append([])

@@ -80,6 +80,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         words=_BEGINNING_WORDS if step.part == BEGINNING else max(300, words // parts),
         part=step.part,
         parts=parts,
+        on=tuple(dict.fromkeys(fact.question for fact in facts.values() if fact.question)) if parts > 1 else (),
         written=tuple(_written(state)) if step.part == BEGINNING else (),
         earlier_on=state.earlier.reported_at[:10] if state.earlier else "",
         beyond=state.config.beyond,

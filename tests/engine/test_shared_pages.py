@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
+from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, view_of
 from pipeline.research import Outcome, StepContext
+from pipeline.text.normalise import tokens
 from tests.fakes import (
     FakeFetch,
     FakeReasoner,
@@ -26,6 +29,8 @@ from tests.fakes import (
     started,
 )
 from tests.seeds import FULL, SEED
+
+TEMPLATES = Path(__file__).parents[2] / "templates" / "prompts"
 
 
 class Asked(FakeReasoner):
@@ -96,3 +101,21 @@ def test_what_writer_and_checker_are_shown_is_the_same(in_order: tuple[Asked, by
     shown = [kind.model_validate_json(asked.of(kind.name)[0].partition(" ")[2]) for kind in kinds]
     assert [one.facts for one in shown] == [shown[0].facts] * 2
     assert list(shown[0].facts) == [f"E{number}" for number in range(1, len(shown[0].facts) + 1)]
+
+
+@pytest.mark.parametrize("window", [6_000, 8_000, 32_000, 200_000])
+def test_in_every_window_all_facts_are_shown_to_some_writing_and_the_question_is_answered(window: int) -> None:
+    asked = Asked(Journal())
+    state = research(asked, context_tokens=window)
+    written = [q.ReportQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("report")]
+    shown = {fact.id for one in written if one.part for fact in one.facts.values()}
+    assert shown == set(state.facts)
+    assert len({one.parts for one in written}) == 1
+    assert (written[0].parts > 1) == (window < 32_000)
+    assert all(one.on for one in written if one.part and one.parts > 1)
+    assert state.report is not None
+    assert state.report.outcome == "answered"
+    assert not state.report.cut_sentences
+    views = Delimiters(b"0" * 16)
+    prompts = [PromptTemplates(TEMPLATES).messages("report", view_of(one, views, 10**6)) for one in written]
+    assert all(tokens(str(prompt)) < window * 3 // 4 for prompt in prompts)  # the rest is the reply's

@@ -247,7 +247,7 @@ def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) ->
 
 def _report(question: q.ReportQuestion, _delimiters: Delimiters, _limit: int) -> View:
     names = ("kind", "words", "part", "parts", "earlier_on", "beyond")
-    lists = {"unknown": list(question.unknown), "written": list(question.written)}
+    lists = {"unknown": list(question.unknown), "on": list(question.on), "written": list(question.written)}
     return {name: getattr(question, name) for name in names} | lists
 
 
