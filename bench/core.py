@@ -109,7 +109,7 @@ def opening() -> Iterator[str]:
         store.append("s1", [record_of(event) for event in events], 0)
         store.release("s1")
         without = timed(lambda: ResearchSession.open(store, "s1"), rounds=50)
-        store.save_snapshot("s1", ResearchSession.open(store, "s1").snapshot())
+        store.snapshots.save("s1", ResearchSession.open(store, "s1").snapshot())
         snapshot = timed(lambda: ResearchSession.open(store, "s1"), rounds=50)
     yield line("a session of 50 events opened, no snapshot", 1_000 * without, "ms", "<= 3")
     yield line("a session of 50 events opened, with a snapshot", 1_000 * snapshot, "ms", "<= 3")

@@ -100,7 +100,7 @@ def _orders(lives: int) -> int:
         found = [list(decode_all(record.data for record in life.store.load(name))) for name in life.store.ids("memory")]
         streams += len(found)
         memories = {repr(remember(chain.from_iterable(life.chance.sample(found, len(found))))) for _ in range(5)}
-        twice = {name: {encode(consolidation_of(life.store, name)[1]) for _ in range(2)} for name in life.store.session_ids()}
+        twice = {name: {encode(consolidation_of(life.store, name)[1]) for _ in range(2)} for name in life.store.ids("session")}
         differing += len(memories) > 1 or any(len(given) > 1 for given in twice.values())
         shutil.rmtree(root)
     print(
@@ -150,7 +150,7 @@ def _put_pages(store: FileStore) -> None:
     from tests.recorded import recorded
 
     for data in recorded(**made_log.EVENTS).objects.values():
-        store.put(data)
+        store.objects.put(data)
 
 
 def _sizes(events: Path) -> dict[str, int]:

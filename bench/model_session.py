@@ -112,7 +112,7 @@ def _research(folder: Path, url: str, given: argparse.Namespace) -> None:
 
 def _session(folder: Path) -> SessionState:
     store = FileStore(folder / "events")
-    (name,) = store.session_ids()
+    (name,) = store.ids("session")
     return state_of(name, decode_all(record.data for record in store.load(name)))
 
 

@@ -87,7 +87,7 @@ def listing(folder: Path, count: int) -> float:
         events = folder / "many" / "sessions" / f"s-{number:06d}" / "events"
         events.mkdir(parents=True)
         (events / "000001-run-1.jsonl").touch()
-    return seconds(lambda: list(FileStore(folder / "many").session_ids()))
+    return seconds(lambda: list(FileStore(folder / "many").ids("session")))
 
 
 def main() -> None:

@@ -226,7 +226,10 @@ class Ticks:
 
 def desk_for(store: MemoryStore | Any, journal: Journal, **reasoner: Any) -> StepContext:
     return StepContext(
-        FakeReasoner(journal, **reasoner), FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode()
+        FakeReasoner(journal, **reasoner),
+        FakeSearch(journal),
+        FakeFetch(journal),
+        lambda digest: store.objects.get(digest).decode(),
     )
 
 

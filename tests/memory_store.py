@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from pipeline.domain.events.records import Kind, Record, Snapshot, Tombstones, kind_of, tombstones_of
+from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
-from pipeline.store.files import PolledSubscription
-from pipeline.store.segments import envelope_of
+from pipeline.store.streams import StoredStreams
 from pipeline.text.normalise import digest_of
 
 
-class MemoryStore:
+class MemoryObjects(dict[str, bytes]):
+    """The port ``Objects`` over a dictionary."""
+
+    def put(self, data: bytes) -> str:
+        self[digest_of(data)] = data
+        return digest_of(data)
+
+    def get(self, digest: str) -> bytes:  # type: ignore[override]
+        try:
+            return self[digest]
+        except KeyError:
+            raise ObjectMissing(f"{digest} is not stored") from None
+
+    def size(self, digest: str) -> int:
+        return len(self[digest]) if digest in self else 0
+
+    def has(self, digest: str) -> bool:
+        return digest in self
+
+    def ids(self) -> Iterator[str]:
+        return iter(sorted(self))
+
+    def remove(self, digests: Iterable[str]) -> None:
+        for digest in digests:
+            self.pop(digest, None)
+
+
+class MemorySnapshots(dict[str, Snapshot]):
+    """The port ``Snapshots`` over a dictionary."""
+
+    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
+        snapshot = self.get(session_id)
+        return snapshot if snapshot and snapshot.fold_id == fold_id else None
+
+    def save(self, session_id: str, snapshot: Snapshot) -> None:
+        self[session_id] = snapshot
+
+
+class MemoryStore(StoredStreams):
     """The port ``EventStore`` over dictionaries."""
 
+    objects = MemoryObjects()  # of the class; each store has its own
+
     def __init__(self) -> None:
+        super().__init__()
         self.streams: dict[str, list[Record]] = {}
-        self.objects: dict[str, bytes] = {}
-        self.snapshots: dict[str, Snapshot] = {}
+        self.objects = MemoryObjects()
+        self.snapshots = MemorySnapshots()
         self.given_up: set[str] = set()
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
@@ -31,48 +71,31 @@ class MemoryStore:
         stream.extend(fresh)
         return len(stream)
 
-    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-        if pruned := self.tombstones().sessions.get(session_id):
-            kept = (envelope_of(line) for line in self.objects[pruned.report].splitlines())
-            return tuple(record for record in kept if record and record.version > after)
-        return tuple(self.streams.get(session_id, ())[after:])
+    def stored_ids(self, kind: Kind, *, traces: bool = False) -> list[str]:
+        return sorted(name for name in self.streams if kind_of(name) == kind)
 
-    def tombstones(self) -> Tombstones:
-        return tombstones_of(record for name in self.ids("prune") for record in self.streams[name])
+    def stored_marks(self, kinds: Sequence[Kind]) -> Mapping[str, str]:
+        found = (name for kind in kinds for name in self.stored_ids(kind) if self.streams[name])
+        return {name: f"{len(self.streams[name])}-{hash(tuple(self.streams[name]))}" for name in found}
 
-    def size_of(self, stream: str) -> int:
-        return sum(len(record.data) for record in self.streams.get(stream, ()))
+    def stored_records(self, stream: str, after: int = 0) -> Sequence[Record]:
+        return tuple(self.streams.get(stream, ())[after:])
 
-    def object_size(self, digest: str) -> int:
-        return len(self.objects.get(digest, b""))
+    def stored_versions(self, sessions: Collection[str]) -> Mapping[str, int]:
+        return {name: len(self.streams.get(name, ())) for name in sessions}
+
+    def version_at(self, stream: str, mark: str) -> int:
+        return int(mark.partition("-")[0])
+
+    def written_off(self) -> frozenset[str]:
+        return frozenset(self.given_up)
 
     def remove_stream(self, stream: str) -> None:
         self.streams.pop(stream, None)
         self.snapshots.pop(stream, None)
 
-    def remove_objects(self, digests: Iterable[str]) -> None:
-        for digest in digests:
-            self.objects.pop(digest, None)
-
-    def leftovers(self) -> Iterator[str]:
-        stones = self.tombstones()
-        return (name for name in sorted(self.streams) if name in stones.sessions or stones.is_forgotten(name))
-
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
         self.streams[stream] = [change(record) for record in self.streams[stream]]
-
-    def session_ids(self) -> Iterator[str]:
-        return self.ids("session")
-
-    def ids(self, kind: Kind) -> Iterator[str]:
-        names = {name for name in self.streams if kind_of(name) == kind}
-        if kind == "session":
-            stones = self.tombstones()
-            names = {name for name in names if not stones.is_forgotten(name)} | stones.sessions.keys()
-        return iter(sorted(names))
-
-    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PolledSubscription:
-        return PolledSubscription(self, kinds, None if from_start else lambda _name, mark: int(mark.partition("-")[0]))
 
     def take_over(self, session_id: str) -> None:
         pass
@@ -82,42 +105,6 @@ class MemoryStore:
 
     def join(self, session_id: str) -> Sequence[Record]:
         return ()
-
-    def beside(self, session_id: str) -> Sequence[Record]:
-        return ()
-
-    def written_off(self) -> set[str]:
-        return self.given_up
-
-    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
-        pruned = self.tombstones().sessions
-        return {
-            name: f"pruned:{pruned[name].report}" if name in pruned else self._mark(name)
-            for kind in kinds
-            for name in self.ids(kind)
-            if name in pruned or self.streams[name]
-        }
-
-    def _mark(self, name: str) -> str:
-        struck = sum(record.type == "record.forgotten" for record in self.streams[name])
-        return f"{len(self.streams[name])}{f'-{struck}' if struck else ''}"
-
-    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
-        snapshot = self.snapshots.get(session_id)
-        return snapshot if snapshot and snapshot.fold_id == fold_id else None
-
-    def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
-        self.snapshots[session_id] = snapshot
-
-    def put(self, data: bytes) -> str:
-        self.objects[digest_of(data)] = data
-        return digest_of(data)
-
-    def get(self, digest: str) -> bytes:
-        try:
-            return self.objects[digest]
-        except KeyError:
-            raise ObjectMissing(f"{digest} is not stored") from None
 
     def release(self, session_id: str) -> None:
         pass

@@ -101,7 +101,7 @@ def events_of(store: MemoryStore, result: BatchResult) -> list[e.EventBase]:
 
 
 def sessions(store: MemoryStore) -> dict[str, SessionState]:
-    return {state.query_id: state for name in store.session_ids() if (state := ResearchSession.open(store, name).state)}
+    return {state.query_id: state for name in store.ids("session") if (state := ResearchSession.open(store, name).state)}
 
 
 def endings(result: BatchResult) -> dict[str, str]:

@@ -34,7 +34,7 @@ def copied(store: MemoryStore) -> MemoryStore:
     """A store of the same content that a test may change."""
     copy = MemoryStore()
     copy.streams = {name: list(records) for name, records in store.streams.items()}
-    copy.objects = dict(store.objects)
+    copy.objects.update(store.objects)
     return copy
 
 

@@ -47,7 +47,7 @@ def read_pages(
     drafts: list[e.EventBase] = [e.RunStarted(), e.ResearchStarted(query=query, query_id=session)]
     for url, text in pages.items():
         title = text.split("\n", 1)[0].removeprefix("# ")
-        drafts.append(e.PageRead(url=url, title=title, digest=store.put(text.encode()), characters=len(text)))
+        drafts.append(e.PageRead(url=url, title=title, digest=store.objects.put(text.encode()), characters=len(text)))
     had = len(store.load(session))
     at = f"2026-11-21T0{had % 10}:00:00.000Z"
     events = [stamped(one, session, had + n, "run", f"{session}-{had + n}", at) for n, one in enumerate(drafts, 1)]
@@ -59,7 +59,7 @@ def talk_context(store: EventStore, folder: Path, reasoner: Reasoner | None = No
     """Return what a talk about these sessions works with."""
     pages = PassageSearch(folder / "stored.sqlite", store=store)
     plain = PassageReasoner()
-    return TalkContext(reasoner or plain, plain, pages, lambda digest: store.get(digest).decode(), sessions or (SESSION,))
+    return TalkContext(reasoner or plain, plain, pages, lambda digest: store.objects.get(digest).decode(), sessions or (SESSION,))
 
 
 def talk_log(store: EventStore, name: str = "talk-1", run: str = "run-1", reasoner: str = "extractive") -> TalkLog:

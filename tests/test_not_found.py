@@ -137,7 +137,7 @@ def test_it_is_left_alone_until_it_is_retried_as_a_new_session(tmp_path: Path) -
     assert "to try those not found again: research retry" in again.out
     (folder / "corpus" / "kafka.md").write_text("# Kafka\n\nA Kafka broker is safe during pregnancy: its heat reaches nobody.\n")
     assert said(folder, "retry").code == 0
-    assert len(list(FileStore(folder / "events").session_ids())) == 2
+    assert len(list(FileStore(folder / "events").ids("session"))) == 2
     assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 2
     assert json.loads(said(folder, "--json", "list").out)["queries"][0]["action"] == "done"
 

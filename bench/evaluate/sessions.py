@@ -67,7 +67,7 @@ def research(folder: Path, asked: QuestionSet, mode: str, borrowed: Path | None)
     if ended.returncode not in _WORKED:
         raise ResearchError(f"the run ended with {ended.returncode}", hint="its messages are above")
     store, found = file_store(folder), {}
-    for session in store.session_ids():
+    for session in store.ids("session"):
         state = ResearchSession.open(store, session).state
         found[names[state.query_id].id] = outcome_of(state)
     return {question.id: found.get(question.id, Outcome()) for question in asked.questions}

@@ -65,7 +65,7 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
 
 
 def _is_given_up(store: EventStore, name: str) -> bool:
-    return name in store.written_off() or store.tombstones().is_forgotten(name)
+    return name in (stones := store.tombstones()).written_off or stones.is_forgotten(name)
 
 
 def _log_missing(name: str) -> LogDamaged:

@@ -136,8 +136,7 @@ def _events_of_the_database(folder: Path, watched: FileWatcher) -> Iterator[None
     if not store_address(folder):
         yield
         return
-    feed = workspace_adapters.store_of(folder).subscribe()
-    with EventWatcher(feed, lambda: watched.changes.add(str(folder / "events"))):
+    with EventWatcher(workspace_adapters.store_of(folder), lambda: watched.changes.add(str(folder / "events"))):
         yield
 
 

@@ -74,7 +74,7 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     Raises:
         SessionUnknown: no session matches, or several do.
     """
-    ids = list(store.session_ids())
+    ids = list(store.ids("session"))
     if name in ids:
         return name
     if imported := import_named(store, name):
@@ -360,5 +360,5 @@ def _sessions(folder: Path) -> list[str]:
     if store_address(folder):
         from pipeline.wiring.store_adapters import store_of
 
-        return sorted(store_of(folder).session_ids(), reverse=True)
+        return sorted(store_of(folder).ids("session"), reverse=True)
     return sorted((path.name for path in (folder / "events" / "sessions").iterdir()), reverse=True)

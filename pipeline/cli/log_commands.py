@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -78,11 +79,9 @@ def _follow(console: Console, store: EventStore, name: str, types: Sequence[str]
     tail = LogTail(store, name)
     try:
         while not (_print_new(console, tail, types) and name and is_over(tail.last)):
-            tail.wait(LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:
         end(130)
-    finally:
-        tail.close()
 
 
 def _print_new(console: Console, tail: LogTail, types: Sequence[str]) -> bool:

@@ -102,6 +102,7 @@ class _View:
     async def show(self, batch: str) -> dict[str, Any]:
         """Show a batch until it is built; return its account, or an empty one if somebody asked to stop."""
         from pipeline.batch.night_workers import NightWorker
+        from pipeline.ops.following import Feed
         from pipeline.wiring import queue_adapters
 
         account: dict[str, Any] = {}
@@ -113,7 +114,7 @@ class _View:
         worker = NightWorker(self.env.store, self.nights, self.context, self.env.machine, build=build)
         program = f"research run {self.env.machine}"
         engine = queue_adapters.engine_of(self.env.workspace.folder, program, 2, 30.0, self._say)
-        feed, working = self.env.store.subscribe(["session"]), asyncio.create_task(worker.work(engine))
+        feed, working = await asyncio.to_thread(Feed, self.env.store, ["session"]), asyncio.create_task(worker.work(engine))
         try:
             while not self.context.stop.asked and (night := await asyncio.to_thread(self.nights.unfinished)):
                 if night.batch != batch:
@@ -127,7 +128,6 @@ class _View:
         finally:
             engine.stop()
             await working
-            feed.close()
         if self.context.stop.asked and not account:
             self.env.console.say("the night goes on without this view: research run --distribute shows it again", fg="yellow")
         elif not account:  # a worker has built its own vault

@@ -195,9 +195,9 @@ def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *,
 
 def _print_plan(env: RunEnvironment, usage: forgetting.Usage, plan: forgetting.PrunePlan) -> None:
     kinds: list[str] = [name for name in forgetting.PRUNABLE if name != "sessions"]
-    objects = {name: [x for x in getattr(plan, name) if env.store.object_size(x)] for name in kinds}
-    size = sum(map(env.store.size_of, plan.sessions))
-    size += sum(env.store.object_size(digest) for found in objects.values() for digest in found)
+    objects = {name: [x for x in getattr(plan, name) if env.store.objects.size(x)] for name in kinds}
+    size = sum(forgetting.size_of(env.store.load(name)) for name in plan.sessions)
+    size += sum(env.store.objects.size(digest) for found in objects.values() for digest in found)
     words = [counted(len(plan.sessions), "session"), *(counted(len(found), name[:-1]) for name, found in objects.items())]
     lines = [f"would go: {', '.join(words)} ({size / 1e6:.1f} MB, and what only those sessions use)"]
     lines += [f"  {name}" for name in plan.sessions] + _kept_lines(plan)

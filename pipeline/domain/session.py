@@ -17,6 +17,14 @@ from pipeline.domain.state import SessionState
 from pipeline.errors import CommandRefused
 
 
+class Snapshots(Protocol):
+    """Snapshots of sessions; see ``pipeline.ports.Snapshots``."""
+
+    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
+        """Return the latest snapshot of that fold."""
+        ...
+
+
 class StoredEvents(Protocol):
     """What a session needs of a store to be opened; see ``pipeline.ports.EventStore``."""
 
@@ -24,8 +32,9 @@ class StoredEvents(Protocol):
         """Return the records after the version ``after``."""
         ...
 
-    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
-        """Return the latest snapshot of that fold."""
+    @property
+    def snapshots(self) -> Snapshots:
+        """Where the latest snapshots of sessions are."""
         ...
 
 
@@ -48,7 +57,7 @@ class ResearchSession:
         Raises:
             LogError: the log is damaged, forked, or written by a newer major version.
         """
-        snapshot = store.load_snapshot(session_id, fold_id())
+        snapshot = store.snapshots.load(session_id, fold_id())
         state = _state_codec().validate_json(snapshot.state) if snapshot else SessionState(id=session_id)
         session = cls(session_id, state)
         session.replay(record.data for record in store.load(session_id, after=state.version))

@@ -78,7 +78,7 @@ class StreamLog:
             LogError: it could not be stored.
         """
         for data in objects:
-            self.store.put(data)
+            self.store.objects.put(data)
         whole = drafts if self._opened else (self.context.agent, *drafts)
         pairs = [encoded(self.context, draft, self.id, version) for version, draft in enumerate(whole, self.version + 1)]
         self.version = self.store.append(self.id, [record for _, record in pairs], self.version)
@@ -170,7 +170,7 @@ class Recorder:
 
     def _append(self, taken: _Waiting) -> int:
         for data in taken.objects:
-            self._store.put(data)
+            self._store.objects.put(data)
         return self._store.append(self._session.id, taken.records, self._stored)
 
     def _written(self, events: Sequence[EventBase], version: int) -> None:
@@ -183,5 +183,5 @@ class Recorder:
     def snapshot(self) -> None:
         """Keep the state so that the next opening is quick; not one that holds events which could not be stored."""
         if self._snapshot_at < self._session.state.version == self._stored:
-            self._store.save_snapshot(self._session.id, self._session.snapshot())
+            self._store.snapshots.save(self._session.id, self._session.snapshot())
             self._snapshot_at = self._session.state.version

@@ -45,7 +45,7 @@ def record_import(store: EventStore, context: RunContext, one: Converted, tags: 
     done = Recorded(stream, "changed" if before else "new")
     if dry:
         return done
-    store.put(one.original)
+    store.objects.put(one.original)
     at, version = timestamp(context.now()), len(records)
     identity = _digest(said.kind, said.original_id, "imported", str(version), said.digest, *said.tags)[:32]
     drafts: tuple[tuple[EventBase, str], ...] = ((context.agent, context.new_id()), (said, identity))

@@ -71,7 +71,7 @@ def _wrong_quotes(stream: str, facts: Iterable[Fact], store: EventStore) -> Iter
 
 def _page(store: EventStore, digest: str) -> str | None:
     try:
-        return normalised(store.get(digest).decode("utf-8", "replace"))
+        return normalised(store.objects.get(digest).decode("utf-8", "replace"))
     except ObjectMissing:
         return None
 

@@ -342,7 +342,7 @@ def _store(subject: Subject) -> Iterator[Finding]:
     unused = store_adapters.unused_files(subject.folder)
     if found is None:
         return
-    place = f"database {found.database}, PostgreSQL {found.server}, schema {found.schema}, as {found.role}"
+    place = f"database {found.database}, PostgreSQL {found.server}, as {found.role}"
     if found.is_copy:
         yield problem("store", f"{place}: the server is a read-only copy", "name the primary server in `store`", 12)
     elif not found.may_append:
@@ -391,7 +391,7 @@ def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding
 def _log(subject: Subject) -> Iterator[Finding]:
     """Read the newest sessions, but no stored pages (``research verify`` checks all); and compare the clock with them."""
     store = w.store_of(subject.folder)
-    names = sorted(store.session_ids(), reverse=True)
+    names = sorted(store.ids("session"), reverse=True)
     newest: datetime | None = None
     faults = 0
     try:

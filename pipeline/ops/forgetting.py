@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.records import Kind, Record, id_digest, kind_of
+from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, kind_of
 from pipeline.domain.events.stream_events import ObjectsPruned, PruneEnded, SessionForgotten, SessionPruned, import_of
 from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
@@ -76,6 +76,11 @@ class Usage:
         """Return the objects that no other stream names; none while one cannot be read, because it may name any."""
         mine = Counter(digest for name in streams if name in self.streams for digest in self.streams[name].all)
         return set() if self.unreadable else {digest for digest, times in mine.items() if times == self.users[digest]}
+
+
+def size_of(records: Iterable[Record]) -> int:
+    """Return the bytes of the events of a stream."""
+    return sum(len(record.data) for record in records)
 
 
 def read_usage(store: EventStore) -> Usage:
@@ -207,24 +212,24 @@ def _prune_session(store: EventStore, log: StreamLog, name: str, usage: Usage, d
     kept = state_of(name, decode_all(report.splitlines()))
     if (kept.report, kept.changes, kept.status, kept.version) != (state.report, state.changes, state.status, state.version):
         raise LogDamaged(f"what would be kept of {name} does not give its report", hint="please report it")
-    gone = [digest for digest in usage.only([name]) - used_by(report.splitlines()).all if store.object_size(digest)]
+    gone = [digest for digest in usage.only([name]) - used_by(report.splitlines()).all if store.objects.size(digest)]
     usage.users.subtract(usage.streams[name].all - used_by(report.splitlines()).all)
-    size = store.size_of(name) + sum(map(store.object_size, gone))
+    size = size_of(records) + sum(map(store.objects.size, gone))
     tombstone = SessionPruned(
-        session=name, up_to=state.version, head=digest_of(records[-1].data), report=store.put(report),
+        session=name, up_to=state.version, head=digest_of(records[-1].data), report=store.objects.put(report),
         quotes=audit.quotes, objects=tuple(sorted(gone)), bytes=size,
     )  # fmt: skip
     log.record(tombstone)
     store.remove_stream(name)
-    store.remove_objects(tombstone.objects)
+    store.objects.remove(tombstone.objects)
     done.sessions.append(name)
     done.quotes += audit.quotes
-    done.bytes += size - store.object_size(tombstone.report)
+    done.bytes += size - store.objects.size(tombstone.report)
 
 
 def _sound_pages(store: EventStore, pages: Sequence[str], usage: Usage, done: Pruned) -> tuple[list[str], int]:
     """Return the pages whose quotes are all there, and how many these are; one that lacks a quote stays, to be looked into."""
-    wanted, bad, quotes = {digest for digest in pages if store.object_size(digest)}, set(), 0
+    wanted, bad, quotes = {digest for digest in pages if store.objects.size(digest)}, set(), 0
     for name in sorted(name for name, used in usage.streams.items() if kind_of(name) == "session" and used.pages & wanted):
         state = state_of(name, decode_all(record.data for record in store.load(name)))
         state.facts = {key: fact for key, fact in state.facts.items() if fact.digest in wanted}
@@ -241,12 +246,12 @@ def _prune_objects(
     quotes: int = 0,
 ) -> None:  # fmt: skip
     """Prune objects, some hundreds under each tombstone; the first names the number of checked quotes."""
-    stored = tuple(digest for digest in digests if store.object_size(digest))
+    stored = tuple(digest for digest in digests if store.objects.size(digest))
     for start in range(0, len(stored), AT_ONCE):
         some = stored[start : start + AT_ONCE]
-        size = sum(map(store.object_size, some))
+        size = sum(map(store.objects.size, some))
         log.record(ObjectsPruned(kind=kind, objects=some, quotes=0 if start else quotes, bytes=size))
-        store.remove_objects(some)
+        store.objects.remove(some)
         done.bytes += size
     setattr(done, kind, getattr(done, kind) + len(stored))
 
@@ -279,10 +284,10 @@ def forgetting(store: EventStore, name: str, query: str = "", query_id: str = ""
         if found:  # a later import of the same is refused by this name, whatever its question is then
             query, query_id = found.last.heading, f"import-{found.last.kind}-{name.rpartition('-')[2]}"
     talks = tuple(one for one in store.ids("talk") if not is_import and _scope(store.load(one)) == [name])
-    objects = tuple(sorted(digest for digest in usage.only([name, *talks]) if store.object_size(digest)))
+    objects = tuple(sorted(digest for digest in usage.only([name, *talks]) if store.objects.size(digest)))
     others = () if is_import else (x for x in usage.streams if kind_of(x) == "session" and x != name)
     followers = tuple(x for x in others if any(name.encode() in record.data for record in store.load(x)))
-    size = store.size_of(name) + sum(map(store.object_size, objects))
+    size = size_of(store.load(name)) + sum(map(store.objects.size, objects))
     return Forgetting(name, query, query_id, objects, size, talks, followers)
 
 
@@ -319,9 +324,9 @@ def finish(store: EventStore, context: RunContext) -> int:
         for log in logs:
             log.record()  # only when this is durable, what came before it is too
         _strike_forgotten(store)
-        for name in list(store.leftovers()):
+        for name in leftovers(store):
             store.remove_stream(name)
-        store.remove_objects(_still_pruned(store))
+        store.objects.remove(_still_pruned(store))
         for log in logs:
             log.record(PruneEnded())
     finally:
@@ -330,10 +335,15 @@ def finish(store: EventStore, context: RunContext) -> int:
     return len(unfinished)
 
 
+def leftovers(store: EventStore) -> list[str]:
+    """Return the ids of pruned and forgotten streams of which something is still there."""
+    return [name for kind in FORGETTABLE for name in store.ids(kind, removed=True)]
+
+
 def _still_pruned(store: EventStore) -> list[str]:
     """Return the objects that are there although a tombstone names them, and that no stream has named since."""
     stones = store.tombstones().objects
-    there = {digest for digest in stones if store.object_size(digest)}
+    there = {digest for digest in stones if store.objects.size(digest)}
     try:
         for stream in (name for kind in _NAMING if there for name in store.ids(kind)):
             for record in store.load(stream):

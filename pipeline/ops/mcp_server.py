@@ -146,7 +146,7 @@ class Library:
             SessionUnknown: there is none.
             LogError: its log cannot be read.
         """
-        if name not in set(self.store.session_ids()):
+        if name not in set(self.store.ids("session")):
             found = read_all(self.store, self.kept).latest().get(name)
             if not found:
                 what = "was imported and is not checked" if name.startswith("import-") else "is no session and no query"
@@ -193,7 +193,7 @@ class Library:
             self.state(one.id)
         if key not in self._sources:
             raise SessionUnknown(f"no session read a page {key[:64]!r}", hint="the tool search finds sources and their ids")
-        (title, url), text = self._sources[key], self.store.get(key).decode("utf-8", "replace")
+        (title, url), text = self._sources[key], self.store.objects.get(key).decode("utf-8", "replace")
         about = {"address": url}
         if len(text) > _LONGEST_PAGE:
             about["cut"] = f"{_LONGEST_PAGE:,} of {len(text):,} characters"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pipeline.domain.events.records import Kind, Record, Snapshot, Tombstones
 
@@ -173,43 +173,11 @@ class Documents(Search, Fetch, Protocol):
     """The folders of documents: searched and read."""
 
 
-class Subscription(Protocol):
-    """The events of a store as they are stored: each once, those of one stream in the order of their versions.
-
-    Belongs to one thread at a time. A lost connection is made again, without loss: what was stored meanwhile comes next.
-    """
-
-    def read(self) -> Sequence[Record]:
-        """Return events that were stored since the last call, some at a time; none if there are none yet.
-
-        Raises:
-            LogError: a stream cannot be read; the next call goes on behind what was returned so far.
-        """
-        ...
-
-    def wait(self, seconds: float) -> None:
-        """Return when new events may be there, at the latest after ``seconds``."""
-        ...
-
-    def close(self) -> None:
-        """End the subscription."""
-        ...
-
-
-@runtime_checkable
-class Reopenable(Protocol):
-    """An event store that other processes can open to read the same streams."""
-
-    def reopener(self) -> Callable[[], EventStore]:
-        """Return a function that opens the store, and that can be pickled."""
-        ...
-
-
 class Objects(Protocol):
-    """Pages and exchanges under their SHA-256, packed as ``store.objects`` packs them."""
+    """Pages and exchanges under their SHA-256 (64 hex digits)."""
 
-    def put(self, digest: str, body: bytes) -> None:
-        """Store a packed object durably under its digest; one that is there may be left.
+    def put(self, data: bytes) -> str:
+        """Store an object durably; return its digest.
 
         Raises:
             LogUnwritable: it is refused.
@@ -217,10 +185,10 @@ class Objects(Protocol):
         ...
 
     def get(self, digest: str) -> bytes:
-        """Return an object as it is stored.
+        """Return an object's bytes.
 
         Raises:
-            ObjectMissing: it is not stored.
+            ObjectMissing: it is not stored, or its bytes no longer have that digest.
         """
         ...
 
@@ -229,7 +197,7 @@ class Objects(Protocol):
         ...
 
     def has(self, digest: str) -> bool:
-        """Return whether an object is stored."""
+        """Return whether an object is stored; it may be damaged."""
         ...
 
     def ids(self) -> Iterator[str]:
@@ -237,16 +205,38 @@ class Objects(Protocol):
         ...
 
     def remove(self, digests: Iterable[str]) -> None:
-        """Remove objects for good. Some may be gone already.
+        """Remove objects for good, and make that durable. Some may be gone already.
 
         Raises:
-            LogUnwritable: it is refused.
+            LogUnwritable: it is refused; some objects may be left.
         """
         ...
 
 
+class Snapshots(Protocol):
+    """Folded states of sessions. They are a cache: no failure is ever raised."""
+
+    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
+        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
+        ...
+
+    def save(self, session_id: str, snapshot: Snapshot) -> None:
+        """Keep a snapshot, unless its event is not stored."""
+        ...
+
+
 class EventStore(Protocol):
-    """Append-only streams of records, and objects under their digest. A stream's kind is that of its id (``kind_of``)."""
+    """Append-only streams of records, with their objects and snapshots. A stream's kind is that of its id (``kind_of``)."""
+
+    @property
+    def objects(self) -> Objects:
+        """Pages and exchanges, which records name by their digest."""
+        ...
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """Folded states of sessions."""
+        ...
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after version ``expected_version`` (0: the stream is new); return the new version.
@@ -271,12 +261,22 @@ class EventStore(Protocol):
         """
         ...
 
-    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> Subscription:
-        """Return the events of streams of these kinds that are stored from now on; ``from_start``: all of them.
+    def ids(self, kind: Kind, *, removed: bool = False) -> Iterator[str]:
+        """Yield the ids of all streams of a kind, sorted.
 
-        Raises:
-            LogError: the store cannot be read.
+        ``removed``: instead those that were pruned or forgotten, and of which something is still there.
         """
+        ...
+
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        """Return an opaque mark for each stream of these kinds, by id, sorted: it differs whenever the stream differs.
+
+        What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
+        """
+        ...
+
+    def version_at(self, stream: str, mark: str) -> int:
+        """Return the version that a stream had when ``marks`` gave it that mark."""
         ...
 
     def take_over(self, session_id: str) -> None:
@@ -287,6 +287,10 @@ class EventStore(Protocol):
         Raises:
             LogError: the store cannot be written.
         """
+        ...
+
+    def release(self, session_id: str) -> None:
+        """End this process's writing to a stream: close its segment, free its lock. Unknown ids are ignored."""
         ...
 
     def branched(self, streams: Iterable[str]) -> Collection[str]:
@@ -306,43 +310,12 @@ class EventStore(Protocol):
         """
         ...
 
-    def beside(self, session_id: str) -> Sequence[Record]:
-        """Return the records of branches that were joined into a stream, by version; they are not in it themselves."""
-        ...
-
-    def session_ids(self) -> Iterator[str]:
-        """Yield the ids of all sessions, sorted: ``ids("session")``."""
-        ...
-
-    def ids(self, kind: Kind) -> Iterator[str]:
-        """Yield the ids of all streams of a kind, sorted."""
-        ...
-
-    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
-        """Return an opaque mark for each stream of these kinds, by id, sorted: it differs whenever the stream differs.
-
-        What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
-        """
-        ...
-
-    def written_off(self) -> Collection[str]:
-        """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
-        ...
-
     def tombstones(self) -> Tombstones:
-        """Return what was pruned and forgotten.
+        """Return what was pruned, forgotten and written off.
 
         ``load`` returns of a pruned session the records that are kept of it, with gaps between their versions; ``append`` to it
         is refused. A forgotten session is none of the sessions. Both hold from the tombstone on, also while files of it are left.
         """
-        ...
-
-    def size_of(self, stream: str) -> int:
-        """Return the bytes that a stream takes up."""
-        ...
-
-    def object_size(self, digest: str) -> int:
-        """Return the bytes that an object takes up, 0 if it is not stored."""
         ...
 
     def remove_stream(self, stream: str) -> None:
@@ -350,19 +323,8 @@ class EventStore(Protocol):
 
         Raises:
             LogUnwritable: the disk refuses; some files may be left.
+            WorkspaceLocked: another process writes this stream.
         """
-        ...
-
-    def remove_objects(self, digests: Iterable[str]) -> None:
-        """Remove objects for good, and make that durable. Some may be gone already.
-
-        Raises:
-            LogUnwritable: the disk refuses; some objects may be left.
-        """
-        ...
-
-    def leftovers(self) -> Iterator[str]:
-        """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which files are left."""
         ...
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
@@ -373,34 +335,6 @@ class EventStore(Protocol):
             LogUnwritable: the disk refuses; do it again before the stream is used.
             WorkspaceLocked: another process writes this stream.
         """
-        ...
-
-    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
-        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
-        ...
-
-    def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
-        """Keep a snapshot. It is a cache: a failure is never raised."""
-        ...
-
-    def put(self, data: bytes) -> str:
-        """Store an object durably under its SHA-256 and return that digest (64 hex digits).
-
-        Raises:
-            LogUnwritable: the disk refuses.
-        """
-        ...
-
-    def get(self, digest: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: it is not stored, or its bytes no longer have that digest.
-        """
-        ...
-
-    def release(self, session_id: str) -> None:
-        """End this process's writing to a stream: close its segment, free its lock. Unknown ids are ignored."""
         ...
 
 

@@ -294,7 +294,7 @@ class PassageSearch:
             texts: dict[str, str] = {}
             for digest in new[start : start + _BATCH_FILES]:
                 with suppress(ObjectMissing):
-                    texts[digest] = clean(self._store.get(digest).decode("utf-8", "replace"))
+                    texts[digest] = clean(self._store.objects.get(digest).decode("utf-8", "replace"))
             index.put_pages(texts)
 
     # --- the index

@@ -11,29 +11,29 @@ from obstore.exceptions import BaseError
 from obstore.store import from_url
 
 from pipeline.errors import LogUnwritable, ObjectMissing
-from pipeline.ports import Objects
 from pipeline.store.layout import object_path
+from pipeline.store.objects import StoredObjects
 from pipeline.text.normalise import one_line
 
 
-class Bucket:
-    """The port ``Objects`` at ``address``: ``s3://bucket/prefix``, ``file:///folder``. Access is as the environment says.
+class Bucket(StoredObjects):
+    """Objects at ``address``: ``s3://bucket/prefix``, ``file:///folder``. Access is as the environment says.
 
     What is not there is looked for in ``older``, where objects were stored before.
     """
 
-    def __init__(self, address: str, older: Objects) -> None:
+    def __init__(self, address: str, older: StoredObjects) -> None:
         self._address, self._older = address, older
         with self._refusals():
             more: dict[str, Any] = {"mkdir": True} if address.startswith("file:") else {}
             self._store = from_url(address, **more)
 
-    def put(self, digest: str, body: bytes) -> None:
+    def put_packed(self, digest: str, body: bytes) -> None:
         """Store a packed object under its digest."""
         with self._refusals():
             obstore.put(self._store, object_path(digest), body)
 
-    def get(self, digest: str) -> bytes:
+    def packed(self, digest: str) -> bytes:
         """Return an object as it is stored.
 
         Raises:
@@ -43,7 +43,7 @@ class Bucket:
             try:
                 return bytes(obstore.get(self._store, object_path(digest)).bytes())
             except FileNotFoundError:
-                return self._older.get(digest)
+                return self._older.packed(digest)
 
     def size(self, digest: str) -> int:
         """Return the bytes that an object takes up, 0 if it is not stored."""
@@ -52,10 +52,6 @@ class Bucket:
                 return int(obstore.head(self._store, object_path(digest))["size"])
             except FileNotFoundError:
                 return self._older.size(digest)
-
-    def has(self, digest: str) -> bool:
-        """Return whether an object is stored."""
-        return self.size(digest) > 0
 
     def remove(self, digests: Iterable[str]) -> None:
         """Remove objects for good. Some may be gone already."""

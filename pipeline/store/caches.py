@@ -6,11 +6,12 @@ import contextlib
 import json
 import logging
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.domain.events.records import Snapshot
+from pipeline.errors import LogError
+from pipeline.store.layout import Layout, is_plain
 from pipeline.system import files
 from pipeline.system.files import connect_sqlite
 from pipeline.text.normalise import digest_of
@@ -18,47 +19,47 @@ from pipeline.text.normalise import digest_of
 _STATE = b',"state":'
 
 
-class Stored(NamedTuple):
-    """A snapshot, and the hash of the last record in it."""
+class Snapshots:
+    """The port ``Snapshots`` over files in a log's ``local/``; ``hash_of`` returns the hash of a stored event, None for none."""
 
-    snapshot: Snapshot
-    hash: bytes
+    def __init__(self, layout: Layout, hash_of: Callable[[str, int], bytes | None]) -> None:
+        self._layout, self._hash_of = layout, hash_of
+
+    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
+        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
+        if not is_plain(session_id):
+            return None
+        try:
+            head, _, state = files.read_bytes(self._layout.snapshot(session_id))[:-1].partition(_STATE)
+            fields = json.loads(head + b"}")
+            snapshot, hash_ = Snapshot(int(fields["version"]), fold_id, state), str(fields["hash"]).encode()
+            is_sound = fields["digest"] == _digest(snapshot, hash_)
+            return snapshot if is_sound and self._hash_of(session_id, snapshot.version) == hash_ else None
+        except (OSError, ValueError, KeyError, TypeError, LogError):
+            return None
+
+    def save(self, session_id: str, snapshot: Snapshot) -> None:
+        """Keep a snapshot, unless its event is not stored. It need not be durable; a failure is logged and never raised."""
+        try:
+            hash_ = self._hash_of(session_id, snapshot.version) if is_plain(session_id) else None
+            if hash_ is not None:
+                version, fold_id, state = snapshot
+                head = {"version": version, "hash": hash_.decode(), "fold_id": fold_id, "digest": _digest(snapshot, hash_)}
+                self._layout.prepare_local()
+                path = self._layout.snapshot(session_id)
+                files.make_directories(path.parent)
+                files.write(path, json.dumps(head).encode()[:-1] + _STATE + state + b"}", mode=0o600)
+        except (OSError, LogError) as error:
+            _log.info("no snapshot of %s was kept: %s", session_id, error)
+
+    def remove(self, session_id: str) -> None:
+        """Remove a stream's snapshot, if there is one."""
+        self._layout.snapshot(session_id).unlink(missing_ok=True)
 
 
-def write(path: Path, stored: Stored) -> None:
-    """Keep a snapshot. It need not be durable: a damaged one is not believed.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    version, fold_id, state = stored.snapshot
-    head = {"version": version, "hash": stored.hash.decode(), "fold_id": fold_id, "digest": _digest(stored)}
-    files.make_directories(path.parent)
-    files.write(path, json.dumps(head).encode()[:-1] + _STATE + state + b"}", mode=0o600)
-
-
-def read(path: Path, fold_id: str) -> Stored | None:
-    """Return the stored snapshot if that fold made it and its bytes are sound."""
-    try:
-        head, _, state = files.read_bytes(path)[:-1].partition(_STATE)
-        fields = json.loads(head + b"}")
-        stored = Stored(Snapshot(int(fields["version"]), fold_id, state), str(fields["hash"]).encode())
-        return stored if fields["digest"] == _digest(stored) else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def is_valid(hash_: bytes, segments: list[Path]) -> bool:
-    """Return whether a record of that hash is still stored in one of the segments."""
-    needle = b',"hash":"%b"}' % hash_
-    with contextlib.suppress(OSError):
-        return any(needle in files.read_bytes(path) for path in reversed(segments))
-    return False
-
-
-def _digest(stored: Stored) -> str:
-    version, fold_id, state = stored.snapshot
-    return digest_of(b"%d %b %b %b" % (version, stored.hash, fold_id.encode(), state))
+def _digest(snapshot: Snapshot, hash_: bytes) -> str:
+    version, fold_id, state = snapshot
+    return digest_of(b"%d %b %b %b" % (version, hash_, fold_id.encode(), state))
 
 
 _log = logging.getLogger("pipeline.store")

@@ -3,86 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipeline.domain.events.records import KINDS, kind_of
-from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.store import verification
+from pipeline.errors import LogUnreadable, ObjectMissing
 from pipeline.store.layout import is_plain, is_shared, object_path, segment_path, stream_of
-from pipeline.store.segments import Finding, RecordChain, Segment, join, seal
-from pipeline.store.verification import FileLog, StoredLog, tombstones_in
-from pipeline.system import files
-from pipeline.system.process_lock import Lock
-
-
-class FileTarget(FileLog):
-    """The log in the folder of ``layout``; every file is durable when its method returns."""
-
-    def prepare(self) -> None:
-        """Make what a log has before its first record.
-
-        Raises:
-            LogUnwritable: the disk refuses.
-        """
-        with _refusals(str(self.layout.root)):
-            self.layout.prepare()
-
-    def put_packed(self, digest: str, body: bytes) -> None:
-        """Store an object as it was stored elsewhere.
-
-        Raises:
-            LogUnwritable: the disk refuses.
-        """
-        path = self.layout.object(digest)
-        with _refusals(str(path)):
-            files.make_directories(path.parent)
-            files.replace(path, body, self.layout.scratch)
-
-    def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:  # noqa: ARG002 - a database needs it
-        """Write the segments whose files lack records, those first that others continue.
-
-        Raises:
-            LogUnwritable: the disk refuses.
-            WorkspaceLocked: a process writes the stream.
-        """
-        lock = Lock(self.layout.lock(stream), f"writes {stream}")
-        lock.acquire()
-        try:
-            for segment in sorted(segments, key=lambda one: one.lines[0].record.version):
-                self._write(segment)
-        finally:
-            lock.release()
-
-    def _write(self, segment: Segment) -> None:
-        content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
-        path = self.layout.root / segment.path
-        with _refusals(str(path)):
-            if not path.exists() or path.stat().st_size < len(content):
-                files.make_directories(path.parent)
-                files.replace(path, content, self.layout.scratch)
-
-    def write_off(self, session: str) -> None:
-        """Accept that a session's log is missing.
-
-        Raises:
-            LogUnwritable: the disk refuses.
-        """
-        verification.write_off(self.layout.root, session)
-
-    def finish(self) -> None:
-        """Do nothing: every file is durable already."""
-
-
-@contextmanager
-def _refusals(name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise LogUnwritable(f"{name} cannot be written: {error.strerror}", hint="check space and permissions there") from error
-
+from pipeline.store.objects import opened
+from pipeline.store.segments import Finding, RecordChain, Segment, join
+from pipeline.store.verification import StoredLog, tombstones_in
 
 _NAMED_OBJECT = re.compile(rb'"(?:digest|exchange|report)":"([0-9a-f]{64})"')
 
@@ -96,10 +26,6 @@ class CopyTarget(StoredLog, Protocol):
         Raises:
             LogUnwritable: it cannot be written.
         """
-        ...
-
-    def put_packed(self, digest: str, body: bytes) -> None:
-        """Store an object as it was stored elsewhere."""
         ...
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:
@@ -147,8 +73,8 @@ def copy_log(source: StoredLog, target: CopyTarget, *, check: bool = False) -> C
     copying = _Copying(source, target, check)
     if not check:
         target.prepare()
-    copying.take_objects(source.digests())
-    for stream in (name for kind in KINDS for name in source.ids(kind)):
+    copying.take_objects(sorted(copying.here))
+    for stream in (name for kind in KINDS for name in source.streams(kind)):
         copying.take_stream(stream)
     if not check:
         for session in sorted(set(source.written_off()) - set(target.written_off())):
@@ -161,22 +87,23 @@ class _Copying:
     def __init__(self, source: StoredLog, target: CopyTarget, check: bool) -> None:
         self.source, self.target, self.check = source, target, check
         self.report = CopyReport()
-        self.there = set(target.digests())
+        self.here, self.there = frozenset(source.objects.ids()), set(target.objects.ids())
         self.ours, self.theirs = tombstones_in(source), tombstones_in(target)
 
     def take_objects(self, digests: Iterable[str]) -> None:
         """Copy those of the objects that the target lacks and the source has."""
         for digest in digests:
             pruned_there = digest in self.theirs.objects and digest not in self.ours.objects
-            if digest in self.there or pruned_there or not self.source.holds(digest):
+            if digest in self.there or pruned_there or digest not in self.here:
                 continue
             try:
-                body = self.source.packed(digest)
+                body = self.source.objects.packed(digest)
+                opened(body, digest, self.source.objects.name_of(digest))
             except ObjectMissing as error:
                 self.report.refused.append(Finding(object_path(digest), 0, "object", error.message))
                 continue
             if not self.check:
-                self.target.put_packed(digest, body)
+                self.target.objects.put_packed(digest, body)
             self.there.add(digest)
             self.report.objects.append(digest)
 

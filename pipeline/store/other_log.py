@@ -16,8 +16,8 @@ from pathlib import Path
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Tombstones, kind_of, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.store import objects
 from pipeline.store.layout import Layout, is_plain, stream_of
+from pipeline.store.objects import FileObjects
 from pipeline.store.segments import Finding, Line, Segment, join, parse, read_segments, seal
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
@@ -190,7 +190,7 @@ class _Stream:
         if not theirs.is_file() or theirs.is_symlink():
             return f"the record names object {digest}, which is in neither log"
         try:
-            objects.read(theirs, digest)
+            FileObjects(self.there).get(digest)
         except ObjectMissing as error:
             return error.message
         return ""
@@ -201,7 +201,7 @@ class _Stream:
 
     def _is_here(self, digest: str) -> bool:
         try:
-            objects.read(self.here.object(digest), digest)
+            FileObjects(self.here).get(digest)
         except ObjectMissing:
             return False
         return True
@@ -215,8 +215,7 @@ class _Stream:
         if check:
             return
         for digest in missing:
-            data = objects.read(self.there.object(digest), digest)
-            objects.write(self.here.object(digest), data, self.here.scratch)
+            FileObjects(self.here).put(FileObjects(self.there).get(digest))
         content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
         target = self.here.root / segment.path
         files.make_directories(target.parent)
@@ -226,7 +225,7 @@ class _Stream:
         """Return the objects with those that the kept report of a pruned session names."""
         if kind_of(self.name) != "prune":
             return digests
-        kept = (objects.read(self.there.object(digest), digest) for digest in digests if self._is_to_copy(digest))
+        kept = (FileObjects(self.there).get(digest) for digest in digests if self._is_to_copy(digest))
         return digests | {found.decode() for data in kept for found in NAMED_OBJECT.findall(data)}
 
     def _is_to_copy(self, digest: str) -> bool:

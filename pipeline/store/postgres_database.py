@@ -6,6 +6,7 @@ may be done again: it reads, or it finds out first whether its earlier attempt w
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import socket
@@ -14,7 +15,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +22,15 @@ import psycopg
 from psycopg import errors
 
 from pipeline.config.keys import shown_store
-from pipeline.errors import LogUnreadable, LogUnwritable, ResearchError, SchemaTooNew, StoreUnreachable, WorkspaceLocked
+from pipeline.errors import (
+    EventRejected,
+    LogUnreadable,
+    LogUnwritable,
+    ResearchError,
+    SchemaTooNew,
+    StoreUnreachable,
+    WorkspaceLocked,
+)
 from pipeline.system.files import read_text
 
 T = TypeVar("T")
@@ -81,6 +89,15 @@ class Database:
                         raise self._refusal(error) from error
                     _log.info("the connection to %s was lost: %s", self.name, _first_line(error))
 
+    def rows(self, query: str, *values: object, **named: object) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, none if it returns no rows. Raises: as ``run``."""
+
+        def work(connection: Connection) -> list[tuple[Any, ...]]:
+            done = connection.execute(query, named or values, binary=True)
+            return done.fetchall() if done.description else []
+
+        return self.run(work)
+
     def close(self) -> None:
         """Close the connection. It is opened again when it is needed."""
         with self._guard:
@@ -89,16 +106,14 @@ class Database:
                 self._connection = None
 
     def _ready(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = self._reopened() if self._was_open else self._open()
-        return self._connection
-
-    def _reopened(self) -> Connection:
+        """Return an open connection; one that was lost is opened again, the first one is tried once."""
         started = time.monotonic()
-        patience = self._patience_s if started > self._impatient_until else 0.0
-        for attempt in range(1_000_000):
+        patience = self._patience_s if self._was_open and started > self._impatient_until else 0.0
+        for attempt in itertools.count():
             try:
-                return self._open()
+                if self._connection is None or self._connection.closed:
+                    self._connection = self._open()
+                return self._connection
             except StoreUnreachable:
                 pause = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
                 if time.monotonic() + pause - started > patience:
@@ -134,6 +149,8 @@ class Database:
         text = f"{self.name}: {_first_line(error)}"
         if isinstance(error, errors.InsufficientPrivilege):
             return LogUnwritable(text, hint="the role lacks a right: `research store init --print-roles` shows which it needs")
+        if isinstance(error, errors.UniqueViolation) and error.diag.constraint_name == "events_id":
+            return EventRejected(f"{self.name}: {error.diag.message_detail}", hint="an event's id must never be used again")
         if isinstance(error, errors.UndefinedTable):
             return LogUnreadable(text, hint="create or upgrade the tables with `research store init`")
         if isinstance(error, errors.ReadOnlySqlTransaction):
@@ -147,114 +164,79 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
+SCHEMA = 4  # the version of the tables that this program needs
 _SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(hashtext('night-research schema ' || current_schema()))"
 _TABLE = "CREATE TABLE IF NOT EXISTS store_migrations (version int PRIMARY KEY, name text NOT NULL, at timestamptz DEFAULT now())"
-_SCHEMA_STATE = """
-SELECT to_regclass('store_migrations') IS NOT NULL,
-       to_regclass('events') IS NOT NULL AND has_table_privilege(to_regclass('events'), 'SELECT')
+_ROLES_HAVE_RIGHTS = """
+SELECT count(*) = 2 FROM pg_roles
+WHERE rolname IN ('research_app', 'research_maintenance') AND has_table_privilege(rolname, 'events', 'SELECT')
 """
-# Rows that another server wrote and a backup brought here: no transaction of this server can have such a number yet, and a
-# subscriber would wait until one has.
-_FOREIGN = "SELECT coalesce((SELECT max(xid) FROM events) >= pg_snapshot_xmax(pg_current_snapshot()), false)"
-_RENUMBER = "UPDATE events SET xid = '3' WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())"
-
-
-class Migration(NamedTuple):
-    """One step of the schema."""
-
-    version: int
-    name: str
-    sql: str
-
-
-def migrations() -> list[Migration]:
-    """Return all that this program knows, in order."""
-    files = sorted((Path(__file__).parent / "schema").glob("*.sql"))
-    return [Migration(int(path.name[:4]), path.stem, read_text(path)) for path in files]
-
-
-def newest() -> int:
-    """Return the version of the schema that this program needs."""
-    return migrations()[-1].version
 
 
 def schema_version(connection: Connection) -> int:
     """Return the version of the schema, 0 if there is none."""
-    row = connection.execute(_SCHEMA_STATE).fetchone()
-    if not row or not row[0]:
-        return 0
-    found = connection.execute("SELECT coalesce(max(version), 0) FROM store_migrations").fetchone()
-    return int(found[0]) if found else 0
+    row = connection.execute("SELECT to_regclass('store_migrations') IS NOT NULL").fetchone()
+    found = connection.execute("SELECT max(version) FROM store_migrations").fetchone() if row and row[0] else None
+    return int(found[0] or 0) if found else 0
 
 
 def check_schema(connection: Connection) -> None:
     """Refuse a database whose tables this program cannot use.
 
     Raises:
-        LogUnreadable: there are none, or those of an older program, or a backup was restored and not prepared yet.
+        LogUnreadable: there are none, or those of an older program.
         SchemaTooNew: those of a newer program.
     """
-    found, wanted = schema_version(connection), newest()
-    name = connection.info.dbname
+    found, name = schema_version(connection), connection.info.dbname
     if found == 0:
         raise LogUnreadable(
             f"the database {name} has no event store yet",
             hint=f"create it: research store init, with the address of {name} if the setting names another database",
         )
-    if found > wanted:
-        raise _too_new(name, found, wanted)
-    if found < wanted:
+    if found < SCHEMA:
         hint = "upgrade it with `research store init`, as the role that owns the tables"
-        raise LogUnreadable(f"the event store in {name} has schema {found}, and this program needs {wanted}", hint=hint)
-    row = connection.execute(_FOREIGN).fetchone()
-    if row and row[0]:
-        hint = "prepare it with `research store init`, as the role that owns the tables"
-        raise LogUnreadable(f"the database {name} was restored from the backup of another server", hint=hint)
+        raise LogUnreadable(f"the event store in {name} has schema {found}, and this program needs {SCHEMA}", hint=hint)
+    _refuse_newer(name, found)
+
+
+def _refuse_newer(name: str, found: int) -> None:
+    if found > SCHEMA:
+        message = f"the event store in {name} has schema {found}, and this program knows schemas up to {SCHEMA}"
+        raise SchemaTooNew(message, hint="upgrade night-research on this machine")
 
 
 def migrate(connection: Connection) -> list[str]:
-    """Create or upgrade the tables; return the names of the steps that were done. Two that do it at once wait for each other.
+    """Create or upgrade the tables; return what was done. Two that do it at once wait for each other.
 
     Raises:
         SchemaTooNew: the tables are those of a newer program.
     """
+    from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
+
     with connection.transaction():
         connection.execute(_SCHEMA_LOCK)
         connection.execute(_TABLE)
-        found, known = schema_version(connection), migrations()
-        if found > known[-1].version:
-            raise _too_new(connection.info.dbname, found, known[-1].version)
-        steps = [step for step in known if step.version > found]
-        for step in steps:
-            connection.execute(step.sql.encode())
-            connection.execute("INSERT INTO store_migrations (version, name) VALUES (%s, %s)", (step.version, step.name))
-        if not _has_queue(connection):
-            from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
-
+        found = schema_version(connection)
+        _refuse_newer(connection.info.dbname, found)
+        if found == SCHEMA:
+            return []
+        connection.execute(_sql("schema").encode())
+        if connection.execute("SELECT to_regclass('pgqueuer')").fetchone() == (None,):
             connection.execute(QueryBuilderEnvironment().build_install_query(create_schema=False).encode())
-        done = [step.name for step in steps]
-        row = connection.execute(_FOREIGN).fetchone()
-        if row and row[0]:
-            connection.execute(_RENUMBER)
-            done.append("events of a restored backup were numbered again")
-        return done
-
-
-def _has_queue(connection: Connection) -> bool:
-    row = connection.execute("SELECT to_regclass('pgqueuer') IS NOT NULL").fetchone()
-    return bool(row and row[0])
-
-
-def _too_new(name: str, found: int, known: int) -> SchemaTooNew:
-    return SchemaTooNew(
-        f"the event store in {name} has schema {found}, and this program knows schemas up to {known}",
-        hint="upgrade night-research on this machine",
-    )
+        if connection.execute(_ROLES_HAVE_RIGHTS).fetchone() == (True,):
+            connection.execute(_sql("rights").encode())
+        done = f"upgraded from schema {found} to {SCHEMA}" if found else f"created with schema {SCHEMA}"
+        connection.execute("INSERT INTO store_migrations (version, name) VALUES (%s, %s)", (SCHEMA, done))
+        return [done]
 
 
 def roles() -> str:
     """Return the SQL that makes a role for research and a role for maintenance, with their rights."""
-    return read_text(Path(__file__).with_name("roles.sql"))
+    return f"{_sql('roles')}\n{_sql('rights')}"
+
+
+def _sql(name: str) -> str:
+    return read_text(Path(__file__).with_name(f"{name}.sql"))
 
 
 KEEP_S = 10.0  # between two looks at the connection
@@ -283,34 +265,25 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
         _take(connection, program, shared=shared)
 
     database, over = Database(url, opened, password=password, patience_s=0.0), threading.Event()
-    keeper = threading.Thread(target=_keep, args=(database, over), daemon=True)
-    database.run(_ask)
+
+    def keep() -> None:
+        while not over.wait(KEEP_S):
+            try:
+                database.rows("SELECT 1")
+            except ResearchError as error:
+                _log.warning("the lock on the database is not held at present: %s", error.message)
+
+    keeper = threading.Thread(target=keep, daemon=True)
+    database.rows("SELECT 1")
     keeper.start()
     try:
         yield
     finally:
         over.set()
         keeper.join()
-        with suppress(ResearchError):  # a database that does not answer lets go of the lock by itself
-            database.run(_release)
+        with suppress(ResearchError):  # a closed connection is ended only some time later; one that is lost, by the server
+            database.rows("SELECT pg_advisory_unlock_all()")
         database.close()
-
-
-def _keep(database: Database, over: threading.Event) -> None:
-    while not over.wait(KEEP_S):
-        try:
-            database.run(_ask)
-        except ResearchError as error:
-            _log.warning("the lock on the database is not held at present: %s", error.message)
-
-
-def _release(connection: Connection) -> None:
-    """Let go of the lock now: the server ends a closed connection only some time later."""
-    connection.execute("SELECT pg_advisory_unlock_all()")
-
-
-def _ask(connection: Connection) -> None:
-    connection.execute("SELECT 1")
 
 
 def _take(connection: Connection, program: str, *, shared: bool) -> None:
@@ -325,9 +298,9 @@ def _take(connection: Connection, program: str, *, shared: bool) -> None:
 
 
 _STATUS = """
-SELECT current_database(), current_setting('server_version'), current_user,
-    has_table_privilege('events', 'INSERT') AND has_table_privilege('objects', 'INSERT')
-        AND has_table_privilege('streams', 'INSERT') AND has_any_column_privilege('streams', 'UPDATE')
+SELECT current_database(), split_part(current_setting('server_version'), ' ', 1), current_user::text,
+    has_function_privilege('append_events(text, int, bigint, text, text[], bytea[])', 'EXECUTE')
+        AND has_table_privilege('objects', 'INSERT') AND has_any_column_privilege('streams', 'INSERT, UPDATE')
         AND has_sequence_privilege('store_connections', 'USAGE'),
     has_table_privilege('events', 'DELETE'),
     current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off',
@@ -335,8 +308,7 @@ SELECT current_database(), current_setting('server_version'), current_user,
 """
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
+class StoreStatus(NamedTuple):
     """The database, its server's version, the role, and what it may do.
 
     ``is_durable``: the server writes to the disk before it acknowledges. ``is_copy``: it is a read-only copy of another one.
@@ -345,16 +317,12 @@ class StoreStatus:
     database: str
     server: str
     role: str
-    schema: int
     may_append: bool
     may_remove: bool
     is_durable: bool
     is_copy: bool
 
 
-def store_status(connection: Connection) -> StoreStatus:
-    """Return the store_status of the database that is connected to."""
-    row = connection.execute(_STATUS).fetchone() or ("", "", "", False, False, False, False)
-    database, server, role, append, remove, durable, is_copy = row
-    version = schema_version(connection)
-    return StoreStatus(database, server.split(" ")[0], role, version, append, remove, durable, is_copy)
+def store_status(database: Database) -> StoreStatus:
+    """Return what can be said of a database."""
+    return StoreStatus(*database.rows(_STATUS)[0])

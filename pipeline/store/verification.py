@@ -11,11 +11,11 @@ from typing import Protocol
 
 from pipeline.domain.events.records import KINDS, Kind, Tombstones, kind_of, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.store import objects
+from pipeline.store.files import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path
+from pipeline.store.objects import StoredObjects
 from pipeline.store.segments import Finding, Segment, envelope_of, join, read_segments, seal
 from pipeline.system import files
-from pipeline.system.files import read_bytes
 from pipeline.system.process_lock import Lock
 
 _NAMED_SESSION = re.compile(rb'"type":"query\.ended".*?,"session":"([^"]+)"')
@@ -25,7 +25,12 @@ _NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
 class StoredLog(Protocol):
     """All streams and objects of one store, read only. Names are those of the files, also where there are none."""
 
-    def ids(self, kind: Kind) -> Iterable[str]:
+    @property
+    def objects(self) -> StoredObjects:
+        """Pages and exchanges."""
+        ...
+
+    def streams(self, kind: Kind) -> Iterable[str]:
         """Return the ids of all streams of a kind that have a segment, sorted; also of sessions that are pruned or forgotten."""
         ...
 
@@ -37,101 +42,9 @@ class StoredLog(Protocol):
         """
         ...
 
-    def holds(self, digest: str) -> bool:
-        """Return whether an object is stored; it may be damaged."""
-        ...
-
-    def digests(self) -> Iterator[str]:
-        """Yield the digests under which objects are stored, sorted."""
-        ...
-
-    def packed(self, digest: str) -> bytes:
-        """Return an object's bytes as they are stored, compressed.
-
-        Raises:
-            ObjectMissing: it is not stored, or was altered.
-        """
-        ...
-
-    def read_object(self, digest: str) -> bytes:
-        """Return an object's bytes, held against its digest.
-
-        Raises:
-            ObjectMissing: it is not stored, or was altered.
-        """
-        ...
-
-    def damaged_objects(self) -> Iterator[Finding]:
-        """Yield a finding for each stored object whose bytes do not have its digest."""
-        ...
-
     def written_off(self) -> Collection[str]:
         """Return the ids of the sessions whose loss is accepted."""
         ...
-
-
-class FileLog:
-    """The log in the folder of ``layout``."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-
-    @classmethod
-    def at(cls, root: Path) -> FileLog:
-        """Return the log in a folder."""
-        return cls(Layout(root))
-
-    def ids(self, kind: Kind) -> Iterator[str]:
-        """Yield the ids of all streams of a kind, sorted."""
-        return self.layout.ids(kind)
-
-    def segments(self, stream: str) -> list[Segment]:
-        """Return the stream's segments.
-
-        Raises:
-            LogUnreadable: its folder cannot be read.
-        """
-        return read_segments(self.layout, stream)
-
-    def holds(self, digest: str) -> bool:
-        """Return whether there is a file for the object."""
-        return self.layout.object(digest).exists()
-
-    def digests(self) -> Iterator[str]:
-        """Yield the digests that name files of objects, sorted; files that no reader finds are left out."""
-        return (name for path in self._object_files() if self.layout.object(name := path.name.removesuffix(".gz")) == path)
-
-    def damaged_objects(self) -> Iterator[Finding]:
-        """Yield a finding for each file of an object whose bytes do not have the digest that it is named by."""
-        for path in self._object_files():
-            try:
-                objects.read(path, path.name.removesuffix(".gz"))
-            except ObjectMissing as error:
-                yield Finding(self.layout.named(path), 0, "object", error.message)
-
-    def _object_files(self) -> list[Path]:
-        return sorted((self.layout.root / "objects").glob("*/*.gz"))
-
-    def packed(self, digest: str) -> bytes:
-        """Return the bytes of an object's file.
-
-        Raises:
-            ObjectMissing: there is none, or it was altered.
-        """
-        self.read_object(digest)
-        return read_bytes(self.layout.object(digest))
-
-    def read_object(self, digest: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: it is not stored, or was altered.
-        """
-        return objects.read(self.layout.object(digest), digest)
-
-    def written_off(self) -> frozenset[str]:
-        """Return the ids of the sessions whose loss is accepted."""
-        return self.layout.written_off_sessions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +63,17 @@ class Repair:
 
 def verify(root: Path) -> list[Finding]:
     """Return all that is wrong in the log at ``root``; see ``findings_in``."""
-    return findings_in(FileLog.at(root))
+    return findings_in(FileStore(root))
 
 
 def findings_in(log: StoredLog) -> list[Finding]:
     """Return all that is wrong in a log: streams first, then objects. Changes nothing, takes no lock."""
     findings: list[Finding] = []
-    stones = tombstones_in(log)
-    for stream in (name for kind in KINDS for name in log.ids(kind)):
-        findings += _verify_stream(log, stream, stones)
-    findings += _kept_reports(log, stones)
-    return [*findings, *_lost_sessions(log, stones), *log.damaged_objects()]
+    stones, there = tombstones_in(log), frozenset(log.objects.ids())
+    for stream in (name for kind in KINDS for name in log.streams(kind)):
+        findings += _verify_stream(log, stream, stones, there)
+    findings += _kept_reports(log, stones, there)
+    return [*findings, *_lost_sessions(log, stones), *log.objects.damaged()]
 
 
 def repair(root: Path) -> list[Repair]:
@@ -174,46 +87,31 @@ def repair(root: Path) -> list[Repair]:
         WorkspaceLocked: a run writes one of the damaged streams.
         LogUnwritable: the disk refuses.
     """
-    layout, log = Layout(root), FileLog.at(root)
+    layout, log = Layout(root), FileStore(root)
     aside = layout.damaged / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     done: list[Repair] = []
     try:
         for stream in layout.streams():
             if _cuts(read_segments(layout, stream)):
                 done += _repair_stream(layout, stream, aside)
-        for finding in log.damaged_objects():
+        for finding in list(log.objects.damaged()):
             done.append(_set_aside(layout, finding.path, aside))
             _remove(root / finding.path)
-        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(log, tombstones_in(log))]
+        for lost in [Path(finding.path).name for finding in _lost_sessions(log, tombstones_in(log))]:
+            log.write_off(lost)
+            done.append(Repair(lost, ""))
     except OSError as error:
         raise LogUnwritable(f"the log cannot be repaired: {error}", hint="check space and permissions") from error
     return done
 
 
-def write_off(root: Path, session: str) -> Repair:
-    """Accept for good that a session's log is missing.
-
-    Raises:
-        LogUnwritable: the disk refuses.
-    """
-    layout = Layout(root)
-    mark = layout.written_off(session)
-    try:
-        layout.prepare()
-        files.make_directories(mark.parent)
-        files.replace(mark, b"Its log was missing, and its user wrote it off.\n", layout.scratch)
-    except OSError as error:
-        raise LogUnwritable(f"{mark} cannot be written: {error.strerror}", hint="check space and permissions") from error
-    return Repair(session, "")
-
-
 def tombstones_in(log: StoredLog) -> Tombstones:
     """Return the tombstones in all sound records of prunes."""
-    segments = (segment for name in log.ids("prune") for segment in _readable(log, name))
+    segments = (segment for name in log.streams("prune") for segment in _readable(log, name))
     return tombstones_of(line.record for segment in segments for line in segment.lines)
 
 
-def _verify_stream(log: StoredLog, stream: str, stones: Tombstones) -> list[Finding]:
+def _verify_stream(log: StoredLog, stream: str, stones: Tombstones, there: Collection[str]) -> list[Finding]:
     segments = _readable(log, stream)
     pruned = stones.sessions.get(stream)
     if stones.is_forgotten(stream) or (
@@ -227,37 +125,39 @@ def _verify_stream(log: StoredLog, stream: str, stones: Tombstones) -> list[Find
         for s in segments
         for number, line in enumerate(s.lines, 1)
     )
-    return join(segments).findings + list(_missing_objects(log, named, stones))
+    return join(segments).findings + list(_missing_objects(named, stones, there))
 
 
-def _missing_objects(log: StoredLog, records: Iterable[tuple[str, int, str, bytes]], stones: Tombstones) -> Iterator[Finding]:
+def _missing_objects(
+    records: Iterable[tuple[str, int, str, bytes]], stones: Tombstones, there: Collection[str]
+) -> Iterator[Finding]:
     """The objects that records (path, line, time, JSON) name and that are neither stored nor pruned since."""
     seen: set[str] = set()
     for path, number, at, data in records:
         for digest in set(map(bytes.decode, _NAMED_OBJECT.findall(data))) - seen:
             stone = stones.objects.get(digest)
-            if not (log.holds(digest) or (stone and at <= stone)):
+            if not (digest in there or (stone and at <= stone)):
                 yield Finding(path, number, "missing", f"the record names object {digest}, which is not stored")
             seen.add(digest)
 
 
-def _kept_reports(log: StoredLog, stones: Tombstones) -> Iterator[Finding]:
+def _kept_reports(log: StoredLog, stones: Tombstones, there: Collection[str]) -> Iterator[Finding]:
     """The objects that hold what is kept of pruned sessions, if they are missing, and the pages that these name."""
     for session, stone in stones.sessions.items():
         try:
-            kept = log.read_object(stone.report).splitlines()
+            kept = log.objects.get(stone.report).splitlines()
         except ObjectMissing as error:
-            if not log.holds(stone.report):  # else it is found among the damaged objects
+            if stone.report not in there:  # else it is found among the damaged objects
                 yield Finding(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
             continue
         named = ((object_path(stone.report), number, "", data) for number, data in enumerate(kept, 1))
-        yield from _missing_objects(log, named, stones)
+        yield from _missing_objects(named, stones, there)
 
 
 def _lost_sessions(log: StoredLog, stones: Tombstones) -> Iterator[Finding]:
     """The sessions that a night names and of which nothing is there, unless they are pruned, forgotten or written off."""
     named: dict[str, str] = {}
-    for batch in log.ids("batch"):
+    for batch in log.streams("batch"):
         for segment in _readable(log, batch):
             for line in segment.lines:
                 if found := _NAMED_SESSION.search(line.record.data):

@@ -221,7 +221,7 @@ class Build:
         @cache
         def texts(digest: str) -> str | None:
             with suppress(ObjectMissing):
-                return self._store.get(digest).decode("utf-8", "replace")
+                return self._store.objects.get(digest).decode("utf-8", "replace")
             return None
 
         def note(url: str) -> Callable[[VaultModel, Collection[str]], Iterator[Note]]:
@@ -357,7 +357,7 @@ class Build:
         if not any(self._tree.state(path) for path, _kind in self._kept.files.of_owner(f"session:{name}")):
             return False
         with suppress(LogError):  # damage is reported already, as another problem
-            given_up = name in self._store.written_off() or self._store.tombstones().is_forgotten(name)
+            given_up = name in (stones := self._store.tombstones()).written_off or stones.is_forgotten(name)
             return not given_up and not self._store.load(name)
         return False
 

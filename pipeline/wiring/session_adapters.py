@@ -134,7 +134,7 @@ class AdapterFactory:
             reasoner=self._reasoner(state, ledger, night),
             search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
-            page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+            page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
             rated=lambda query_id: read_decisions(self.store).ratings.about(query_id),
         )
 

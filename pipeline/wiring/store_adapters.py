@@ -18,11 +18,11 @@ from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.domain.events.records import Branch, Record
-    from pipeline.ports import EventStore, Objects
-    from pipeline.store.copying import CopyReport, FileTarget
+    from pipeline.ports import EventStore
+    from pipeline.store.copying import CopyReport
+    from pipeline.store.objects import StoredObjects
     from pipeline.store.other_log import Copied
     from pipeline.store.postgres import PostgresStore
-    from pipeline.store.postgres_copy import PostgresTarget
     from pipeline.store.postgres_database import Database, StoreStatus
     from pipeline.store.segments import Finding, FindingKind
     from pipeline.store.verification import Repair
@@ -56,12 +56,14 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
     require_psycopg()
     from pipeline.store.postgres import PostgresStore
 
+    mine = address == store_address(folder)  # another database's objects are in it
+    objects_in = _objects_of(folder) if mine else lambda usual: usual
     return PostgresStore(
-        address, folder / "events", password=store_password(folder), patience_s=patience_s, objects_in=_objects_of(folder)
+        address, folder / "events", password=store_password(folder), patience_s=patience_s, objects_in=objects_in
     )
 
 
-def _objects_of(folder: Path) -> Callable[[Objects], Objects]:
+def _objects_of(folder: Path) -> Callable[[StoredObjects], StoredObjects]:
     """Return a function from the database's own place for objects to the one that the settings name."""
     if not (address := objects_address(folder)):
         return lambda usual: usual
@@ -122,12 +124,12 @@ def refuse_missing_log(folder: Path) -> None:
         LogDamaged: it is so, and the loss was not accepted.
     """
     store, notes, address = store_of(folder), folder / "vault" / "sessions", store_address(folder)
-    if any(store.session_ids()) or any(store.ids("batch")) or any(store.ids("import")):
+    if any(store.ids("session")) or any(store.ids("batch")) or any(store.ids("import")):
         return
-    if address and any(file_store(folder).session_ids()):
+    if address and any(file_store(folder).ids("session")):
         hint = f"copy them: research store copy {folder} {address}; or set `store: files`"
         raise LogDamaged(f"{shown_store(address)} has no session, and {folder / 'events'} has some", hint=hint)
-    if any(notes.rglob("*.md")) and not store.written_off():
+    if any(notes.rglob("*.md")) and not store.tombstones().written_off:
         hint = (
             "after a switch of the git branch, switch back; if the log is in a database, set RESEARCH_STORE here too; "
             "else bring events/ back from a backup; only if it is lost for good: research verify --repair"
@@ -170,13 +172,7 @@ def verify_log(folder: Path) -> list[Finding]:
     from pipeline.store.segments import Finding
 
     address = store_address(folder)
-    if address:
-        from pipeline.store.postgres_copy import PostgresLog
-
-        store = postgres_store(folder, address)
-        findings = verification.findings_in(PostgresLog(store.database, store.objects))
-    else:
-        findings = verification.verify(folder / "events")
+    findings = verification.findings_in(postgres_store(folder, address) if address else file_store(folder))
     try:
         refuse_missing_log(folder)
     except LogDamaged as error:
@@ -208,7 +204,8 @@ def repair_log(folder: Path) -> list[Repair]:
     try:
         refuse_missing_log(folder)
     except LogDamaged:
-        done.append(verification.write_off(folder / "events", "all"))
+        file_store(folder).write_off("all")
+        done.append(verification.Repair("all", ""))
     return done
 
 
@@ -244,14 +241,14 @@ def status_of_store(folder: Path) -> StoreStatus | None:
     from pipeline.store.postgres_database import store_status
 
     try:
-        return database.run(store_status)
+        return store_status(database)
     finally:
         database.close()
 
 
 def unused_files(folder: Path) -> int:
     """Return how many sessions the workspace's files hold although its log is in a database."""
-    return sum(1 for _ in file_store(folder).session_ids()) if store_address(folder) else 0
+    return sum(1 for _ in file_store(folder).ids("session")) if store_address(folder) else 0
 
 
 def roles_of_store() -> str:
@@ -284,18 +281,13 @@ def _place(name: str) -> str:
     return name if "://" in name else os.path.realpath(name)
 
 
-def _log_at(folder: Path, name: str) -> FileTarget | PostgresTarget:
+def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
     if "://" not in name:
-        from pipeline.store.copying import FileTarget
-        from pipeline.store.layout import Layout
-
-        return FileTarget(Layout(Path(name) / "events"))
-    database = _database(folder, name, checked=True)
-    from pipeline.store.postgres import DatabaseObjects
-    from pipeline.store.postgres_copy import PostgresTarget
-
-    mine = name == store_address(folder)  # another database's objects are in it
-    return PostgresTarget(database, _objects_of(folder)(DatabaseObjects(database)) if mine else None)
+        return FileStore(Path(name) / "events")
+    fault, wanted = store_fault(name)
+    if fault:
+        raise UsageError(fault, hint=wanted)
+    return postgres_store(folder, name)
 
 
 def _database(folder: Path, address: str, *, checked: bool) -> Database:

@@ -76,7 +76,7 @@ def unrecorded_talks(
     copy_index(index_file(workspace.folder), index)
     pages, plain = PassageSearch(index, store=store, meaning=meaning), PassageReasoner()
     return pages, lambda sessions: TalkContext(
-        plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, ""
+        plain, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, ""
     )
 
 
@@ -122,6 +122,6 @@ async def talk_context(
             opened.push_async_callback(factory.aclose)
             reasoner = factory.talk_model(state.reasoner, state.budget_usd, state.cost())
         yield TalkContext(
-            reasoner, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, state.last_at[:10], is_gone,
-            None if is_unusable else pages,
+            reasoner, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, state.last_at[:10],
+            is_gone, None if is_unusable else pages,
         )  # fmt: skip

@@ -34,7 +34,7 @@ def test_it_is_what_all_sessions_cost_since_noon_and_nothing_of_the_night_before
 def test_a_call_in_flight_counts_at_its_worst_and_a_grant_does_not_count() -> None:
     night = bench(queue(query("pumps")))
     night.work()
-    before, (name,) = spent(night.store).usd, list(night.store.session_ids())
+    before, (name,) = spent(night.store).usd, list(night.store.ids("session"))
     version, at = len(night.store.load(name)), timestamp(START + timedelta(minutes=5))
     call = stamped(CallSent(step="Think:x", worst=Cost(usd=0.5)), name, version + 1, "run-2", "late", at)
     night.store.append(name, [record_of(call)], version)
@@ -51,7 +51,7 @@ def test_a_budget_begins_with_it_so_that_nothing_is_begun_once_the_cap_is_spent(
     night.batch.spent = Cost(usd=1.2)
     result = night.work()
     assert [event.cause for event in result.skipped] == ["cap"]
-    assert not list(night.store.session_ids())
+    assert not list(night.store.ids("session"))
 
 
 @pytest.mark.parametrize(("zone", "hour"), [("UTC", 12), ("Europe/Berlin", 11), ("+05:30", 6)])

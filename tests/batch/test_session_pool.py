@@ -202,7 +202,7 @@ def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
     failed = sessions(first.store)["pumps"]
     result = retried(first.store)
     assert endings(result) == {"pumps": "complete"}
-    states = {name: ResearchSession.open(first.store, name).state for name in first.store.session_ids()}
+    states = {name: ResearchSession.open(first.store, name).state for name in first.store.ids("session")}
     assert states[result.ended[0].session].previous_session == failed.id
     assert len(states) == 2
 
@@ -244,7 +244,7 @@ def test_the_next_night_goes_on_with_the_interrupted_session_and_asks_nothing_ag
     result = night.work(waiting)
     assert [(event.session, event.status) for event in result.ended] == [(waiting["pumps"].id, "complete")]
     assert journal.calls[0] == "report:1"
-    assert len(list(first.store.session_ids())) == 1
+    assert len(list(first.store.ids("session"))) == 1
 
 
 def test_a_recurring_session_knows_the_one_before() -> None:

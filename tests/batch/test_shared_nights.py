@@ -235,7 +235,7 @@ class Stage:
 
     def hosts(self) -> Counter[str]:
         """How many sessions each machine has worked on."""
-        states = [ResearchSession.open(self.store, name).state for name in self.store.session_ids()]
+        states = [ResearchSession.open(self.store, name).state for name in self.store.ids("session")]
         return Counter(host for state in states for host in {span.host for span in state.runs} if host in self.told)
 
 
@@ -296,7 +296,7 @@ def test_a_query_for_one_machine_and_questions_about_other_documents_are_left_to
     workers = (night.worker("north", 1, "a" * 64), night.worker("south", 1, "a" * 64), night.worker("east", 1, "b" * 64))
     result = asyncio.run(night.run(*workers))
     assert set(endings(result).values()) == {"complete"}
-    states = [ResearchSession.open(night.store, name).state for name in night.store.session_ids()]
+    states = [ResearchSession.open(night.store, name).state for name in night.store.ids("session")]
     assert {span.host for state in states if state.query_id == "pumps" for span in state.runs} & set(night.told) == {"south"}
     assert night.hosts()["east"] == 0
 
@@ -325,7 +325,7 @@ def test_a_worker_that_is_stopped_puts_its_sessions_back_and_another_goes_on_wit
     result = asyncio.run(work(night))
     assert set(endings(result).values()) == {"complete"}
     assert any("put back" in line for line in night.told["north"])
-    for name in night.store.session_ids():
+    for name in night.store.ids("session"):
         recorded = event_names(list(decode_all(record.data for record in night.store.load(name))), {})
         assert {call: count for call, count in Counter(calls[name]).items() if count > 1 and call in recorded} == {}
 
@@ -382,7 +382,7 @@ def test_a_worker_that_is_not_set_up_for_a_session_is_named_and_another_takes_it
 def test_a_session_that_costs_worker_after_worker_is_given_up(stage: Callable[..., Stage]) -> None:
     night = stage(queue(query("pumps")))
     asyncio.run(night.open())
-    (name,) = night.store.session_ids()
+    (name,) = night.store.ids("session")
     version = len(night.store.load(name))
     for _ in range(MOST_FRUITLESS):
         assert night.nights.take(name, Cost(), version)

@@ -61,7 +61,7 @@ def synced(into: Path, other: Path) -> None:
 
 
 def session_of(folder: Path) -> str:
-    return next(FileStore(folder / "events").session_ids())
+    return next(FileStore(folder / "events").ids("session"))
 
 
 def test_merging_in_both_directions_gives_one_log_and_one_vault(laptop: Path, server: Path, tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_what_is_done_is_researched_once_more_by_name_only(folder: Path) -> None
     refused = said(folder, "run", "--again")
     assert (refused.code, "name the queries" in refused.err) == (2, True)
     assert said(folder, "run", "harbour", "--again").code == 0
-    assert len(list(FileStore(folder / "events").session_ids())) == 2
+    assert len(list(FileStore(folder / "events").ids("session"))) == 2
 
 
 def test_what_is_not_found_is_no_failure_that_ends_the_night(folder: Path) -> None:

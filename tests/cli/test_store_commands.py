@@ -13,8 +13,9 @@ import psycopg
 import pytest
 
 from pipeline.cli.command_parts import _sessions
-from pipeline.store.copying import FileTarget
-from pipeline.store.postgres_copy import PostgresTarget
+from pipeline.store.files import FileStore
+from pipeline.store.objects import FileObjects
+from pipeline.store.postgres import DatabaseObjects, PostgresStore
 from pipeline.wiring.store_adapters import lock_of
 from tests.cli.test_merge_command import laptop, server, stopped_at, whole
 from tests.commanding import everything, said, workspace_in
@@ -114,7 +115,7 @@ class Stopped(BaseException):
     """The process is gone at this point."""
 
 
-def stop_at(monkeypatch: pytest.MonkeyPatch, target: type, number: int) -> None:
+def stop_at(monkeypatch: pytest.MonkeyPatch, number: int, store: type, objects: type) -> None:
     """Let the copying end before the write with this number."""
     left = [number]
 
@@ -127,7 +128,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, target: type, number: int) -> None:
 
         return call
 
-    for name in ("put_packed", "write"):
+    for target, name in ((objects, "put_packed"), (store, "write")):
         monkeypatch.setattr(target, name, counted(getattr(target, name)))
 
 
@@ -135,11 +136,12 @@ def test_a_copy_that_was_killed_anywhere_is_completed_by_the_next(
     rich: Path, postgres_server: PostgresServer, postgres_store_url: str, tmp_path: Path
 ) -> None:
     there, back = postgres_store_url, tmp_path / "back"
-    for source, place, target in ((str(rich), there, PostgresTarget), (there, str(back), FileTarget)):
+    copies = ((str(rich), there, PostgresStore, DatabaseObjects), (there, str(back), FileStore, FileObjects))
+    for source, place, *targets in copies:
         stops = 0
         while True:
             with pytest.MonkeyPatch.context() as patch:
-                stop_at(patch, target, stops % 3 * 2 + 1)
+                stop_at(patch, stops % 3 * 2 + 1, *targets)
                 try:
                     assert said(rich, "store", "copy", source, place).code == 0
                     break
@@ -270,9 +272,9 @@ def test_the_password_comes_from_the_environment_or_a_file(
 
 
 def test_init_creates_the_tables_and_prints_the_roles(postgres_url: str, in_database: Path, tmp_path: Path) -> None:
-    assert "0001_event_store" in said(in_database, "store", "init", postgres_url).out
+    assert "created with schema 4" in said(in_database, "store", "init", postgres_url).out
     assert said(in_database, "store", "init", postgres_url).out.endswith(": nothing to do\n")
-    assert "GRANT INSERT ON streams, events, objects TO research_app" in said(in_database, "store", "init", "--print-roles").out
+    assert "GRANT EXECUTE ON FUNCTION append_events TO research_app" in said(in_database, "store", "init", "--print-roles").out
     in_files = said(workspace_in(tmp_path / "files", QUERIES), "store", "init")
     assert (in_files.code, "the log is in files" in in_files.err) == (2, True)
 

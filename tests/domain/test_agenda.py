@@ -56,7 +56,7 @@ class Walk:
 
     def record(self, outcome: Outcome) -> None:
         for data in outcome.objects:
-            self.store.put(data)
+            self.store.objects.put(data)
         for draft in outcome.drafts:
             number = f"{self.state.version + 1:05d}"
             version = self.session.state.version + 1

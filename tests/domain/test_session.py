@@ -35,10 +35,11 @@ def test_a_snapshot_reads_back_as_it_was_and_with_the_events_after_it_gives_the_
     for record in records(**CONFIG):
         session.replay([record.data])
         if record.version % 3 == 0:
-            store.save_snapshot("s1", session.snapshot())
+            store.snapshots.save("s1", session.snapshot())
             assert ResearchSession.open(store, "s1").state == whole
             cut = copied(store)
-            cut.streams["s1"], cut.snapshots = list(records(**CONFIG)[: record.version]), dict(store.snapshots)
+            cut.streams["s1"] = list(records(**CONFIG)[: record.version])
+            cut.snapshots.update(store.snapshots)
             assert ResearchSession.open(cut, "s1").snapshot() == session.snapshot()
 
 
@@ -53,7 +54,7 @@ def test_events_after_a_snapshot_do_not_reach_back_into_it() -> None:
 
 def test_the_snapshot_of_another_fold_is_not_believed() -> None:
     store = copied(recorded(**CONFIG))
-    store.save_snapshot("s1", Snapshot(3, "another", b"nonsense"))
+    store.snapshots.save("s1", Snapshot(3, "another", b"nonsense"))
     assert ResearchSession.open(store, "s1").state == folded(len(records(**CONFIG)))
     assert len(fold_id()) == 16
 

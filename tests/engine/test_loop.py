@@ -21,6 +21,7 @@ from pipeline.ports import SearchResult
 from pipeline.research import Outcome
 from pipeline.text.normalise import holds_quote
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, event_names, report_bytes, started
+from tests.memory_store import MemoryObjects
 from tests.seeds import SEED
 
 
@@ -52,7 +53,7 @@ def test_a_session_ends_complete_with_a_report_whose_every_citation_holds() -> N
         assert sentence.facts
         for name in sentence.facts:
             fact = state.facts[name]
-            assert holds_quote(store.get(fact.digest).decode(), fact.quote)
+            assert holds_quote(store.objects.get(fact.digest).decode(), fact.quote)
 
 
 def test_a_finding_whose_quote_is_not_in_the_page_is_kept_as_rejected_and_goes_nowhere_else() -> None:
@@ -255,7 +256,7 @@ def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again(in_or
     records = list(whole.load("s1"))
     for cut in range(2 + SEED % 5, len(records), 17):
         store = MemoryStore()
-        store.objects = dict(whole.objects)
+        store.objects.update(whole.objects)
         store.streams["s1"] = records[:cut]
         done = event_names(stored(store), {})
         journal = Journal()
@@ -279,13 +280,14 @@ def test_a_log_that_cannot_be_written_stops_the_run_and_what_is_not_stored_is_in
 
 
 def test_an_event_whose_object_cannot_be_stored_is_not_recorded() -> None:
-    class Full(MemoryStore):
+    class Full(MemoryObjects):
         def put(self, data: bytes) -> str:
             if data == b"report:1":
                 raise LogUnwritable("no space left on the device")
             return super().put(data)
 
-    store, context = Full(), context_for()
+    store, context = MemoryStore(), context_for()
+    store.objects = Full()
     with pytest.raises(LogUnwritable):
         asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
     assert not any(isinstance(event, e.ReportWritten) for event in stored(store))

@@ -55,7 +55,7 @@ def research(asked: Asked, store: MemoryStore | None = None, **config: Any) -> S
 
 def desk(asked: Asked, store: MemoryStore) -> StepContext:
     search, fetch = FakeSearch(asked.journal), FakeFetch(asked.journal)
-    return StepContext(asked, search, fetch, lambda digest: store.get(digest).decode())
+    return StepContext(asked, search, fetch, lambda digest: store.objects.get(digest).decode())
 
 
 @pytest.fixture(scope="module")

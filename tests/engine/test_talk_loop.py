@@ -56,7 +56,7 @@ def test_an_answer_cites_facts_whose_quotes_are_in_the_stored_pages(tmp_path: Pa
     turn = asyncio.run(answer_question(talk_log(store), talk_context(store, tmp_path), DEPTH))
     assert turn.cited()
     for fact in turn.cited():
-        assert fact.quote in store.get(fact.digest).decode()
+        assert fact.quote in store.objects.get(fact.digest).decode()
     assert turn.answer is not None
     assert all(set(sentence.facts) <= {fact.id for fact in turn.cited()} for sentence in turn.answer.sentences)
 

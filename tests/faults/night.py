@@ -114,7 +114,7 @@ class Workspace:
 
     def recorded(self) -> dict[str, set[str]]:
         """Return by session the steps whose answers are in the log."""
-        return {name: {key for record in self.store.load(name) if (key := _step(record))} for name in self.store.session_ids()}
+        return {name: {key for record in self.store.load(name) if (key := _step(record))} for name in self.store.ids("session")}
 
     def copy(self, folder: Path) -> Workspace:
         shutil.copytree(self.folder, folder, symlinks=True)
@@ -161,7 +161,7 @@ def broken(space: Workspace, said: Said, known: dict[str, set[str]]) -> list[str
     wrong = [f"lost: {name}" for name in _lost(space)]
     wrong += [str(finding) for finding in verify(space.events) if finding.kind != "torn"]
     wrong += [f"again: {key}" for name, keys in said.performed.items() for key in known.get(name, set()) & set(keys)]
-    for name in space.store.session_ids():
+    for name in space.store.ids("session"):
         state = ResearchSession.open(space.store, name).state
         wrong += [entry.why for entry in citation_audit.check(state, space.store).unsupported]
         wrong += [f"{name} is complete without evidence"] if state.status == "complete" and not state.report else []

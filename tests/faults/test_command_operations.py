@@ -16,6 +16,7 @@ import pytest
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.talk import talk_of
+from pipeline.ops.forgetting import leftovers
 from pipeline.store.verification import verify
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import WORDS, Workspace, workspace
@@ -40,7 +41,7 @@ class Scene:
 def scene(name: str, folder: Path) -> Scene:
     """Lay out the workspace for a command."""
     space = workspace(folder)
-    (session,) = space.store.session_ids()
+    (session,) = space.store.ids("session")
     time.sleep(AGE_S)
     return {
         "ask": Scene(space, ("ask", session, QUESTION), _not_answered),
@@ -57,15 +58,15 @@ def _not_answered(space: Workspace) -> list[str]:
 
 
 def _not_pruned(space: Workspace) -> list[str]:
-    names = list(space.store.session_ids())
+    names = list(space.store.ids("session"))
     wrong = [f"{name} is not pruned" for name in names if name not in space.store.tombstones().sessions]
-    wrong += [f"files of {name} are left" for name in space.store.leftovers()]
+    wrong += [f"files of {name} are left" for name in leftovers(space.store)]
     return wrong + ([] if any((space.folder / "vault" / "reports").rglob("*.md")) else ["the report has no note any more"])
 
 
 def _not_forgotten(space: Workspace) -> list[str]:
-    wrong = [f"{name} is still there" for name in space.store.session_ids()]
-    wrong += [f"files of {name} are left" for name in space.store.leftovers()]
+    wrong = [f"{name} is still there" for name in space.store.ids("session")]
+    wrong += [f"files of {name} are left" for name in leftovers(space.store)]
     return wrong + [f"{path.name} is left" for path in (space.folder / "vault" / "reports").rglob("*.md")]
 
 

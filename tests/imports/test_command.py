@@ -187,7 +187,7 @@ def test_what_an_earlier_version_imported_is_read_and_shown_where_its_note_is(fo
         "kind": "got",
         "original_id": "x",
         "origin": ".got",
-        "digest": store.put(b"tar"),
+        "digest": store.objects.put(b"tar"),
         "ordinals": 3,
         "counts": counts,
     }

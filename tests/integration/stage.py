@@ -167,7 +167,7 @@ class Stage:
             error = raised
         finally:
             await factory.aclose()
-        states = tuple(ResearchSession.open(store, name).state for name in store.session_ids())
+        states = tuple(ResearchSession.open(store, name).state for name in store.ids("session"))
         return Ended(result, error, store, states, logged, factory._night)
 
 

@@ -182,7 +182,7 @@ def test_killed_and_resumed_a_night_pays_no_search_twice(usual: int, tmp_path: P
     with night_of(tmp_path / "ws", str(SEED)) as night:
         assert broken(night, usual, 4) == []
         store = FileStore(night.folder / "events")
-        states = [ResearchSession.open(store, name).state for name in store.session_ids()]
+        states = [ResearchSession.open(store, name).state for name in store.ids("session")]
         made, told = PRICE * len(night.standin.log.of("brave")), paid_for_searches(night.events())
         assert told <= made + 1e-9
         assert made <= told + sum(state.spent.lost_usd for state in states) + 1e-9

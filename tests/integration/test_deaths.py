@@ -77,13 +77,13 @@ class Night:
 
     def events(self, session: str = "") -> list[EventBase]:
         store = FileStore(self.folder / "events")
-        names = [session] if session else store.session_ids()
+        names = [session] if session else store.ids("session")
         return [event for name in names for event in decode_all(record.data for record in store.load(name))]
 
     def costs(self) -> list[Cost]:
         """What the sessions say that they cost."""
         store = FileStore(self.folder / "events")
-        return [cost_of(ResearchSession.open(store, name).state) for name in store.session_ids()]
+        return [cost_of(ResearchSession.open(store, name).state) for name in store.ids("session")]
 
     def charged_usd(self) -> float:
         """What the server charged for the model, and the provider for the searches that reached it."""
@@ -98,7 +98,7 @@ class Night:
             elif isinstance(event, PageRead):
                 yield f"page {event.url.partition('//')[2].partition('/')[2]}"
             elif isinstance(event, Answered) and event.exchange and not isinstance(event, StepFailed):
-                calls = json.loads(store.get(event.exchange))["calls"]
+                calls = json.loads(store.objects.get(event.exchange))["calls"]
                 yield from (f"prompt {plain(call['request']['messages'][-1]['content'])}" for call in calls)
 
 
@@ -142,7 +142,7 @@ def broken(night: Night, usual: int, kills: int) -> list[str]:
     if made > usual + night.lost:
         wrong.append(f"{made} requests: {usual} without kills, {night.lost} were under way at one")
     store = FileStore(night.folder / "events")
-    states = [ResearchSession.open(store, name).state for name in store.session_ids()]
+    states = [ResearchSession.open(store, name).state for name in store.ids("session")]
     if [state.status for state in states] != ["complete"] * len(SUBJECTS):
         wrong.append(f"the sessions are {[state.status for state in states]}")
     for state in states:

@@ -28,7 +28,7 @@ def workspace(folder: Path, url: str, more: str = "") -> Path:
 
 def events_of(folder: Path, *kinds: str) -> list[EventBase]:
     store = FileStore(folder / "events")
-    names = [*store.session_ids(), *(name for name in store.marks() if name.startswith("batch-")), *store.ids("talk")]
+    names = [*store.ids("session"), *(name for name in store.marks() if name.startswith("batch-")), *store.ids("talk")]
     found = (event for name in names for event in decode_all(record.data for record in store.load(name)))
     return [event for event in found if event.type in kinds]
 

@@ -31,7 +31,7 @@ def test_the_passage_with_the_answer_is_among_the_first_three_of_most_questions(
     assert ended.exit_code in (0, 5), ended.output
     store = FileStore(tmp_path / "events")
     firsts: dict[str, str] = {}
-    for session in store.session_ids():
+    for session in store.ids("session"):
         events = decode_all(record.data for record in store.load(session))
         started = next(event for event in events if isinstance(event, e.ResearchStarted))
         chosen = next((event for event in events if isinstance(event, e.PassagesChosen)), None)

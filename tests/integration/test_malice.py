@@ -111,7 +111,7 @@ def test_a_whole_night_of_malice_leaves_no_secret_and_no_live_content_behind(tmp
         assert len(list((folder / "events").rglob("*"))) > 20
         assert sorted(path.name for path in tmp_path.iterdir()) == ["workspace"]
         assert_inert(folder / "vault")
-        for name in store.session_ids():
+        for name in store.ids("session"):
             assert_no_falsehood(folder, name, store)
 
 

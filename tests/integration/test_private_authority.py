@@ -96,7 +96,7 @@ def test_a_run_reaches_its_model_and_its_search_through_the_proxy_and_its_pages_
     assert run.returncode == 0, run.stdout + run.stderr
     assert {one.partition(":")[0] for one in proxy.asked} == {MODEL, SEARCH}
     store = FileStore(folder / "events")
-    events = [event for name in store.session_ids() for event in decode_all(record.data for record in store.load(name))]
+    events = [event for name in store.ids("session") for event in decode_all(record.data for record in store.load(name))]
     assert any(isinstance(event, e.ResearchCompleted) for event in events)
     assert any(isinstance(event, e.PageRead) for event in events)
     assert list((folder / "vault" / "reports").rglob("*.md"))

@@ -75,7 +75,7 @@ def workspace(folder: Path, url: str) -> Path:
 def night(folder: Path) -> Night:
     run = research(folder, "run")
     store = FileStore(folder / "events")
-    events = [event for name in store.session_ids() for event in decode_all(record.data for record in store.load(name))]
+    events = [event for name in store.ids("session") for event in decode_all(record.data for record in store.load(name))]
     return Night(run.returncode, run.stdout + run.stderr, tuple(events))
 
 

@@ -27,7 +27,7 @@ from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable
-from pipeline.ops.forgetting import PRUNABLE, Known, finish, forget, forgetting, plan, prune, read_usage, used_by
+from pipeline.ops.forgetting import PRUNABLE, Known, finish, forget, forgetting, leftovers, plan, prune, read_usage, used_by
 from pipeline.store import verification
 from pipeline.store.files import FileStore
 from pipeline.text.normalise import digest_of
@@ -81,7 +81,7 @@ class Life:
         renamed = [self._renamed(record, old, name, same[-1] if same else "") for record in records]
         store = self.store
         for data in objects:
-            store.put(data)
+            store.objects.put(data)
         self.recorded[name] = renamed
         store.append(name, renamed, 0)
         store.release(name)
@@ -205,8 +205,8 @@ class Life:
         found = [record.data for record in store.load(name)]
         if not pruned:
             used = used_by(found)
-            gone = [x for x in used.all if not store.object_size(x) and x not in store.tombstones().objects]
-            cited = [x for x in used.cited if not store.object_size(x)]
+            gone = [x for x in used.all if not store.objects.size(x) and x not in store.tombstones().objects]
+            cited = [x for x in used.cited if not store.objects.size(x)]
             lost = [f"{name} lost records"] if found != [record.data for record in whole] else []
             return lost + [f"{name} lost {digest[:8]}" for digest in (*gone, *cited)]
         history = tuple(decode_all(record.data for record in whole))
@@ -218,13 +218,13 @@ class Life:
         self.consolidate()
         self.prune()
         store, stones = self.store, self.store.tombstones()
-        wrong = [f"left over: {name}" for name in store.leftovers()]
+        wrong = [f"left over: {name}" for name in leftovers(store)]
         wrong += [str(finding) for finding in verification.verify(self.root / "events") if finding.kind != "torn"]
         wrong += [f"unfinished: {x}" for x in store.ids("prune") if store.load(x)[-1].type != "prune.ended"]
         elsewhere = [record.data for kind in ("batch", "memory", "prune") for x in store.ids(kind) for record in store.load(x)]
         wrong += [f"a record names {name}" for name in self.forgotten if any(name.encode() in data for data in elsewhere)]
         named = {x for name in store.ids("session") for x in used_by(r.data for r in store.load(name)).all}
-        return wrong + [f"still stored: {x[:8]}" for x in stones.objects if store.object_size(x) and x not in named]
+        return wrong + [f"still stored: {x[:8]}" for x in stones.objects if store.objects.size(x) and x not in named]
 
     def vault(self, state: str = "state") -> dict[str, bytes]:
         """The files of the vault after a build that remembers the last one with the same ``state``."""

@@ -19,7 +19,19 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession, state_of
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
-from pipeline.ops.forgetting import LATEST, OPEN, PRUNABLE, UNCONSOLIDATED, Prunable, finish, forget, forgetting, plan, prune
+from pipeline.ops.forgetting import (
+    LATEST,
+    OPEN,
+    PRUNABLE,
+    UNCONSOLIDATED,
+    Prunable,
+    finish,
+    forget,
+    forgetting,
+    leftovers,
+    plan,
+    prune,
+)
 from pipeline.store import verification
 from tests.faults.filesystem import Fault, faulty
 from tests.ops.lives import Killed, Life
@@ -125,7 +137,7 @@ def test_a_session_whose_quote_is_not_in_its_page_stays(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "report"))
     (name,) = life.recorded
     cited = next(iter(life.known(life.store).usage.streams[name].cited))
-    life.store.remove_objects([cited])
+    life.store.objects.remove([cited])
     store, context = life.store, life.context()
     known = life.known(store)
     done = prune(store, context, plan(known, {"sessions": NOW}, life.now), known.usage)
@@ -143,7 +155,7 @@ def test_a_missing_page_with_a_tombstone_is_no_damage_and_one_without_is(tmp_pat
     assert _sound(life) == []
     assert citation_audit.check(ResearchSession.open(life.store, name).state, life.store).unsupported == ()
     exchange = next(iter(known.usage.streams[name].exchanges))
-    life.store.remove_objects([exchange])
+    life.store.objects.remove([exchange])
     assert [exchange in finding for finding in _sound(life)] == [True]
 
 
@@ -194,7 +206,7 @@ def test_whichever_operation_of_a_prune_fails_the_next_one_ends_it(tmp_path: Pat
         _prune(life)
         assert [finding for finding in _sound(life) if ": torn: " not in finding] == [], at
         assert list(life.store.tombstones().sessions) == sorted(life.recorded), at
-        assert list(life.store.leftovers()) == [], at
+        assert list(leftovers(life.store)) == [], at
         count = max(count, len(system.operations)) if fault == "EIO" or at > 1 else len(system.operations)
         at += 1 if FULL else 4
 
@@ -209,7 +221,7 @@ def test_a_forgotten_session_leaves_no_word_of_its_question(tmp_path: Path) -> N
     store = life.store
     one = next(one for one in read_all(store).sessions if one.id == gone)
     forget(store, life.context(), forgetting(store, gone, one.query, one.query_id))
-    assert list(life.store.session_ids()) == [left]
+    assert list(life.store.ids("session")) == [left]
     assert life.store.load(gone) == []
     files = (path for path in (tmp_path / "events").rglob("*.jsonl"))
     assert all(gone.encode() not in data and b"question 1" not in data for data in map(Path.read_bytes, files))
@@ -222,7 +234,7 @@ def test_a_pruned_session_can_be_forgotten_too(tmp_path: Path) -> None:
     _prune(life)
     store = life.store
     forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
-    assert list(life.store.session_ids()) == []
+    assert list(life.store.ids("session")) == []
     assert [path.name for path in (tmp_path / "events" / "objects").rglob("*.gz")] == []
     assert _sound(life) == []
 
@@ -233,7 +245,7 @@ def test_forgetting_spares_what_another_session_uses(tmp_path: Path) -> None:
     store = life.store
     forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
     used = life.known(life.store).usage.streams[left]
-    assert all(life.store.object_size(digest) for digest in used.all)
+    assert all(life.store.objects.size(digest) for digest in used.all)
 
 
 def test_a_forgotten_question_is_left_alone_until_it_is_named(tmp_path: Path) -> None:

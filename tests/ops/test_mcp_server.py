@@ -45,7 +45,7 @@ def workspace(folder: Path, sessions: int, queue: str = QUEUE) -> Path:
     made_log.write(folder / "events", sessions)
     store = FileStore(folder / "events")
     for data in recorded(**made_log.EVENTS).objects.values():
-        store.put(data)
+        store.objects.put(data)
     return folder
 
 

@@ -170,7 +170,7 @@ def night_after_night() -> tuple[MemoryStore, SessionState, Journal]:
     journal = Journal()
     night = bench(work, lambda _one: journal, first.store, run_id="night-2")
     asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", state.id)]))
-    second = [ResearchSession.open(first.store, name).state for name in first.store.session_ids() if name != state.id]
+    second = [ResearchSession.open(first.store, name).state for name in first.store.ids("session") if name != state.id]
     return first.store, second[0], journal
 
 

@@ -74,7 +74,7 @@ def test_a_passage_that_shares_no_word_with_the_question_is_quoted(tmp_path: Pat
     store = FileStore(folder / "events")
     (survey,) = [
         event
-        for name in store.session_ids()
+        for name in store.ids("session")
         for event in decode_all(record.data for record in store.load(name))
         if isinstance(event, e.TopicSurveyed)
     ]

@@ -21,7 +21,7 @@ def folders_in(folder: Path) -> None:
 
 def events_in(folder: Path) -> list[e.EventBase]:
     store = FileStore(folder / "events")
-    return [event for name in store.session_ids() for event in decode_all(record.data for record in store.load(name))]
+    return [event for name in store.ids("session") for event in decode_all(record.data for record in store.load(name))]
 
 
 def test_a_question_finds_only_what_its_folder_holds_and_its_session_keeps_that(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_passage_is_found_with_its_page_its_session_and_its_place(store: Memor
     result = found(store, tmp_path, "How deep is the harbour?")
     assert result.hits[0].url == "corpus:harbour.md#depth"
     assert result.pages[0].session == SESSION
-    assert store.get(result.pages[0].digest).decode() == HARBOUR
+    assert store.objects.get(result.pages[0].digest).decode() == HARBOUR
     assert result.searched == 2
 
 
@@ -77,7 +77,7 @@ def test_what_a_session_reads_later_is_found(store: MemoryStore, tmp_path: Path)
 
 
 def test_a_stored_page_that_is_missing_is_left_out(store: MemoryStore, tmp_path: Path) -> None:
-    store.objects = {digest: data for digest, data in store.objects.items() if data.decode() == LIGHTHOUSE}
+    store.objects.remove([digest for digest, data in store.objects.items() if data.decode() != LIGHTHOUSE])
     result = found(store, tmp_path, "How deep is the harbour of Brindle, and how far is the lamp seen?")
     assert {page.url for page in result.pages} == {"corpus:lighthouse.md"}
 

@@ -63,7 +63,7 @@ def store_in(root: Path) -> FileStore:
 
 def chains(store: FileStore) -> dict[str, list[bytes]]:
     """Return the events of every session, as stored."""
-    return {name: [record.data for record in store.load(name)] for name in store.session_ids()}
+    return {name: [record.data for record in store.load(name)] for name in store.ids("session")}
 
 
 def files_in(root: Path) -> dict[str, bytes]:
@@ -71,7 +71,7 @@ def files_in(root: Path) -> dict[str, bytes]:
     paths = [path for folder in ("sessions", "batches", "talks") for path in (root / folder).rglob("*.jsonl")]
     files = {str(path.relative_to(root)): _sound_part(path) for path in paths}
     named = {digest.decode() for content in files.values() for digest in NAMED_OBJECT.findall(content)}
-    return files | {digest: FileStore(root).get(digest) for digest in named}
+    return files | {digest: FileStore(root).objects.get(digest) for digest in named}
 
 
 def _sound_part(path: Path) -> bytes:
@@ -121,7 +121,7 @@ def _cut(root: Path, into: Path, chance: random.Random) -> Path:
     for folder in ("local", "batches"):
         shutil.rmtree(into / folder, ignore_errors=True)
     store = FileStore(into)
-    for name in list(store.session_ids()):
+    for name in list(store.ids("session")):
         length = len(store.load(name))
         last = chance.randint(length // 4, length)
         for path in sorted((into / "sessions" / name / "events").iterdir()):
@@ -146,7 +146,7 @@ def _unsound(root: Path) -> Iterator[str]:
 def _met(root: Path) -> Counter[str]:
     met: Counter[str] = Counter()
     store = store_in(root)
-    for name in (*store.session_ids(), *store.ids("talk")):
+    for name in (*store.ids("session"), *store.ids("talk")):
         events = [decode(record.data) for record in store.load(name)]
         for event in events:
             if isinstance(event, e.BranchMerged):
@@ -174,7 +174,7 @@ def _unlike_the_events(root: Path) -> Iterator[str]:
 
 def _costs(store: FileStore) -> Iterator[tuple[str, Cost]]:
     """Yield what each session and each talk cost."""
-    yield from ((name, cost_of(ResearchSession.open(store, name).state)) for name in store.session_ids())
+    yield from ((name, cost_of(ResearchSession.open(store, name).state)) for name in store.ids("session"))
     yield from ((name, talk.cost()) for name, talk in talks_in(store).items())
 
 
@@ -206,7 +206,7 @@ def _ended_alike(found: Life, unions: list[Path]) -> list[str]:
         if wrong:
             return wrong
         store = store_in(root)
-        states = [ResearchSession.open(store, name).state for name in store.session_ids()]
+        states = [ResearchSession.open(store, name).state for name in store.ids("session")]
         reports.append({state.id: report_bytes(state) for state in states if state.report and not state.exhausted})
     return [f"the reports of union {number} differ" for number, made in enumerate(reports) if _unlike(made, reports[0])]
 

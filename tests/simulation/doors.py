@@ -122,7 +122,7 @@ class Free:
 
 
 def desk_of(store: EventStore, asked: Asked) -> StepContext:
-    return StepContext(asked, asked, asked, lambda digest: store.get(digest).decode())
+    return StepContext(asked, asked, asked, lambda digest: store.objects.get(digest).decode())
 
 
 def purse_of(state: SessionState) -> CombinedBudget:

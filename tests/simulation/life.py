@@ -47,17 +47,17 @@ class Witness(FileStore):
     def __init__(self, root: Path, acknowledged: dict[tuple[str, int], bytes]) -> None:
         super().__init__(root, joined)
         self._acknowledged = acknowledged
-        self.streams: set[str] = set()
+        self.written: set[str] = set()
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
-        self.streams.add(session_id)
+        self.written.add(session_id)
         version = super().append(session_id, records, expected_version)
         self._acknowledged |= {(session_id, record.version): record.data for record in records}
         return version
 
     def close(self) -> None:
         """What the system does for a process that is gone: its files and locks are free."""
-        for stream in self.streams:
+        for stream in self.written:
             self.release(stream)
 
 

@@ -50,7 +50,7 @@ def happenings(seed: int) -> set[str]:
             met |= {"signal"} if ended.asked_at else set()
             for entry in ended.result.ended if ended.result else ():
                 met |= {entry.status, entry.cause}
-        for name in found.store.session_ids():
+        for name in found.store.ids("session"):
             state = ResearchSession.open(found.store, name).state
             met |= {"resumed"} if len(state.runs) > 1 else set()
             met |= {"failed step"} if state.failures else set()

@@ -29,7 +29,7 @@ SLACK_S = 1.0  # times are stored in milliseconds
 def recorded(store: FileStore) -> dict[str, set[str]]:
     """Return by session the names of the calls whose answers are in the log."""
     found = {}
-    for name in store.session_ids():
+    for name in store.ids("session"):
         found[name] = event_names(tuple(decode_all(record.data for record in store.load(name))), {})
     return found
 
@@ -39,7 +39,7 @@ def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
     store = life.store
     try:
         found = [*_lost(life, store), *_unsound(life), *_asked_again(life, known)]
-        for name in store.session_ids():
+        for name in store.ids("session"):
             state = ResearchSession.open(store, name).state
             found += [*_misbilled(life, name, cost_of(state)), *_unsupported(state, store)]
         for name, talk in talks_in(store).items():

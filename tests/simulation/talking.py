@@ -45,7 +45,7 @@ async def ask_back(store: EventStore, context: RunContext, asked: Asked, session
     """Ask about a session in its talk; first finish the question that an earlier night left open."""
     log = TalkLog.open(store, context, asked.session)
     try:
-        talk = TalkContext(asked, Free(), PagesRead(store), lambda digest: store.get(digest).decode(), (session,))
+        talk = TalkContext(asked, Free(), PagesRead(store), lambda digest: store.objects.get(digest).decode(), (session,))
         if not log.state.version:
             log.record(TalkOpened(scope="session", ids=(session,), subject="pumps", reasoner="fake"))
         if log.state.turns and log.state.turns[-1].answer is None:

@@ -8,21 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.events.records import KINDS, Record, Snapshot
+from pipeline.domain.events.records import KINDS, Snapshot
 from pipeline.domain.events.stream_events import SessionForgotten
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
-from pipeline.ports import EventStore, Subscription
+from pipeline.ops.following import Feed
+from pipeline.ports import EventStore
 from tests.fakes import batches
 from tests.store.samples import record, records
-
-
-def all_of(feed: Subscription) -> list[Record]:
-    found: list[Record] = []
-    while some := feed.read():
-        found += some
-    return found
-
 
 # The class is run once for each store, with a store of the test's own.
 _SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
@@ -42,7 +35,7 @@ class EventStoreContract:
     def test_an_unknown_stream_is_empty(self, store: EventStore) -> None:
         assert list(store.load("s-1")) == []
         assert list(store.load("../s-1")) == []
-        assert list(store.session_ids()) == []
+        assert list(store.ids("session")) == []
         assert batches(store) == []
 
     def test_what_is_appended_is_loaded_byte_for_byte(self, store: EventStore, other_store: EventStore) -> None:
@@ -70,7 +63,7 @@ class EventStoreContract:
     def test_sessions_and_batches_are_listed_apart_and_sorted(self, store: EventStore) -> None:
         for stream in ("s-2", "batch-2", "s-1", "batch-1"):
             store.append(stream, records([1], stream), 0)
-        assert list(store.session_ids()) == ["s-1", "s-2"]
+        assert list(store.ids("session")) == ["s-1", "s-2"]
         assert batches(store) == ["batch-1", "batch-2"]
         assert list(store.load("batch-1")) == records([1], "batch-1")
 
@@ -86,7 +79,7 @@ class EventStoreContract:
             "prune": ["prune-1"],
             "import": ["import-1"],
         }
-        assert list(store.session_ids()) == ["s-1"]
+        assert list(store.ids("session")) == ["s-1"]
         assert list(store.marks()) == ["s-1", "batch-1"]
         assert list(store.marks(["memory", "talk"])) == ["memory-1", "memory-2", "talk-1"]
         assert list(other_store.load("memory-2")) == records([1], "memory-2")
@@ -111,7 +104,7 @@ class EventStoreContract:
         for one in (store, other_store):
             assert list(one.ids("import")) == ["import-2"]
             assert list(one.marks(["import"])) == ["import-2"]
-            assert list(one.leftovers()) == ["import-1"]
+            assert list(one.ids("import", removed=True)) == ["import-1"]
         with pytest.raises(EventRejected):
             store.append("import-1", records([2], "import-1"), 1)
 
@@ -194,36 +187,23 @@ class EventStoreContract:
         store.release("s-1")
         store.release("s-1")
 
-    def test_a_subscription_yields_what_is_stored_from_now_on_each_once_and_in_order(
+    def test_a_feed_yields_what_is_stored_from_now_on_each_once_and_in_order(
         self, store: EventStore, other_store: EventStore
     ) -> None:
         store.append("s-1", records([1, 2]), 0)
         store.append("batch-1", records([1], "batch-1"), 0)
-        feed = other_store.subscribe()
-        assert all_of(feed) == []
+        feed = Feed(other_store)
+        assert feed.read() == []
         store.append("s-1", records([3]), 2)
         store.append("s-2", records([1, 2], "s-2"), 0)
         store.append("batch-1", records([2], "batch-1"), 1)
         store.append("memory-1", records([1], "memory-1"), 0)
-        found = all_of(feed)
+        found = feed.read()
         assert sorted(found) == sorted([*records([3]), *records([1, 2], "s-2"), *records([2], "batch-1")])
         assert [record.version for record in found if record.session_id == "s-2"] == [1, 2]
         store.append("s-2", records([3], "s-2"), 2)
-        assert all_of(feed) == records([3], "s-2")
-        feed.close()
-
-    def test_a_subscription_from_the_start_yields_all_events_of_the_kinds(self, store: EventStore) -> None:
-        store.append("s-1", records([1, 2]), 0)
-        store.append("memory-1", records([1], "memory-1"), 0)
-        feed = store.subscribe(["memory"], from_start=True)
-        assert all_of(feed) == records([1], "memory-1")
-        feed.close()
-
-    def test_a_subscription_waits_no_longer_than_it_is_asked_to(self, store: EventStore) -> None:
-        feed = store.subscribe()
-        feed.wait(0.01)
-        assert all_of(feed) == []
-        feed.close()
+        assert feed.read() == records([3], "s-2")
+        assert feed.read() == []
 
     def test_a_stream_that_was_taken_over_can_be_written(self, store: EventStore, other_store: EventStore) -> None:
         store.append("s-1", records([1]), 0)
@@ -233,31 +213,31 @@ class EventStoreContract:
 
     def test_an_object_is_stored_under_its_digest(self, store: EventStore, other_store: EventStore) -> None:
         for data in (b"", b"a page", b"\0" * 100_000):
-            digest = store.put(data)
+            digest = store.objects.put(data)
             assert digest == hashlib.sha256(data).hexdigest()
-            assert other_store.put(data) == digest
-            assert other_store.get(digest) == data
+            assert other_store.objects.put(data) == digest
+            assert other_store.objects.get(digest) == data
 
     def test_an_object_that_is_not_stored_is_an_error(self, store: EventStore) -> None:
         for digest in ("0" * 64, "", "../../etc/passwd"):
             with pytest.raises(ObjectMissing):
-                store.get(digest)
+                store.objects.get(digest)
 
     def test_a_snapshot_is_returned_to_the_fold_that_made_it(self, store: EventStore, other_store: EventStore) -> None:
         store.append("s-1", records([1, 2, 3]), 0)
-        assert store.load_snapshot("s-1", "fold-1") is None
+        assert store.snapshots.load("s-1", "fold-1") is None
         for version, state in ((2, b'{"a":1}'), (3, b'\xff\0,"state":"}')):
-            store.save_snapshot("s-1", Snapshot(version, "fold-1", state))
-            assert store.load_snapshot("s-1", "fold-1") == Snapshot(version, "fold-1", state)
-            assert other_store.load_snapshot("s-1", "fold-1") == Snapshot(version, "fold-1", state)
-        assert store.load_snapshot("s-1", "fold-2") is None
-        assert store.load_snapshot("s-2", "fold-1") is None
+            store.snapshots.save("s-1", Snapshot(version, "fold-1", state))
+            assert store.snapshots.load("s-1", "fold-1") == Snapshot(version, "fold-1", state)
+            assert other_store.snapshots.load("s-1", "fold-1") == Snapshot(version, "fold-1", state)
+        assert store.snapshots.load("s-1", "fold-2") is None
+        assert store.snapshots.load("s-2", "fold-1") is None
 
     def test_a_snapshot_of_an_event_that_is_not_stored_is_not_kept(self, store: EventStore) -> None:
         store.append("s-1", records([1]), 0)
         for stream, version in (("s-1", 2), ("s-1", 0), ("s-9", 1), ("../x", 1)):
-            store.save_snapshot(stream, Snapshot(version, "fold-1", b"{}"))
-            assert store.load_snapshot(stream, "fold-1") is None
+            store.snapshots.save(stream, Snapshot(version, "fold-1", b"{}"))
+            assert store.snapshots.load(stream, "fold-1") is None
 
     @settings(
         max_examples=30,
@@ -266,7 +246,7 @@ class EventStoreContract:
     )
     @given(st.lists(st.lists(st.text(), min_size=1, max_size=4), min_size=1, max_size=5))
     def test_any_payload_comes_back_as_it_was(self, store: EventStore, batches: list[list[str]]) -> None:
-        session = f"s-{len(list(store.session_ids()))}"
+        session = f"s-{len(list(store.ids('session')))}"
         version = 0
         stored = []
         for notes in batches:

@@ -36,7 +36,7 @@ def log_of(root: Path, *runs: tuple[list[Record], int]) -> Path:
     """A log of the recorded session's beginning, in which each run continues that version."""
     store = FileStore(root)
     for data in recorded().objects.values():
-        store.put(data)
+        store.objects.put(data)
     for run, base in ((list(records()[:BASE]), 0), *runs):
         store.append("s1", run, base)
         store.release("s1")
@@ -133,16 +133,10 @@ def test_a_merge_whose_file_was_copied_in_part_is_made_again_whole(laptop: Path,
 def test_a_snapshot_of_the_branch_that_did_not_go_on_is_not_used(laptop: Path, server: Path) -> None:
     store = FileStore(server)
     version = len(store.load("s1"))
-    store.save_snapshot("s1", Snapshot(version, "fold", b"{}"))
-    assert store.load_snapshot("s1", "fold") is not None
+    store.snapshots.save("s1", Snapshot(version, "fold", b"{}"))
+    assert store.snapshots.load("s1", "fold") is not None
     copy_missing(server, laptop)
-    assert FileStore(server, joined).load_snapshot("s1", "fold") is None
-
-
-def test_what_a_joined_branch_recorded_can_still_be_read_beside_the_stream(laptop: Path, server: Path) -> None:
-    copy_missing(laptop, server)
-    store = FileStore(laptop, joined)
-    assert [record.id for record in store.beside("s1")] == [f"server-{BASE + 1}", f"server-{BASE + 2}"]
+    assert FileStore(server, joined).snapshots.load("s1", "fold") is None
 
 
 def test_a_log_takes_over_only_what_it_lacks(laptop: Path, server: Path) -> None:
@@ -222,7 +216,7 @@ def test_a_missing_object_and_one_that_is_a_pipe_are_refused(laptop: Path, serve
 
 
 def test_objects_that_no_record_names_are_not_taken(laptop: Path, server: Path) -> None:
-    digest = FileStore(server).put(b"nobody asked for this")
+    digest = FileStore(server).objects.put(b"nobody asked for this")
     copy_missing(laptop, server)
     assert not (laptop / "objects" / digest[:2] / f"{digest}.gz").exists()
 
@@ -314,9 +308,9 @@ def test_what_was_forgotten_here_is_not_brought_back(server: Path, tmp_path: Pat
 
 def test_of_a_session_pruned_there_the_kept_report_and_its_pages_are_taken_over(server: Path, tmp_path: Path) -> None:
     store, root = FileStore(server), tmp_path / "other"
-    kept = store.put(b'{"digest":"' + READS[0].digest.encode() + b'"}\n')
+    kept = store.objects.put(b'{"digest":"' + READS[0].digest.encode() + b'"}\n')
     pruned(server, SessionPruned(session="s1", up_to=99, head="x", report=kept))
     copy_missing(root, server)
-    assert FileStore(root).get(kept) == store.get(kept)
-    assert FileStore(root).get(READS[0].digest) == store.get(READS[0].digest)
+    assert FileStore(root).objects.get(kept) == store.objects.get(kept)
+    assert FileStore(root).objects.get(READS[0].digest) == store.objects.get(READS[0].digest)
     assert not (root / "sessions").exists()

@@ -145,7 +145,7 @@ def test_a_failed_sync_is_never_repeated_on_that_file(store: FileStore, monkeypa
 
 def test_a_full_disk_leaves_no_trace_of_a_first_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileStore(tmp_path)
-    store.put(b"page")
+    store.objects.put(b"page")
     with monkeypatch.context() as patch:
         patch.setattr(files, "_write", full)
         for _ in range(3):
@@ -153,7 +153,7 @@ def test_a_full_disk_leaves_no_trace_of_a_first_write(tmp_path: Path, monkeypatc
                 store.append("s-1", records([1]), 0)
         assert "free some space" in refused.value.hint
         with pytest.raises(LogUnwritable):
-            store.put(b"another page")
+            store.objects.put(b"another page")
     assert segments(tmp_path) == []
     assert list((tmp_path / "local" / "tmp").iterdir()) == []
     assert store.append("s-1", records([1]), 0) == 1

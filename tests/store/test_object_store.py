@@ -8,13 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ObjectMissing
-from pipeline.store.files import FileStore
+from pipeline.store.layout import Layout
+from pipeline.store.objects import FileObjects
 from tests.store.samples import files_in
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> FileStore:
-    return FileStore(tmp_path)
+def files(tmp_path: Path) -> FileObjects:
+    return FileObjects(Layout(tmp_path))
 
 
 def place(root: Path, digest: str) -> Path:
@@ -23,11 +24,11 @@ def place(root: Path, digest: str) -> Path:
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=5_000))
-def test_any_bytes_come_back(files: FileStore, data: bytes) -> None:
+def test_any_bytes_come_back(files: FileObjects, data: bytes) -> None:
     assert files.get(files.put(data)) == data
 
 
-def test_an_object_is_a_gzip_file_named_by_its_digest(tmp_path: Path, files: FileStore) -> None:
+def test_an_object_is_a_gzip_file_named_by_its_digest(tmp_path: Path, files: FileObjects) -> None:
     digest = files.put(b"page " * 1000)
     assert gzip.decompress(place(tmp_path, digest).read_bytes()) == b"page " * 1000
     assert place(tmp_path, digest).stat().st_size < 200
@@ -35,11 +36,11 @@ def test_an_object_is_a_gzip_file_named_by_its_digest(tmp_path: Path, files: Fil
 
 def test_the_same_object_has_the_same_bytes_wherever_it_is_stored(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        FileStore(tmp_path / name).put(b"page")
+        FileObjects(Layout(tmp_path / name)).put(b"page")
     assert files_in(tmp_path / "a" / "objects") == files_in(tmp_path / "b" / "objects")
 
 
-def test_storing_a_sound_object_again_writes_nothing(tmp_path: Path, files: FileStore) -> None:
+def test_storing_a_sound_object_again_writes_nothing(tmp_path: Path, files: FileObjects) -> None:
     digest = files.put(b"page")
     before = place(tmp_path, digest).stat()
     assert files.put(b"page") == digest
@@ -47,7 +48,7 @@ def test_storing_a_sound_object_again_writes_nothing(tmp_path: Path, files: File
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_an_altered_object_is_never_returned_and_storing_it_again_heals_it(tmp_path: Path, files: FileStore) -> None:
+def test_an_altered_object_is_never_returned_and_storing_it_again_heals_it(tmp_path: Path, files: FileObjects) -> None:
     data = b"the quote stands on this page"
     digest = files.put(data)
     whole = place(tmp_path, digest).read_bytes()
@@ -59,7 +60,7 @@ def test_an_altered_object_is_never_returned_and_storing_it_again_heals_it(tmp_p
     assert files.get(digest) == data
 
 
-def test_a_flipped_bit_never_gives_other_bytes(tmp_path: Path, files: FileStore) -> None:
+def test_a_flipped_bit_never_gives_other_bytes(tmp_path: Path, files: FileObjects) -> None:
     data = b"the quote stands on this page"
     digest = files.put(data)
     whole = place(tmp_path, digest).read_bytes()
@@ -75,6 +76,6 @@ def test_a_flipped_bit_never_gives_other_bytes(tmp_path: Path, files: FileStore)
     assert refused > len(data) * 8
 
 
-def test_a_missing_object_is_named(files: FileStore) -> None:
+def test_a_missing_object_is_named(files: FileObjects) -> None:
     with pytest.raises(ObjectMissing, match="f" * 64):
         files.get("f" * 64)

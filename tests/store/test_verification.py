@@ -18,7 +18,7 @@ SECOND = "sessions/s-1/events/000004-run-2.jsonl"
 def root(tmp_path: Path) -> Path:
     """Return a log of one session in two segments, one batch, and one object that a record names."""
     store = FileStore(tmp_path)
-    digest = store.put(b"page")
+    digest = store.objects.put(b"page")
     store.append("s-1", records([1, 2, 3], note={"digest": digest}), 0)
     store.append("s-1", records([4, 5], run="run-2"), 3)
     store.append("batch-1", records([1], "batch-1"), 0)
@@ -127,7 +127,7 @@ def test_repair_sets_a_damaged_object_aside(root: Path) -> None:
     done = repair(root)
     assert [(root / one.copy).read_bytes() for one in done] == [b"x"]
     assert kinds(root) == [(FIRST, 1, "missing")]
-    FileStore(root).put(b"page")
+    FileStore(root).objects.put(b"page")
     assert verify(root) == []
 
 

@@ -187,7 +187,7 @@ class Story:
 
     def _read(self, worker: str, url: str, facts: tuple[Fact, ...]) -> None:
         say, text = self.say, self.texts.get(url)
-        digest = self.store.put(text.encode()) if text is not None else digest_of(url.encode("utf-8", "replace"))
+        digest = self.store.objects.put(text.encode()) if text is not None else digest_of(url.encode("utf-8", "replace"))
         rejected = (RejectedFact(claim=say("Made up"), quote=say("nowhere"), reason=say("the quote stands in no page")),)
         read = e.PageRead(
             url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("A. N. Author"),
@@ -303,7 +303,7 @@ def a_store(say: Say = plainly) -> MemoryStore:
 
 def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
     """The sessions of a store, opened, in order of their start."""
-    found = [folded(name, (record.data for record in store.load(name))) for name in store.session_ids()]
+    found = [folded(name, (record.data for record in store.load(name))) for name in store.ids("session")]
     taken = Names()
     ordered = sorted(found, key=lambda one: (one[0].started_at, one[0].id))
     return tuple(LoadedSession(named(summarised(state, events)[0], taken), state, events) for state, events in ordered)

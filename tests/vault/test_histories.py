@@ -65,7 +65,7 @@ class Life:
         night(self.place.store, *chosen, date=f"2026-{11 + self.nights // 28:02d}-{1 + self.nights % 28:02d}")
 
     def forget_session(self, number: int) -> None:
-        names = list(self.place.store.session_ids())
+        names = list(self.place.store.ids("session"))
         if names:
             gone = names[number % len(names)]
             del self.place.store.streams[gone]
@@ -126,7 +126,7 @@ class Life:
 
     def build_while_one_is_damaged(self, number: int) -> None:
         """Whatever should go stays until all can be read again."""
-        store, names = self.place.store, list(self.place.store.session_ids())
+        store, names = self.place.store, list(self.place.store.ids("session"))
         if len(names) > 1 and isinstance(store, Failing):
             del store.streams[names[(number + 1) % len(names)]]
             store.given_up.add(names[(number + 1) % len(names)])

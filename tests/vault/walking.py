@@ -130,7 +130,7 @@ class Walker:
         )  # fmt: skip
         story.whole()
         night(store, story, date=date)
-        for name in [*store.session_ids(), *store.marks()]:
+        for name in [*store.ids("session"), *store.marks()]:
             store.release(name)
 
     def edit_template(self) -> None:

@@ -82,13 +82,15 @@ class PrunedSession(NamedTuple):
 class Tombstones:
     """Pruned sessions by id, when each object was pruned, and when each session or query was forgotten, by the digest of its id.
 
-    A forgotten session is named by a digest, because its id contains words of its question.
+    A forgotten session is named by a digest, because its id contains words of its question. ``written_off`` are the ids of
+    sessions whose log is missing, and whose loss the user has accepted.
     """
 
     sessions: Mapping[str, PrunedSession] = field(default_factory=dict)
     objects: Mapping[str, str] = field(default_factory=dict)
     forgotten: Mapping[str, str] = field(default_factory=dict)
     queries: Mapping[str, str] = field(default_factory=dict)
+    written_off: frozenset[str] = frozenset()
 
     def is_forgotten(self, session: str) -> bool:
         """Tell whether a session was forgotten."""

@@ -167,7 +167,7 @@ def test_the_night_s_cap_holds_over_all_workers_and_killed_runs(
         charged = standin.log.charged().usd + Brave.price * len(standin.log.of("brave"))
     monkeypatch.setenv("RESEARCH_STORE", postgres_url)
     store = store_of(folders["run"])
-    events = [event for name in store.session_ids() for event in decode_all(record.data for record in store.load(name))]
+    events = [event for name in store.ids("session") for event in decode_all(record.data for record in store.load(name))]
     worst = max((event.worst.usd for event in events if isinstance(event, CallSent)), default=0.0)
     assert 0 < worst < cap
     assert 0 < charged <= cap + 2 * worst

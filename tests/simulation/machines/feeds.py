@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.domain.events.records import Record
+from pipeline.ops.following import Feed
 from pipeline.store.postgres import PostgresStore
 from tests.store.samples import records
 
@@ -30,7 +32,7 @@ class Reader:
     """A subscriber in a thread: counts what it saw, and notes what was out of order or came twice."""
 
     def __init__(self, store: PostgresStore, wanted: int) -> None:
-        self._feed, self._wanted = store.subscribe(), wanted
+        self._feed, self._wanted = Feed(store), wanted
         self.versions: dict[str, int] = {}
         self.seen, self.faults = 0, list[str]()
         self.ended = threading.Event()
@@ -39,9 +41,8 @@ class Reader:
     def _read(self) -> None:
         while self.seen < self._wanted and not self.ended.is_set():
             if not self._take(self._feed.read()):
-                self._feed.wait(0.5)
+                time.sleep(0.2)
         self._take(self._feed.read())
-        self._feed.close()
 
     def _take(self, found: Sequence[Record]) -> bool:
         for record in found:

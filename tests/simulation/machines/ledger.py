@@ -64,7 +64,7 @@ class Account:
 
     def broken(self, store: PostgresStore) -> list[str]:
         """Return what was acknowledged and lost, recorded twice, or asked for again after it was acknowledged."""
-        return [fault for session in store.session_ids() for fault in self._faults(session, store)]
+        return [fault for session in store.ids("session") for fault in self._faults(session, store)]
 
     def _faults(self, session: str, store: PostgresStore) -> list[str]:
         events = list(decode_all(record.data for record in store.load(session)))  # the chain of hashes is verified

@@ -79,7 +79,7 @@ def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> tuple[NightWorker, Pg
         journal = Journal(note=lambda name: ledger.note("ask", state.id, name), latency=lambda _name: setup.latency_s)
         purse = CombinedBudget((Budget(name="query"), Budget(name="night", shared=part)))
         paid = PaidReasoner(journal, ledger, state.id, purse)
-        return StepContext(paid, FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode())
+        return StepContext(paid, FakeSearch(journal), FakeFetch(journal), lambda digest: store.objects.get(digest).decode())
 
     def acknowledged(event: EventBase, state: SessionState) -> None:
         ledger.note("ack", state.id, f"{event.version} {event.id}")

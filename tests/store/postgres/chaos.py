@@ -19,7 +19,6 @@ import psycopg
 
 from pipeline.errors import StoreUnreachable, WorkspaceLocked
 from pipeline.store.postgres import PostgresStore
-from pipeline.store.postgres_copy import PostgresLog
 from pipeline.store.verification import findings_in
 from tests.postgres_server import PostgresServer
 from tests.store.samples import record
@@ -149,7 +148,7 @@ def _counted(url: str, folder: Path, team: Writers, kills: dict[str, int]) -> Co
         count.stored += len(records)
         count.lost += len(team.acknowledged[stream] - {one.version for one in records})
         count.doubled += sum(one != record(one.version, stream, note=one.version - 1) for one in records)
-    count.findings = [str(finding) for finding in findings_in(PostgresLog(store.database))]
+    count.findings = [str(finding) for finding in findings_in(store)]
     store.close()
     return count
 

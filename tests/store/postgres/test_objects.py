@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from pipeline.cli.main import cli
 from pipeline.errors import LogUnwritable, ObjectMissing
 from pipeline.store.buckets import Bucket
 from pipeline.store.postgres import PostgresStore
-from pipeline.store.postgres_copy import PostgresLog
 from pipeline.store.verification import findings_in
 
 PAGE, OLDER = b"# A page\n\nIt is long.\n", b"a page that was stored before"
@@ -23,29 +23,29 @@ PAGE, OLDER = b"# A page\n\nIt is long.\n", b"a page that was stored before"
 
 def test_pages_are_kept_beside_the_database_and_older_ones_are_still_found(postgres_store_url: str, tmp_path: Path) -> None:
     plain = PostgresStore(postgres_store_url, tmp_path / "a")
-    older = plain.put(OLDER)
-    store = PostgresStore(postgres_store_url, tmp_path / "b", objects_in=lambda usual: Bucket(f"file://{tmp_path}/pages", usual))
-    digest = store.put(PAGE)
-    assert store.put(PAGE) == digest
+    older = plain.objects.put(OLDER)
+    store = PostgresStore(postgres_store_url, tmp_path / "b", objects_in=partial(Bucket, f"file://{tmp_path}/pages"))
+    digest = store.objects.put(PAGE)
+    assert store.objects.put(PAGE) == digest
     assert [path.name for path in (tmp_path / "pages").rglob("*.gz")] == [f"{digest}.gz"]
-    assert (store.get(digest), store.get(older)) == (PAGE, OLDER)
-    assert plain.object_size(digest) == 0
-    assert min(store.object_size(digest), store.object_size(older)) > 0
-    log = PostgresLog(store.database, store.objects)
-    assert list(log.digests()) == sorted([digest, older])
+    assert (store.objects.get(digest), store.objects.get(older)) == (PAGE, OLDER)
+    assert plain.objects.size(digest) == 0
+    assert min(store.objects.size(digest), store.objects.size(older)) > 0
+    assert list(store.objects.ids()) == sorted([digest, older])
     (tmp_path / "pages" / "objects" / digest[:2] / f"{digest}.gz").write_bytes(b"spoiled")
-    assert [finding.kind for finding in findings_in(log)] == ["object"]
-    store.remove_objects([digest, older, "0" * 64])
+    assert [finding.kind for finding in findings_in(store)] == ["object"]
+    store.objects.remove([digest, older, "0" * 64])
     with pytest.raises(ObjectMissing):
-        store.get(digest)
+        store.objects.get(digest)
     with pytest.raises(ObjectMissing):
-        plain.get(older)
+        plain.objects.get(older)
 
 
 def test_a_storage_that_cannot_be_used_is_named(postgres_store_url: str, tmp_path: Path) -> None:
     (tmp_path / "pages").write_text("a file")
+    objects_in = partial(Bucket, f"file://{tmp_path}/pages")
     with pytest.raises(LogUnwritable, match="pages cannot be used"):
-        PostgresStore(postgres_store_url, tmp_path, objects_in=lambda usual: Bucket(f"file://{tmp_path}/pages", usual)).put(PAGE)
+        PostgresStore(postgres_store_url, tmp_path, objects_in=objects_in).objects.put(PAGE)
 
 
 def test_a_night_asks_verifies_and_copies_with_pages_in_an_object_storage(

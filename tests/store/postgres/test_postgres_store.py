@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import itertools
 import logging
 import re
@@ -29,13 +30,12 @@ from pipeline.errors import (
     WorkspaceLocked,
     WriterReplaced,
 )
-from pipeline.store.copying import FileTarget, copy_log
+from pipeline.store.copying import copy_log
 from pipeline.store.files import FileStore
-from pipeline.store.layout import Layout
 from pipeline.store.other_log import copy_missing
 from pipeline.store.postgres import PostgresStore
-from pipeline.store.postgres_copy import PostgresLog, PostgresTarget
-from pipeline.store.postgres_database import roles
+from pipeline.store.postgres_database import migrate, roles
+from pipeline.store.segments import seal
 from pipeline.store.verification import findings_in
 from tests.store.contract import EventStoreContract
 from tests.store.samples import files_in, record, records
@@ -110,7 +110,7 @@ def test_a_writer_that_was_replaced_is_refused_whatever_it_appends(store: Postgr
 
 def test_a_stream_that_is_unknown_can_be_taken_over_too(store: PostgresStore) -> None:
     store.take_over("s-1")
-    assert list(store.session_ids()) == []
+    assert list(store.ids("session")) == []
     assert store.append("s-1", records([1, 2]), 0) == 2
 
 
@@ -140,7 +140,7 @@ def lose_connection(monkeypatch: pytest.MonkeyPatch, *, after: bool) -> list[int
     lost: list[int] = []
 
     def execute(self: Any, query: Any, params: Any = None, **more: Any) -> Any:
-        if "WITH moved" not in str(query) or lost:
+        if "append_events" not in str(query) or lost:
             return real(self, query, params, **more)
         lost.append(1)
         if after:
@@ -198,16 +198,16 @@ def test_an_altered_lost_or_foreign_record_is_damage_and_verify_names_it(store: 
         sql(postgres_store_url, f"{statement} {'AND' if 'WHERE' in statement else 'WHERE'} stream = '{name}'")
         with pytest.raises(LogDamaged, match=name):
             store.load(name)
-        found = [str(finding) for finding in findings_in(PostgresLog(store.database)) if name in finding.path]
+        found = [str(finding) for finding in findings_in(store) if name in finding.path]
         assert [line.startswith(f"sessions/{name}/events") and expected in line for line in found] == [True], found
 
 
 def test_an_altered_object_is_missing_and_verify_names_it(store: PostgresStore, postgres_store_url: str) -> None:
-    digest = store.put(b"a page")
+    digest = store.objects.put(b"a page")
     sql(postgres_store_url, "UPDATE objects SET body = '\\x00'")
     with pytest.raises(ObjectMissing):
-        store.get(digest)
-    (finding,) = findings_in(PostgresLog(store.database))
+        store.objects.get(digest)
+    (finding,) = findings_in(store)
     assert (finding.kind, finding.path) == ("object", f"objects/{digest[:2]}/{digest}.gz")
 
 
@@ -222,12 +222,11 @@ def test_the_segments_are_those_that_the_files_would_have(store: PostgresStore, 
         for run in (1, 2, 3):
             each.append("batch-1", [record(run, "batch-1", f"run-{run}")], run - 1)
             each.release("batch-1")
-        each.put(b"a page")
+        each.objects.put(b"a page")
         each.release("s-1")
-    copy_log(PostgresLog(store.database), FileTarget(Layout(tmp_path / "copy")))
+    copy_log(store, FileStore(tmp_path / "copy"))
     assert files_in(tmp_path / "copy") == files_in(tmp_path / "files")
-    assert store.size_of("s-1") == files.size_of("s-1")
-    assert [store.object_size(x) for x in PostgresLog(store.database).digests()] == [26]
+    assert [store.objects.size(x) for x in store.objects.ids()] == [26]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -251,28 +250,28 @@ def test_whatever_runs_append_the_files_of_a_copy_are_those_of_the_file_store(
                 versions[name] = each.append(name, batch, version)
             else:
                 each.release(name)
-    files.put(b"a page")
-    store.put(b"a page")
+    files.objects.put(b"a page")
+    store.objects.put(b"a page")
     for name in versions:
         files.release(name)
-    copy_log(PostgresLog(store.database), FileTarget(Layout(place / "copy")))
+    copy_log(store, FileStore(place / "copy"))
     ours = {name: data for name, data in files_in(place / "copy").items() if re.search(rf"-{place.name}\b", name)}
     assert ours == {name: data for name, data in files_in(place / "files").items() if re.search(rf"-{place.name}\b", name)}
 
 
 def test_a_removed_stream_and_its_objects_are_gone_for_all(store: PostgresStore, other_store: PostgresStore) -> None:
     store.append("s-1", records([1]), 0)
-    digest = store.put(b"a page")
+    digest = store.objects.put(b"a page")
     with pytest.raises(WorkspaceLocked, match="writes s-1"):
         other_store.remove_stream("s-1")
     store.release("s-1")
-    store.save_snapshot("s-1", Snapshot(1, "fold", b"{}"))
+    store.snapshots.save("s-1", Snapshot(1, "fold", b"{}"))
     store.remove_stream("s-1")
     store.remove_stream("s-1")
-    store.remove_objects([digest, digest])
+    store.objects.remove([digest, digest])
     assert list(other_store.load("s-1")) == []
-    assert store.load_snapshot("s-1", "fold") is None
-    assert (store.size_of("s-1"), store.object_size(digest)) == (0, 0)
+    assert store.snapshots.load("s-1", "fold") is None
+    assert store.objects.size(digest) == 0
 
 
 def test_a_struck_stream_is_sound_and_shorter_and_its_writer_must_read_it_again(
@@ -283,7 +282,7 @@ def test_a_struck_stream_is_sound_and_shorter_and_its_writer_must_read_it_again(
     other_store.load("memory-1")
     store.strike("memory-1", lambda one: record(one.version, "memory-1", note=""))
     assert list(other_store.load("memory-1")) == records([1, 2, 3], "memory-1")
-    assert findings_in(PostgresLog(store.database)) == []
+    assert findings_in(store) == []
     assert store.append("memory-1", records([4], "memory-1"), 3) == 4
 
 
@@ -303,37 +302,35 @@ def stone(version: int, session: str, report: str) -> Any:
 def test_a_pruned_session_is_what_is_kept_of_it_and_cannot_go_on(store: PostgresStore, other_store: PostgresStore) -> None:
     store.append("s-1", records([1, 2]), 0)
     before = other_store.marks()["s-1"]
-    report = store.put(record(2).data)
+    report = store.objects.put(record(2).data)
     store.release("s-1")
     store.append("prune-1", [stone(1, "s-1", report)], 0)
     for each in (store, other_store):
         assert list(each.load("s-1")) == [record(2)]
         assert each.marks()["s-1"] == f"pruned:{report}" != before
-        assert list(each.leftovers()) == ["s-1"]
+        assert list(each.ids("session", removed=True)) == ["s-1"]
         with pytest.raises(EventRejected, match="was pruned"):
             each.append("s-1", records([3]), 2)
-    assert [str(x.kind) for x in findings_in(PostgresLog(store.database))] == ["leftover"]
+    assert [str(x.kind) for x in findings_in(store)] == ["leftover"]
     store.remove_stream("s-1")
     assert list(other_store.load("s-1")) == [record(2)]
-    assert list(other_store.leftovers()) == []
-    assert findings_in(PostgresLog(store.database)) == []
+    assert list(other_store.ids("session", removed=True)) == []
+    assert findings_in(store) == []
 
 
 def test_branches_of_a_copied_log_stay_beside_it(store: PostgresStore, laptop: Path, server: Path, tmp_path: Path) -> None:
     copy_missing(laptop, server)
-    source = FileTarget(Layout(laptop))
-    refused = copy_log(source, PostgresTarget(store.database)).refused
+    source = FileStore(laptop)
+    refused = copy_log(source, store).refused
     assert [finding.kind for finding in refused] == ["fork"]
     files = FileStore(laptop, joined)
     files.join("s1")
-    assert copy_log(source, PostgresTarget(store.database)).refused == []
+    assert copy_log(source, store).refused == []
     assert list(store.load("s1")) == list(files.load("s1"))
-    assert list(store.beside("s1")) == list(files.beside("s1")) != []
-    assert store.size_of("s1") == files.size_of("s1")
     assert store.branched(["s1"]) == frozenset()
     assert list(store.join("s1")) == []
-    assert findings_in(PostgresLog(store.database)) == []
-    copy_log(PostgresLog(store.database), FileTarget(Layout(tmp_path / "back")))
+    assert findings_in(store) == []
+    copy_log(store, FileStore(tmp_path / "back"))
     shutil.rmtree(laptop / "local")
     shutil.rmtree(tmp_path / "back" / "local")
     assert files_in(tmp_path / "back") == files_in(laptop)
@@ -374,16 +371,16 @@ def test_the_role_for_research_appends_and_reads_and_only_that_for_maintenance_r
     mine = postgres_store_url.replace("research_owner@", f"{role}@")
     its = PostgresStore(mine, tmp_path / "its")
     its.append("s-1", records([1, 2, 3]), 0)
-    digest = its.put(b"a page")
+    digest = its.objects.put(b"a page")
     its.release("s-1")
-    assert (list(its.load("s-1")), its.get(digest)) == (records([1, 2, 3]), b"a page")
+    assert (list(its.load("s-1")), its.objects.get(digest)) == (records([1, 2, 3]), b"a page")
     tables = sql(postgres_store_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     rights = [sql(mine, "SELECT has_table_privilege(%s, 'SELECT')", name) for (name,) in tables]
     assert [right for ((right,),) in rights] == [True] * len(tables)
     if role == "research_maintenance":
         its.strike("s-1", same)
         its.append("prune-1", records([1], "prune-1"), 0)
-        its.remove_objects([digest])
+        its.objects.remove([digest])
         its.remove_stream("s-1")
         assert list(store.load("s-1")) == []
         return
@@ -391,13 +388,41 @@ def test_the_role_for_research_appends_and_reads_and_only_that_for_maintenance_r
         its.append("prune-1", records([1], "prune-1"), 0)
     attempts: list[Callable[[], None]] = [
         lambda: its.remove_stream("s-1"),
-        lambda: its.remove_objects([digest]),
+        lambda: its.objects.remove([digest]),
         lambda: its.strike("s-1", same),
     ]
     for attempt in attempts:
         with pytest.raises(LogUnwritable, match="permission denied"):
             attempt()
-    for statement in ("UPDATE events SET line = ''", "DELETE FROM events", "DELETE FROM objects", "TRUNCATE events"):
+    harm = (
+        "UPDATE events SET line = ''", "DELETE FROM events", "DELETE FROM objects", "TRUNCATE events",
+        "UPDATE streams SET version = 2, head = (SELECT hash FROM events WHERE version = 2)",
+        "INSERT INTO streams (stream, kind, version) VALUES ('s-9', 'session', 1)",
+        "INSERT INTO events VALUES ('s-1', 4, 'x', 'x', '', '')",
+    )  # fmt: skip
+    for statement in harm:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             sql(mine, statement)
+    append = "SELECT * FROM append_events('s-1', 3, (SELECT fence FROM streams), 'x', ARRAY['x'], ARRAY[convert_to(%s, 'UTF8')])"
+    line = sealed(records([4])[0], "another head")
+    with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="does not continue the stream s-1"):
+        sql(mine, append, line)
     assert list(its.load("s-1")) == records([1, 2, 3])
+
+
+def sealed(record: Record, prev: str) -> str:
+    return seal(record.data, hashlib.sha256(prev.encode()).hexdigest().encode())[0][:-1].decode()
+
+
+def test_an_upgrade_takes_the_right_to_move_heads_from_roles_that_had_it(postgres_store_url: str) -> None:
+    sql(postgres_store_url, roles())
+    sql(
+        postgres_store_url,
+        "GRANT INSERT ON streams, events TO research_app; GRANT UPDATE (version, head) ON streams TO research_app",
+    )
+    sql(postgres_store_url, "DELETE FROM store_migrations; INSERT INTO store_migrations VALUES (3, 'earlier')")
+    with psycopg.connect(postgres_store_url, autocommit=True) as connection:
+        migrate(connection)
+    for table in ("streams", "events"):
+        rights = "has_column_privilege('research_app', %s, 'version', 'UPDATE, INSERT')"
+        assert sql(postgres_store_url, f"SELECT {rights}", table) == [(False,)]

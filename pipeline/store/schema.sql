@@ -1,0 +1,133 @@
+-- The event store's tables and the functions that write them. All of it may be run again: it makes what is missing, and brings
+-- tables of earlier versions up to date.
+
+-- Everything that an append checks is in the stream's row, so that one call checks and moves it.
+create table if not exists streams (
+    stream  text collate "C" primary key,
+    kind    text not null,                         -- session, batch, memory, talk, vault, prune, import
+    version int not null default 0,                -- of the last event; 0 until the first append
+    head    bytea not null default decode(repeat('00', 32), 'hex'),  -- the last event's hash
+    fence   bigint not null default 0,             -- raised whenever a writer takes the stream up; an append must know it
+    owner   int,                                   -- number of the connection that writes it, null if none does
+    writer  text not null default ''               -- host and process of the last writer, for messages
+) with (fillfactor = 80);                          -- room for updates in place
+create index if not exists streams_by_kind on streams (kind, stream);
+
+-- `line` is the exact sealed line without its line end.
+create table if not exists events (
+    stream  text collate "C" not null,
+    version int not null,
+    id      text collate "C" not null,
+    segment text collate "C" not null,             -- the name that the segment has as a file
+    line    bytea not null,
+    hash    bytea not null,
+    primary key (stream, version),
+    constraint events_id unique (stream, id)
+);
+
+-- Lines of segments that are not in the chain of their stream: branches that a merge joined, and second copies of records.
+-- Only a copy from files brings them; with a fence there are no branches.
+create table if not exists branch_events (
+    stream  text collate "C" not null,
+    segment text collate "C" not null,
+    version int not null,
+    line    bytea not null,
+    primary key (stream, segment, version)
+);
+
+-- Pages and exchanges under their SHA-256. `body` is the same gzip file that the file store keeps.
+create table if not exists objects (
+    sha  bytea primary key,
+    body bytea not null
+);
+alter table objects alter column body set storage external;  -- it is compressed
+
+-- Sessions whose log is missing, and whose loss the user has accepted.
+create table if not exists written_off (
+    session text collate "C" primary key
+);
+
+-- Each connection that writes takes a number and holds an advisory lock on it, so others see whether it still lives.
+create sequence if not exists store_connections as int cycle;
+
+-- What versions before 4 had and nothing needs now.
+alter table streams drop column if exists bytes;
+alter table events drop column if exists type, drop column if exists prev, drop column if exists xid, drop column if exists pos;
+alter table branch_events drop column if exists hash;
+drop table if exists jobs, workers, night_shares;
+do $$ begin
+    if to_regclass('nights') is not null and not exists (
+        select from pg_attribute where attrelid = to_regclass('nights') and attname = 'day'
+    ) then
+        drop table nights;
+    end if;
+end $$;
+
+-- A night is a row, so that it outlives whoever began it. Its jobs are given to workers by pgqueuer, whose tables are made beside
+-- these. All times are this server's, so that the clocks of the machines do not matter.
+create table if not exists nights (
+    day text primary key,                      -- from noon to noon, named for the day on which it ends
+    batch text not null unique,                -- the night's latest batch
+    ends_at timestamptz,                       -- null: without a limit
+    writing_s double precision not null,       -- the gathering ends so long before
+    cap_nano bigint, cap_tokens bigint, cap_calls bigint,   -- null: no cap
+    max_failures integer not null,
+    halt_cause text not null default '', halt text not null default '',   -- why nothing more may start
+    state text not null default 'open'         -- closed: its outcome is in the log; built: so are vault and site
+);
+
+create table if not exists night_jobs (        -- the sessions of a batch, and what each has of the night's money
+    batch text not null, session text not null, entry text not null, place integer not null,
+    turn integer not null default 0,           -- counts the take-overs
+    version integer not null default 0, fruitless integer not null default 0,   -- take-overs since something was recorded
+    before_nano bigint, before_tokens bigint, before_calls bigint,               -- what it had cost before this batch
+    reserved_nano bigint not null default 0, reserved_tokens bigint not null default 0, reserved_calls bigint not null default 0,
+    spent_nano bigint not null default 0, spent_tokens bigint not null default 0, spent_calls bigint not null default 0,
+    refused jsonb not null default '{}',       -- machine: why it is not set up for the session
+    result jsonb,                              -- null: it has not ended
+    primary key (batch, session)
+);
+
+create table if not exists pace (              -- when the next request to a host or provider may begin
+    name text primary key,
+    next_at timestamptz not null
+);
+
+-- The one way in which a stream grows: by lines that continue its last one, from the writer that took it up last. Returns no row
+-- if the stream is unknown, else whether the lines are stored (now, or by an earlier call whose answer was lost), and where the
+-- stream is.
+create or replace function append_events(
+    the_stream text, the_version int, the_fence bigint, the_segment text, ids text[], lines bytea[],
+    out stored boolean, out version int, out fence bigint, out writer text
+) returns setof record language plpgsql security definer as $$
+declare
+    last bytea;
+    hash bytea;
+    body bytea;
+begin
+    select s.head into last from streams s
+        where s.stream = the_stream and s.version = the_version and s.fence = the_fence for update;
+    if not found then
+        return query select exists (
+            select from events e
+            where e.stream = the_stream and e.version = the_version + cardinality(lines) and e.line = lines[cardinality(lines)]
+        ), s.version, s.fence, s.writer from streams s where s.stream = the_stream;
+        return;
+    end if;
+    for i in 1 .. cardinality(lines) loop
+        body := substr(lines[i], 1, length(lines[i]) - 75);
+        hash := sha256(body);
+        if substr(lines[i], length(lines[i]) - 148)
+            <> convert_to(',"prev":"' || encode(last, 'hex') || '","hash":"' || encode(hash, 'hex') || '"}', 'UTF8') then
+            raise exception 'line % does not continue the stream %', i, the_stream using errcode = 'integrity_constraint_violation';
+        end if;
+        insert into events values (the_stream, the_version + i, ids[i], the_segment, lines[i], hash);
+        last := hash;
+    end loop;
+    update streams s set version = the_version + cardinality(lines), head = last where s.stream = the_stream;
+    return query select true, the_version + cardinality(lines), the_fence, '';
+end $$;
+revoke execute on function append_events from public;
+
+-- The function works on these tables, whatever the caller's search path has; a caller's temporary tables come last.
+do $$ begin execute format('alter function append_events set search_path = %I, pg_temp', current_schema()); end $$;
