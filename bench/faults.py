@@ -3,8 +3,7 @@
 What was not made must show in exit code, ``last-run.json``, log and stderr alike. Prints operations and what broke.
 
 Run: python -m bench.faults [--processes N]
-     python -m bench.faults --merge          those of ``research merge DIR``, over two workspaces with branches
-     python -m bench.faults --command NAME   those of ``research ask``, ``prune`` or ``forget``
+     python -m bench.faults --command NAME   those of ``research ask``, ``prune``, ``forget``, or ``merge`` over two workspaces
 """
 
 from __future__ import annotations
@@ -20,12 +19,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.faults.filesystem import Fault
-from tests.faults.night import Workspace, workspace
-from tests.faults.test_command_operations import Scene, done, scene
-from tests.faults.test_merge_operations import Apart, apart, merged
-from tests.faults.test_nth_operation import FAULTS, night
+from tests.faults.test_nth_operation import COMMANDS, FAULTS, Scene, done, scene
 
-Subject = Workspace | Apart | Scene
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
@@ -33,19 +28,16 @@ def main() -> None:
     """Print for each way to fail how many operations were tried, and what broke; exit 1 if anything did."""
     options = argparse.ArgumentParser()
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    options.add_argument("--merge", action="store_true")
-    options.add_argument("--command", choices=["ask", "prune", "forget"])
+    options.add_argument("--command", choices=COMMANDS, default="night")
     given = options.parse_args()
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as scratch:
-        place = Path(scratch) / "evening"
-        named = scene(given.command, place) if given.command else None
-        subject = named or (apart(place) if given.merge else workspace(place))
+        subject = scene(given.command, Path(scratch) / "evening")
         with ProcessPoolExecutor(given.processes) as pool:
             broken = sum([_all(pool, subject, Path(scratch), fault) for fault in FAULTS])
     sys.exit(1 if broken else 0)
 
 
-def _all(pool: ProcessPoolExecutor, subject: Subject, scratch: Path, fault: Fault) -> int:
+def _all(pool: ProcessPoolExecutor, subject: Scene, scratch: Path, fault: Fault) -> int:
     start, broken = time.perf_counter(), 0
     count, _ = pool.submit(_one, subject, scratch, fault, 0).result()
     numbers = range(1, count + 2)
@@ -57,15 +49,10 @@ def _all(pool: ProcessPoolExecutor, subject: Subject, scratch: Path, fault: Faul
     return broken
 
 
-def _one(subject: Subject, scratch: Path, fault: Fault, at: int) -> tuple[int, list[str]]:
+def _one(subject: Scene, scratch: Path, fault: Fault, at: int) -> tuple[int, list[str]]:
     folder = scratch / f"{fault}-{at}"
     try:
-        if isinstance(subject, Scene):
-            system, wrong = done(subject, folder, at, fault)
-        elif isinstance(subject, Apart):
-            system, wrong = merged(subject, folder, at, fault)
-        else:
-            system, wrong = night(subject, folder, at, fault)
+        system, wrong = done(subject, folder, at, fault)
         return len(system.operations), wrong
     finally:
         shutil.rmtree(folder, ignore_errors=True)

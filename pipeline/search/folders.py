@@ -164,11 +164,6 @@ class Corpus:
     def __str__(self) -> str:
         return ", ".join(map(str, self._folders.values()))
 
-    @property
-    def identity(self) -> str:
-        """A key of these folders for their index; it changes when a folder is added, removed or replaced."""
-        return "\n".join(f"{prefix}{os.path.realpath(folder)}" for prefix, folder in self._folders.items())
-
     def place(self, url: str) -> int:
         """Return the place, from 0, of an address's folder in the order of the settings."""
         return list(self._folders).index(self._split(url)[0])

@@ -145,14 +145,6 @@ class Index:
 
     # --- what is indexed
 
-    def use_folders(self, identity: str) -> None:
-        """Forget the files of other folders than those of this identity."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'folders'").fetchone()
-        if row != (identity,):
-            with self._transaction():
-                self._db.execute("DELETE FROM files")
-                self._db.execute("INSERT OR REPLACE INTO meta VALUES ('folders', ?)", (identity,))
-
     def files(self) -> dict[str, IndexedFile]:
         """Return all files of the folders by address."""
         return {row[0]: IndexedFile(*row) for row in self._db.execute("SELECT * FROM files ORDER BY url")}

@@ -204,7 +204,6 @@ class PassageSearch:
     def _refresh(self, index: Index) -> IndexReport:
         self._scopes.clear()
         with turn(open_lock(f"{self._cache}.lock")):  # other processes wait while this one builds the index
-            index.use_folders(self._corpus.identity)
             known = index.files()
             entries = list(self._corpus.scan())
             files = sorted(entry for entry in entries if isinstance(entry, FoundFile))

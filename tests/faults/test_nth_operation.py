@@ -1,90 +1,167 @@
-"""One file operation of a night fails; then comes a clean night.
+"""One file operation of a night or of a command fails; then it is asked for again.
 
-Every place in the program that writes meets a fault each day, on an operation that the day's seed draws; with ``SUITE=full``
-every fault. ``python -m bench.faults`` lets each operation fail in each way.
+Every place in the program that writes in a night meets a fault every second day, on an operation that the day's seed draws; of
+other commands 16 operations a day do. With ``SUITE=full`` all places do. ``python -m bench.faults`` lets each operation fail in
+each way.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.talk import talk_of
+from pipeline.ops.forgetting import leftovers
+from pipeline.store.segments import parse, seal
+from pipeline.store.verification import verify
 from tests.faults.filesystem import Fault, FileSystem, faulty
-from tests.faults.night import Workspace, broken, disagreeing, workspace
+from tests.faults.night import WORDS, Workspace, broken, disagreeing, workspace
 from tests.seeds import FULL, SEED
 
-SLICES, OF_A_PLACE = 4, 4 if FULL else 1
 FAULTS: tuple[Fault, ...] = ("EIO", "ENOSPC", "short", "full")
+COMMANDS = ("night", "ask", "prune", "forget", "merge")
+HARMLESS = {"torn", "leftover", "fork"}
+QUESTION = "How does write-ahead logging survive a power cut?"
+AGE_S = 1.1  # what is pruned must be older than a second
+CUT = 6  # the event at which two machines part
 
 
-@pytest.fixture(scope="module")
-def evening(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    return workspace(tmp_path_factory.mktemp("evening") / "workspace")
+@dataclass
+class Scene:
+    """A workspace on the evening before, a command, and what is missing of its effect."""
+
+    space: Workspace
+    arguments: tuple[str, ...]
+    missing: Callable[[Workspace], list[str]]
 
 
-@pytest.fixture(scope="module")
-def places(evening: Workspace, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Who asks for each file operation of a night in which none fails."""
-    system, wrong = night(evening, tmp_path_factory.mktemp("whole") / "workspace", 0, "EIO")
-    assert wrong == []
-    return system.places
+def scene(name: str, folder: Path) -> Scene:
+    """Lay out the workspace for a command."""
+    if name == "merge":
+        return _apart(folder)
+    space = workspace(folder)
+    (session,) = space.store.ids("session")
+    time.sleep(AGE_S if name == "prune" else 0)
+    return {
+        "night": Scene(space, ("-q", "run"), _not_researched),
+        "ask": Scene(space, ("ask", session, QUESTION), _not_answered),
+        "prune": Scene(space, ("prune", "--older-than", "1s", "sessions"), _not_pruned),
+        "forget": Scene(space, ("forget", session, "--yes"), _not_forgotten),
+    }[name]
+
+
+def _reports(space: Workspace) -> list[Path]:
+    return list((space.folder / "vault" / "reports").rglob("*.md"))
+
+
+def _not_researched(space: Workspace) -> list[str]:
+    return [] if len(_reports(space)) == 2 else [f"there are {len(_reports(space))} reports"]
+
+
+def _not_answered(space: Workspace) -> list[str]:
+    talks = [talk_of(name, decode_all(one.data for one in space.store.load(name))) for name in space.store.ids("talk")]
+    answered = [turn for talk in talks for turn in talk.turns if turn.text == QUESTION and turn.answer and turn.answer.found]
+    noted = any(QUESTION in path.read_text() for path in _reports(space))
+    return ([] if answered else ["the question has no answer"]) + ([] if noted else ["its note lacks the question"])
+
+
+def _not_pruned(space: Workspace) -> list[str]:
+    names = list(space.store.ids("session"))
+    wrong = [f"{name} is not pruned" for name in names if name not in space.store.tombstones().sessions]
+    wrong += [f"files of {name} are left" for name in leftovers(space.store)]
+    return wrong + ([] if _reports(space) else ["the report has no note any more"])
+
+
+def _not_forgotten(space: Workspace) -> list[str]:
+    wrong = [f"{name} is still there" for name in space.store.ids("session")]
+    wrong += [f"files of {name} are left" for name in leftovers(space.store)]
+    return wrong + [f"{path.name} is left" for path in _reports(space)]
+
+
+def _apart(folder: Path) -> Scene:
+    """Let two machines go on with one interrupted session; the log that they should come to is that of a merge without fault."""
+    whole = workspace(folder / "whole")
+    laptop, server, united = (whole.copy(folder / name) for name in ("laptop", "server", "united"))
+    for space in (laptop, server):
+        for path in (space.folder / "events" / "sessions").glob("*/events/*.jsonl"):
+            lines = parse("x", path.read_bytes(), path.parent.parent.name).lines[:CUT]
+            path.write_bytes(b"".join(seal(line.record.data, line.prev)[0] for line in lines))
+        for made in ("events/local", "events/batches", "vault/sessions", "vault/reports", "site"):
+            shutil.rmtree(space.folder / made)
+        space.acknowledged.clear()
+        assert space.research("-q", "run").code == 0
+    shutil.rmtree(united.folder)
+    shutil.copytree(laptop.folder, united.folder)
+    assert united.research("merge", str(server.folder)).code == 0
+    wanted = _log_of(united)
+
+    def undone(space: Workspace) -> list[str]:
+        now = _log_of(space)
+        return [f"{name} is not as it should be" for name in sorted(now.keys() | wanted) if now.get(name) != wanted.get(name)]
+
+    return Scene(laptop, ("merge", str(server.folder)), undone)
+
+
+def _log_of(space: Workspace) -> dict[str, bytes]:
+    return {name: data for name, data in space.tree("events").items() if name.endswith(".jsonl")}
+
+
+def done(one: Scene, folder: Path, at: int, fault: Fault) -> tuple[FileSystem, list[str]]:
+    """Give the command with one fault, then without; return what broke."""
+    space, is_night = one.space.copy(folder), "run" in one.arguments
+    known = space.recorded() if is_night else {}
+    with faulty(space.folder, at, fault) as system:
+        said = space.research(*one.arguments)
+    wrong = [f"written outside: {what}" for what in system.outside]
+    if is_night:
+        wrong += [*broken(space, said, known), *disagreeing(space, said, system.failed)]
+    else:
+        wrong += [*_unsound(space), *(f"exit 0, and {what}" for what in one.missing(space) if said.code == 0)]
+        wrong += ["a traceback was printed"] if "Traceback" in said.err + said.out else []
+        wrong += [f"exit {said.code}, and not a word"] if said.code and not said.err.strip() else []
+    known = space.recorded() if is_night else {}
+    again = space.research(*one.arguments)
+    wrong += broken(space, again, known) if is_night else _unsound(space)
+    return system, wrong + [f"the second time exit {again.code}, {again.err!r}, and {what}" for what in one.missing(space)]
+
+
+def _unsound(space: Workspace) -> Iterator[str]:
+    yield from (str(finding) for finding in verify(space.events) if finding.kind not in HARMLESS)
+    if not any(WORDS in path.read_text() for path in (space.folder / "vault").rglob("*.md")):
+        yield "a reader's words are gone"
 
 
 def drawn(places: Sequence[str], chance: Random) -> Iterator[tuple[int, Fault]]:
-    """Numbers of operations with faults: each place with ``OF_A_PLACE`` faults, on as many operations."""
+    """Numbers of operations with faults: each place with one fault on one operation, with ``SUITE=full`` with all four."""
     numbers: dict[str, list[int]] = {}
     for number, place in enumerate(places, start=1):
         numbers.setdefault(place, []).append(number)
     for place, all_of_it in numbers.items():
-        some = chance.sample(all_of_it, min(OF_A_PLACE, len(all_of_it)))
         faults = [fault for fault in FAULTS if fault != "short" or place.startswith("write ")]
         chance.shuffle(faults)
-        for turn in range(OF_A_PLACE):
-            yield some[turn % len(some)], faults[turn % len(faults)]
+        for fault in faults if FULL else faults[:1]:
+            yield chance.choice(all_of_it), fault
 
 
-def night(evening: Workspace, folder: Path, at: int, fault: Fault) -> tuple[FileSystem, list[str]]:
-    """Live through one faulty night and a clean one in a copy of the workspace; return what broke."""
-    space = evening.copy(folder)
-    known = space.recorded()
-    with faulty(space.folder, at, fault) as system:
-        said = space.research("-q", "run")
-    wrong = broken(space, said, known) + [f"written outside: {what}" for what in system.outside]
-    wrong += disagreeing(space, said, system.failed)
-    return system, wrong or put_right(space)
-
-
-def put_right(space: Workspace) -> list[str]:
-    """A clean night: all is done, told, and the same when it is built anew."""
-    known = space.recorded()
-    said = space.research("run")
-    wrong = broken(space, said, known)
-    if said.code != 0:
-        wrong.append(f"the clean night ended in {said.code}: {said.out}{said.err}")
-    reports = list((space.folder / "vault" / "reports").rglob("*.md"))
-    if len(reports) != 2:
-        wrong.append(f"there are {len(reports)} reports")
-    return wrong
-
-
-@pytest.mark.parametrize("part", range(SLICES))
-def test_whichever_operation_fails_nothing_is_lost_and_the_next_night_puts_it_right(
-    evening: Workspace, places: list[str], tmp_path: Path, part: int
-) -> None:
-    broke = {}
-    for at, fault in list(drawn(places, Random(SEED)))[part::SLICES]:
-        _, wrong = night(evening, tmp_path / "workspace", at, fault)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_whichever_operation_fails_nothing_is_lost_and_the_next_try_puts_it_right(name: str, tmp_path: Path) -> None:
+    one = scene(name, tmp_path / "evening")
+    system, wrong = done(one, tmp_path / "whole", 0, "EIO")
+    assert wrong == []
+    assert len(set(system.places)) > 20
+    chance, broke = Random(SEED), {}
+    tried = list(drawn(system.places, chance))
+    some = tried if FULL else tried[SEED % 2 :: 2] if name == "night" else chance.sample(tried, min(16, len(tried)))
+    for at, fault in some:
+        _, wrong = done(one, tmp_path / "workspace", at, fault)
         shutil.rmtree(tmp_path / "workspace")
         if wrong:
-            broke[f"{fault} at operation {at}: {places[at - 1]}"] = wrong
+            broke[f"{fault} at operation {at}: {system.places[at - 1]}"] = wrong
     assert broke == {}
-
-
-def test_a_night_writes_at_many_places(places: list[str]) -> None:
-    """The tests above would mean little if it did not."""
-    assert len(set(places)) > 30
-    assert len(places) > 300

@@ -109,11 +109,14 @@ def test_a_model_is_asked_through_the_environments_proxy_and_its_authority_is_tr
     assert base64.b64encode(b"me:secret").decode() in head
 
 
-def test_without_its_authority_a_server_behind_a_proxy_is_refused(serving: ssl.SSLContext) -> None:
+@pytest.mark.parametrize(("host", "trusted"), [(MODEL, False), ("another.example.org", True)])
+def test_a_certificate_that_nobody_vouches_for_or_of_another_host_is_refused(
+    serving: ssl.SSLContext, ca_file: str, host: str, *, trusted: bool
+) -> None:
     async def scenario() -> None:
         async with proxy_before(serving) as (address, _asked):
-            route = services_route(Settings(), Keys(env={"ALL_PROXY": address}))
-            await sent(f"https://{MODEL}/v1", route, AddressGuard(resolve=nowhere))
+            route = services_route(Settings(), Keys(env={"ALL_PROXY": address} | ({"SSL_CERT_FILE": ca_file} if trusted else {})))
+            await sent(f"https://{host}/v1", route, AddressGuard(resolve=nowhere))
 
     with pytest.raises(ServiceFailed, match=r"certificate is not valid \(through the proxy 127\.0\.0\.1:\d+, from ALL_PROXY\)"):
         asyncio.run(scenario())

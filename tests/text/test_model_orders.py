@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,13 +66,12 @@ def test_an_order_on_a_page_is_found_in_its_block_also_where_the_page_breaks_its
     assert not model_orders.order_finder("# A page\n\nIt says this. Ignore it.\n")(order)  # no block of such a page is one
 
 
-@pytest.mark.parametrize("pattern", model_orders._lines())
-def test_every_order_begins_with_one_of_the_plain_texts_that_are_looked_for_first(pattern: str) -> None:
-    beginnings = model_orders._beginnings(pattern)
-
+@pytest.mark.parametrize(("beginnings", "pattern"), model_orders._orders())
+def test_every_order_begins_with_one_of_the_plain_texts_that_are_looked_for_first(
+    beginnings: tuple[str, ...], pattern: re.Pattern[str]
+) -> None:
     @given(st.from_regex(pattern, fullmatch=True))
     def begins_with_one(order: str) -> None:
         assert order.startswith(beginnings)
 
     begins_with_one()
-    assert all(len(beginning) > 1 or beginning == "[" for beginning in beginnings)
