@@ -17,11 +17,10 @@ from pipeline.batch.totals import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.cli.progress import is_failure
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import QueryEnded
 from pipeline.store.files import FileStore
 from tests.commanding import said, workspace_in
-from tests.fakes import MemoryStore, batches
+from tests.fakes import MemoryStore
 from tests.nights import NOW, known, last, query, queue
 from tests.vault import links
 from tests.vault.builders import Story, Workplace
@@ -58,13 +57,6 @@ def test_the_last_run_says_how_many_were_not_found(night: Path) -> None:
     about: dict[str, Any] = json.loads((night / "events" / "local" / "last-run.json").read_text())
     assert [about[name] for name in ("exit_code", "done", "not_found", "failed", "open")] == [5, 1, 1, 0, 0]
     assert {entry["query_id"]: entry["status"] for entry in about["ended"]} == {"harbour": "complete", "kafka": "not-found"}
-
-
-def test_the_nights_stream_carries_the_status(night: Path) -> None:
-    store = FileStore(night / "events")
-    events = decode_all(record.data for record in store.load(max(batches(store))))
-    statuses = {event.query_id: event.status for event in events if isinstance(event, QueryEnded)}
-    assert statuses == {"harbour": "complete", "kafka": "not-found"}
 
 
 def test_list_and_show_say_why(night: Path) -> None:

@@ -1,4 +1,4 @@
-"""A sentence and a question in each of twelve languages: the sentence is kept as evidence, and the question finds it."""
+"""A sentence and a question in each of eight languages: the sentence is kept as evidence, and the question finds it."""
 
 from __future__ import annotations
 
@@ -48,41 +48,17 @@ TEXTS = {
         "يوجد متحف على الضفة.",
         "ما هو عمق خزان البلشون؟",
     ),
-    "he": (
-        "העומק המרבי של מאגר האנפה הוא ארבעים ושניים מטרים.",
-        "הסכר בנוי מאבן.",
-        "על הגדה יש מוזיאון קטן.",
-        "מה העומק המרבי של מאגר האנפה?",
-    ),
     "ru": (
         "Наибольшая глубина водохранилища Цапля составляет сорок два метра.",
         "Плотина построена из камня.",
         "На берегу есть музей.",
         "Какова глубина водохранилища Цапля?",
     ),
-    "el": (
-        "Το μέγιστο βάθος της λίμνης Ερωδιός είναι σαράντα δύο μέτρα.",
-        "Το φράγμα είναι από πέτρα.",
-        "Στην όχθη υπάρχει μουσείο.",
-        "Ποιο είναι το βάθος της λίμνης Ερωδιός;",
-    ),
     "de": (
         "Die größte Tiefe des Reihersees beträgt zweiundvierzig Meter.",
         "Der Damm ist aus Stein gebaut.",
         "Am Ufer steht ein Museum.",
         "Welche Tiefe hat der Reihersee?",
-    ),
-    "tr": (
-        "Balıkçıl barajının en büyük derinliği kırk iki metredir.",
-        "Set taştan yapılmıştır.",
-        "Kıyıda küçük bir müze var.",
-        "Balıkçıl barajının derinliği nedir?",
-    ),
-    "vi": (
-        "Độ sâu lớn nhất của hồ Diệc là bốn mươi hai mét.",
-        "Đập được xây bằng đá.",
-        "Trên bờ có một bảo tàng nhỏ.",
-        "Hồ Diệc có độ sâu bao nhiêu?",
     ),
 }
 LANGUAGES = pytest.mark.parametrize("language", TEXTS)

@@ -110,7 +110,7 @@ def test_a_note_that_this_program_made_is_refused() -> None:
     assert read_markdown(note.replace("kind: report", "kind: book"), "x").text
 
 
-@pytest.mark.parametrize("bomb", ["[" * 20_000, "![](" * 5_000, "a` ``b " * 5_000, "*a " * 9_000, "# " * 20_000, "|-" * 9_000])
+@pytest.mark.parametrize("bomb", ["[" * 9_000, "![](" * 2_000, "a` ``b " * 2_000, "*a " * 4_000, "# " * 9_000, "|-" * 4_000])
 def test_hostile_marks_are_read(bomb: str) -> None:
     assert read_markdown(f"{bomb}\n\nThe end.", "name").text.endswith("The end.\n")
 

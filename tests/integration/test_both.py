@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from pipeline.domain.events.session_events import Answered, EventBase, SearchCompleted, StepFailed, TopicSurveyed
-from pipeline.domain.session import ResearchSession
 from pipeline.ops.citation_audit import check
-from pipeline.store.files import FileStore
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.vault import build_vault
 from tests.integration.stage import Ended, Stage, queue_text
-from tests.integration.test_deaths import QUERIES, SUBJECTS, Night, broken
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_charged, assert_cited, tracebacks
-from tests.seeds import SEED
 from tests.standin.fixtures import hosted
-from tests.standin.options import Options
 
 PRICE = 0.005
 TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"
@@ -131,8 +123,6 @@ def test_a_folder_that_is_gone_ends_no_night_that_searches_the_web_too(tmp_path:
         done = research(tmp_path, "run")
         assert (done.returncode, len(standin.log.of("brave")) > 1) == (0, True)
         assert "your documents in corpus cannot be searched" in done.stderr
-        (tmp_path / "queries.yaml").write_text(text.replace(BOTH, "local"))
-        assert research(tmp_path, "run", "--dry-run").returncode == 0  # it is done
         (tmp_path / "queries.yaml").write_text(text.replace(BOTH, "local").replace("id: pumps", "id: others"))
         assert research(tmp_path, "run").returncode == 2
 
@@ -152,38 +142,3 @@ def test_a_question_of_its_own_choice_asks_that_side_alone(stage: Stage, tmp_pat
     ended = stage.night(documents(tmp_path), queue_text(stage.standin, search=BOTH, queries=only), config=EXTRACTIVE)
     assert origins(ended) == {"own"}
     assert stage.standin.log.of("brave") == ()
-
-
-class OwnToo(Night):
-    """A night whose own documents are read from the folder, so that the server never hears of them."""
-
-    def recorded(self) -> Iterator[str]:
-        return (name for name in super().recorded() if name != "page ")
-
-
-@contextmanager
-def night_of(folder: Path, seed: str) -> Iterator[OwnToo]:
-    with hosted(Options(latency_s=0.03)) as standin:
-        text = queue_text(standin, search=BOTH, queries=QUERIES, limits="concurrency: 16")
-        (documents(folder) / "queries.yaml").write_text(text)
-        for subject in SUBJECTS[1:]:  # or the program would say that nothing answers these questions
-            (folder / "corpus" / f"{subject}.md").write_text(f"# {subject}\n\n{HOUSE.replace('heat pumps', subject)}")
-        yield OwnToo(folder, standin, random.Random(f"both {seed}"))
-
-
-@pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
-    with night_of(tmp_path_factory.mktemp("usual") / "ws", "none") as night:
-        assert night.run(kill=False)
-        return len(night.standin.log.hits)
-
-
-def test_killed_and_resumed_a_night_pays_no_search_twice(usual: int, tmp_path: Path) -> None:
-    with night_of(tmp_path / "ws", str(SEED)) as night:
-        assert broken(night, usual, 4) == []
-        store = FileStore(night.folder / "events")
-        states = [ResearchSession.open(store, name).state for name in store.ids("session")]
-        made, told = PRICE * len(night.standin.log.of("brave")), paid_for_searches(night.events())
-        assert told <= made + 1e-9
-        assert made <= told + sum(state.spent.lost_usd for state in states) + 1e-9
-        assert any(page_origin(url) == "own" for state in states for url in state.pages)

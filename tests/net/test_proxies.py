@@ -33,11 +33,17 @@ async def private(_host: str, _port: int) -> list[str]:
 
 
 @asynccontextmanager
-async def proxy_before(server: ssl.SSLContext | None, refusing: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
-    """Yield the address of a proxy and what it is asked for; behind it, any host is a server that answers "hello"."""
+async def proxy_before(
+    server: ssl.SSLContext | None, *, refusing: bool = False, port: int = 0
+) -> AsyncIterator[tuple[str, list[str]]]:
+    """Yield the address of a proxy and what it is asked for; behind it, any host answers "hello", or as ``port`` of here does."""
     asked: list[str] = []
 
-    async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if port:
+            there = await asyncio.open_connection("127.0.0.1", port)
+            await asyncio.gather(pass_on(reader, there[1]), pass_on(there[0], writer), return_exceptions=True)
+            return
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
         await writer.drain()
 
@@ -45,6 +51,7 @@ async def proxy_before(server: ssl.SSLContext | None, refusing: bool = False) ->
         while data := await reader.read(65_536):
             writer.write(data)
             await writer.drain()
+        writer.close()
 
     async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
