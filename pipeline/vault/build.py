@@ -107,4 +107,4 @@ def _unchanged_report(kept: Kept, settled: str, marks: Mapping[str, str], vault:
             return None
         drift.record({})
         kept.commit()
-        return BuildReport(unchanged=kept.files.count(), marks=marks)
+        return BuildReport(unchanged=len(kept.files.all()), marks=marks)

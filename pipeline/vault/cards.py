@@ -1,8 +1,8 @@
-"""``Card`` and ``Reading``: what other notes show of a session, as small immutable values, so that its log is not read again.
+"""``Card``: the one summary value of a session, with all that other notes show of it, so that its log is not read again.
 
-A ``Card`` has what other notes show of the whole session: its paths, the answer in short, what changed, what is disputed. A
-``Reading`` has what the session took from one source. Both are computed from the session's state alone, are stored as JSON, and
-have addresses and ids instead of links, because the path of a source's note depends on all sessions that read it.
+It has the session's paths, the answer in short, what changed, what is disputed; and a ``Reading`` for each source, with what the
+session took from it. It is computed from the session's state alone, is stored as JSON, and has addresses and ids instead of
+links, because the path of a source's note depends on all sessions that read it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pipeline.domain import Summary
 from pipeline.domain.agenda import summary_of
 from pipeline.domain.findings import by_model, contradictions, disputed_facts, news_of, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import SessionState, Worker, workers_in_order
-from pipeline.domain.values import Contradiction, Fact, PageDone, Sentence, SourceChange
+from pipeline.domain.values import Changes, Contradiction, Fact, PageDone, Sentence, SourceChange
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.query_terms import content_stems
@@ -27,10 +27,6 @@ from pipeline.vault.paths import Names, Workers
 LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 _MOST_NEWS = 2  # new facts that a digest shows; the rest is counted
-_LINKED = (
-    "id", "query", "query_id", "tags", "previous_session", "started_at", "session_path", "report_path", "report_title", "workers",
-    "has_report",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +68,6 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class PageRead:
-    """A page that a session read: address, time, title, digest of its text, and whether the session's result leads to it.
-
-    ``taken`` is a digest of what the session took from it.
-    """
-
-    url: str
-    at: str
-    title: str
-    digest: str
-    shown: bool
-    taken: str
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerCard:
     """A worker's id, the path of the note that shows it, and the name of its perspective.
 
@@ -99,6 +80,54 @@ class WorkerCard:
     block: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class QuoteRef:
+    """A fact elsewhere: the address of its source, and its id. ``shown``: the source has a note because of the same session."""
+
+    url: str
+    fact: str
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A fact that a session took from a source; ``lead`` as in ``Fact``, ``against`` are the facts that deny it.
+
+    ``answers``: the answer of the session's report rests on it.
+    ``sheet`` is the page of a PDF, from 1; 0 for other sources.
+    """
+
+    fact: str
+    text: str
+    claim: str
+    heading: str
+    digest: str
+    disputed: bool
+    against: tuple[QuoteRef, ...]
+    cited: bool
+    lead: str = ""
+    sheet: int = 0
+    answers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
+
+    ``shown``: the source has a note because of the session.
+    """
+
+    page: PageDone
+    number: int
+    quotes: tuple[Quoted, ...]
+    shown: bool = True
+
+    @property
+    def cited(self) -> int:
+        """The number of quotes that the report cites."""
+        return sum(quote.cited for quote in self.quotes)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card(Summary):
     """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
@@ -106,7 +135,8 @@ class Card(Summary):
     A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``dispute`` has two
     statements that cannot both be true, ``news`` is what changed (None for the first report on a question), ``open`` the
-    questions left open, ``cited`` the addresses of the report's sources. ``read`` are the pages that the session read, in order.
+    questions left open, ``cited`` the addresses of the report's sources. ``read`` are the pages that the session read, in order,
+    ``compared`` the addresses of the sources of the session ``compared_with`` of which this one says something.
     Until the names of all notes are known, the paths are those that its notes would have alone.
     """
 
@@ -124,7 +154,9 @@ class Card(Summary):
     news: News | None = None
     open: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
-    read: tuple[PageRead, ...] = ()
+    read: tuple[Reading, ...] = ()
+    compared: tuple[str, ...] = ()
+    compared_with: str = ""
 
     @property
     def has_note(self) -> bool:
@@ -137,56 +169,8 @@ class Card(Summary):
         return bool(self.reported_at)
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteRef:
-    """A fact elsewhere: the address of its source, and its id. ``shown``: the source has a note because of the same session."""
-
-    url: str
-    fact: str
-    shown: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    """A fact that a session took from a source; ``lead`` as in ``Fact``, ``against`` are the facts that deny it.
-
-    ``sheet`` is the page of a PDF, from 1; 0 for other sources.
-    """
-
-    fact: str
-    text: str
-    claim: str
-    heading: str
-    digest: str
-    disputed: bool
-    against: tuple[QuoteRef, ...]
-    cited: bool
-    lead: str = ""
-    sheet: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
-
-    ``reported_at`` is when the report was finished, or ""; ``shown``: the source has a note because of the session.
-    """
-
-    session: str
-    page: PageDone
-    number: int
-    reported_at: str
-    quotes: tuple[Quoted, ...]
-    shown: bool = True
-
-    @property
-    def cited(self) -> int:
-        """The number of quotes that the report cites."""
-        return sum(quote.cited for quote in self.quotes)
-
-
-def card_of(state: SessionState, reported_at: str, readings: Iterable[tuple[Reading, str]], workers: Workers = "notes") -> Card:
-    """Return a session's card. ``reported_at``: when the report was finished, or ""; ``readings`` with their digests.
+def card_of(state: SessionState, reported_at: str = "", workers: Workers = "notes") -> Card:
+    """Return a session's card. ``reported_at``: when the report was finished, or "".
 
     ``workers``: whether they have notes, or are folded into the session's, as they always are without a model.
     """
@@ -194,6 +178,7 @@ def card_of(state: SessionState, reported_at: str, readings: Iterable[tuple[Read
     named_by = (state.query, state.id, state.started_at, state.names)
     pairs = report.contradictions if report and judged else ()
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
+    found = state.changes
     unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
     return Card(
         **{part.name: getattr(summary, part.name) for part in fields(Summary)},
@@ -211,10 +196,14 @@ def card_of(state: SessionState, reported_at: str, readings: Iterable[tuple[Read
         news=_news(state) if report else None,
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
-        read=tuple(
-            PageRead(one.page.url, one.page.at, one.page.title, one.page.digest, one.shown, digest) for one, digest in readings
-        ),
+        read=_readings(state),
+        compared_with=found.session if found else "",
+        compared=_compared(found) if found else (),
     )
+
+
+def _compared(found: Changes) -> tuple[str, ...]:
+    return tuple(sorted({*(fact.url for fact in found.gone), *(source.url for source in (*found.sources, *found.unread))}))
 
 
 def named(card: Card, taken: Names) -> Card:
@@ -224,11 +213,6 @@ def named(card: Card, taken: Names) -> Card:
         replace(one, path=session_path if one.block else taken.claim(one.path, f"{card.id}/{one.id}")) for one in card.workers
     )
     return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=tuple(workers))
-
-
-def linked(card: Card) -> Card:
-    """Return a card with only what links to the session need; all other fields are blank."""
-    return Card(**{name: getattr(card, name) for name in _LINKED})
 
 
 def _worker_card(state: SessionState, worker: Worker, *, own: bool) -> WorkerCard:
@@ -307,12 +291,13 @@ def is_lost(source: SourceChange) -> bool:
     return source.url.startswith("corpus:") and source.reason.endswith(GONE)
 
 
-def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
-    """Return a session's readings, one for each page in order."""
+def _readings(state: SessionState) -> tuple[Reading, ...]:
+    """A session's readings, one for each page in order."""
     judged, shown = by_model(state), shown_sources(state)
     disputed = disputed_facts(state)
     pairs = contradictions(state) if judged else ()
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
+    answering = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
     by_url: dict[str, list[Fact]] = {}
     for fact in state.facts.values():
         by_url.setdefault(fact.url, []).append(fact)
@@ -331,14 +316,13 @@ def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
             cited=fact.url in references and fact.id in references[fact.url].facts,
             lead=fact.lead,
             sheet=sheet_of(state, fact),
+            answers=fact.id in answering,
         )
 
     return tuple(
         Reading(
-            session=state.id,
             page=page,
             number=references[page.url].number if page.url in references else 0,
-            reported_at=reported_at,
             quotes=tuple(map(quoted, by_url.get(page.url, ()))),
             shown=page.url in shown,
         )

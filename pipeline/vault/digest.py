@@ -71,7 +71,7 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
         card = None
         with suppress(LogError):
             state, events = folded(entry.session, (record.data for record in store.load(entry.session)))
-            card = named(summarised(state, events)[0], Names()) if state.query else None
+            card = named(summarised(state, events), Names()) if state.query else None
         questions.append(Question(entry.query, entry.status, entry.reason, card))
     return Digest(
         date=night.date,
@@ -155,7 +155,7 @@ def _report(card: Card | None) -> Iterator[str]:
     if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
         yield formatting.sentence(sure)
     if card.dispute:
-        titles = {page.url: page.title for page in card.read}
+        titles = {one.page.url: one.page.title for one in card.read}
         yield f"Sources disagree: {' against '.join(_side(one, titles) for one in card.dispute)}."
     if card.open:
         yield f"Still open: {card.open[0]}"

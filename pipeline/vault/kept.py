@@ -1,15 +1,15 @@
 """``Kept``: a small SQLite file beside the log with what the last build derived. It can be deleted at any time.
 
-It has the summary value of each stream under the stream's mark, the digest of what each owner's notes were made from, and for
-each file of the vault its owner, size, time and digest. Another version of the program discards all that was derived; only the
-tables of files and notes are kept, because they show what a person removed. If the file is damaged, a build renders everything
-again and recognises its notes by their properties.
+It has the summary value of each stream under the stream's mark, a digest of what the files of each kind and owner were made
+from, and for each file of the vault its owner, size, time and digest. Another version of the program discards all that was
+derived; only the tables of files and notes are kept, because they show what a person removed. If the file is damaged, a build
+renders everything again and recognises its notes by their properties.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,9 +29,7 @@ _LASTING = ("files", "folders", "notes", "pages", "site_folders")
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS readings (url TEXT, session TEXT, value BLOB NOT NULL, PRIMARY KEY (url, session))",
-    "CREATE INDEX IF NOT EXISTS readings_by_session ON readings (session)",
-    "CREATE TABLE IF NOT EXISTS made (owner TEXT PRIMARY KEY, own TEXT NOT NULL, seen TEXT NOT NULL, versions TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS made (owner TEXT, kind TEXT, digest TEXT NOT NULL, PRIMARY KEY (owner, kind)) WITHOUT ROWID",
     # Versions before notes were signed kept the digest of the generated part and the generated aliases here.
     "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
@@ -74,22 +72,9 @@ class Files(Manifest):
         """Return which files of the vault differ from what the last build left; read before anything is written."""
         return Drift(self, {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))})
 
-    def count(self) -> int:
-        """Count the files."""
-        (found,) = self._base.execute("SELECT count(*) FROM files").fetchone()
-        return int(found)
-
-    def owners(self) -> Iterator[str]:
-        """Yield the owners of all files."""
-        return (owner for (owner,) in self._base.execute("SELECT DISTINCT owner FROM files"))
-
-    def of_owner(self, owner: str) -> list[tuple[str, str]]:
-        """Return path and kind of an owner's files."""
-        return self._base.execute("SELECT path, kind FROM files WHERE owner = ?", (owner,)).fetchall()
-
-    def all(self) -> list[tuple[str, str, str]]:
-        """Return path, owner and kind of every file, sorted by path."""
-        return self._base.execute("SELECT path, owner, kind FROM files ORDER BY path").fetchall()
+    def all(self) -> dict[str, tuple[str, str]]:
+        """Return owner and kind of every file, by path."""
+        return {path: (owner, kind) for path, owner, kind in self._base.execute("SELECT path, owner, kind FROM files")}
 
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
@@ -113,14 +98,6 @@ class KnownNote(NamedTuple):
     path: str
     owner: str
     kind: str
-
-
-class Made(NamedTuple):
-    """What an owner's notes were made from: a digest of its own value, of what they show of others, and each kind's template."""
-
-    own: str
-    seen: str
-    versions: str
 
 
 class Kept:
@@ -195,32 +172,23 @@ class Kept:
         """Return mark and summary of each stream by its id."""
         return {stream: (mark, value) for stream, mark, value in self._base.execute("SELECT * FROM summaries")}
 
-    def put_summary(self, stream: str, mark: str, value: bytes, readings: Mapping[str, bytes]) -> None:
-        """Store a stream's summary, and what a session took from each source by its address."""
-        self.drop_summaries([stream])
-        self._base.execute("INSERT INTO summaries VALUES (?, ?, ?)", (stream, mark, value))
-        rows = ((url, stream, reading) for url, reading in readings.items())
-        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?)", rows)
+    def put_summary(self, stream: str, mark: str, value: bytes) -> None:
+        """Store a stream's summary."""
+        self._base.execute("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", (stream, mark, value))
 
     def drop_summaries(self, streams: Iterable[str]) -> None:
-        """Delete streams, with their readings."""
-        for stream in streams:
-            self._base.execute("DELETE FROM summaries WHERE stream = ?", (stream,))
-            self._base.execute("DELETE FROM readings WHERE session = ?", (stream,))
+        """Delete the summaries of streams."""
+        self._base.executemany("DELETE FROM summaries WHERE stream = ?", ((stream,) for stream in streams))
 
-    def readings(self, url: str) -> tuple[bytes, ...]:
-        """Return the stored values of a source's readings, unordered."""
-        return tuple(value for (value,) in self._base.execute("SELECT value FROM readings WHERE url = ?", (url,)))
+    def made(self) -> dict[tuple[str, str], str]:
+        """Return the digest of what files were made from, by their owner and kind."""
+        return {(owner, kind): digest for owner, kind, digest in self._base.execute("SELECT * FROM made")}
 
-    def made(self) -> dict[str, Made]:
-        """Return what each owner's notes were made from, by owner."""
-        return {owner: Made(*rest) for owner, *rest in self._base.execute("SELECT * FROM made")}
-
-    def put_made(self, made: Mapping[str, Made | None]) -> None:
-        """Store what owners' notes were made from; None: the owner is gone."""
-        self._base.executemany("DELETE FROM made WHERE owner = ?", ((owner,) for owner, one in made.items() if one is None))
-        rows = ((owner, *one) for owner, one in made.items() if one)
-        self._base.executemany("INSERT OR REPLACE INTO made VALUES (?, ?, ?, ?)", rows)
+    def put_made(self, made: Mapping[tuple[str, str], str]) -> None:
+        """Store the digests of what files were made from; "": they are to be made again, or no longer made."""
+        rows = [(*name, digest) for name, digest in made.items()]
+        self._base.executemany("DELETE FROM made WHERE owner = ? AND kind = ?", (row[:2] for row in rows if not row[2]))
+        self._base.executemany("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (row for row in rows if row[2]))
 
     def notes(self) -> dict[str, KnownNote]:
         """Return all notes by id."""
@@ -324,10 +292,3 @@ def source_paths(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     """Return the paths of the notes of these sources, without suffix, by address."""
     found = {url: rows_in(folder, "SELECT path FROM files WHERE owner = ?", [f"source:{url}"]) for url in urls}
     return {url: rows[0][0].removesuffix(".md") for url, rows in found.items() if rows}
-
-
-def stored_readings(folder: Path, session: str = "") -> list[bytes]:
-    """Return the value of every reading of the sources that a session read (of all sources without one), sorted by address."""
-    which = "WHERE url IN (SELECT url FROM readings WHERE session = ?)" if session else ""
-    select = f"SELECT value FROM readings {which} ORDER BY url, session"  # noqa: S608 - both parts are ours
-    return [value for (value,) in rows_in(folder, select, [session] if session else [])]  # type: ignore[misc]

@@ -6,10 +6,11 @@ alone: sessions by their start, readings of a source by their time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -17,25 +18,25 @@ from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Kind, Record
+from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.findings import IterationPages, all_pages, disputed_facts, facts_on, shown_sources
 from pipeline.domain.state import SessionState
-from pipeline.domain.talk import TalkState, Turn, talk_of
+from pipeline.domain.talk import Turn, read_talk
 from pipeline.domain.values import Fact
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of, name_slug, one_line, slug
+from pipeline.text.normalise import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.vault.cards import Card, Reading, WorkerCard, card_of, linked, readings_of
-from pipeline.vault.kept import Kept
+from pipeline.vault.cards import Card, Reading, WorkerCard, card_of
+from pipeline.vault.kept import Kept, rows_in
 from pipeline.vault.output.escaping import Link
+from pipeline.vault.output.note import View
 from pipeline.vault.output.page_markdown import flat
 from pipeline.vault.paths import Workers
 
 _MOST_HELD = 64  # sessions whose state is held from their summary to their notes
 _LONGEST = 320  # characters of an answer in a talk
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,58 @@ class Talk:
     asked: tuple[Asked, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SourceNotePlace:
+    """The path of a source's note, and its name in links to it: the title at the first reading that had one.
+
+    The first title is used because it never changes; the source's own note shows the latest. ``where`` is the source's path or
+    address if another source has the same name, else "".
+    """
+
+    path: str
+    name: str
+    where: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, with the path or address if another source has the same name."""
+        return self.told_apart(self.name)
+
+    def told_apart(self, title: str) -> str:
+        """Return ``title``, a title of this source, as ``title`` shows its name."""
+        return f"{title} ({self.where})" if self.where else title
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the notes of a session show of others.
+
+    ``before`` is what the session before on the same question made, ``compared`` that with which this one is compared, ``after``
+    the session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days;
+    ``more`` counts those beyond them. ``sources`` are the places of all sources that the session names. ``asked`` is what was
+    asked about it since, as notes show it; ``rated`` is how its passages are rated, by fact.
+    """
+
+    before: Link | None = None
+    compared: Link | None = None
+    after: Link | None = None
+    later: Link | None = None
+    reports: tuple[tuple[Link, str], ...] = ()
+    more: int = 0
+    archived: bool = False
+    sources: Mapping[str, SourceNotePlace] = field(default_factory=dict)
+    asked: Sequence[View] = ()
+    rated: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session with its card, state and events, what was ``asked`` about it since, and how its passages are ``rated``."""
+    """One session with its card, state and events, and what its notes show of others."""
 
     card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
-    asked: tuple[Asked, ...] = ()
-    rated: Mapping[str, str] = field(default_factory=dict)
+    beside: Beside = Beside()
 
     @cached_property
     def workers(self) -> dict[str, WorkerCard]:
@@ -99,40 +143,31 @@ class LoadedSession:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceNotePlace:
-    """The path of a source's note, and its name in links to it: the title at the first reading that had one.
-
-    The first title is used because it never changes; the source's own note shows the latest. ``where`` is the source's path or
-    address if another source has the same name, else "".
-    """
-
-    path: str
-    name: str
-    where: str = ""
-
-    @property
-    def title(self) -> str:
-        """The name, with the path or address if another source has the same name."""
-        return self.told_apart(self.name)
-
-    def told_apart(self, title: str) -> str:
-        """Return ``title``, a title of this source, as ``title`` shows its name."""
-        return f"{title} ({self.where})" if self.where else title
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
-    """One address across all sessions: every reading of it, in order of time."""
+    """One address across all sessions: every reading of it with the session's card, in order of time.
+
+    ``others`` are the places of the sources that deny what it says, by address.
+    """
 
     url: str
     place: SourceNotePlace
-    readings: tuple[Reading, ...]
+    readings: tuple[tuple[Card, Reading], ...]
+    others: Mapping[str, SourceNotePlace]
 
     @property
     def title(self) -> str:
         """The title at the latest reading that had one, or the address."""
-        titles = (reading.page.title for reading in reversed(self.readings) if reading.page.title.strip())
+        titles = (reading.page.title for _, reading in reversed(self.readings) if reading.page.title.strip())
         return self.place.told_apart(next(titles, self.url))
+
+
+def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading]]]:
+    """Return the readings of each source with the sessions' cards, in order of time."""
+    found: dict[str, list[tuple[Card, Reading]]] = {}
+    read = ((card, reading) for card in cards for reading in card.read)
+    for one in sorted(read, key=lambda one: (one[1].page.at, one[0].id)):
+        found.setdefault(one[1].page.url, []).append(one)
+    return found
 
 
 @dataclass(frozen=True)
@@ -178,48 +213,18 @@ class Spent(NamedTuple):
     likely_usd: float = 0.0
 
 
-class Traced(Mapping[str, T]):
-    """Values that are looked up by name; which were asked for is entered in ``seen`` as (``room``, name)."""
-
-    def __init__(self, room: str, values: Mapping[str, T], seen: set[tuple[str, str]]) -> None:
-        self._room, self._values, self._seen = room, values, seen
-
-    def __getitem__(self, name: str) -> T:
-        self._seen.add((self._room, name))
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        raise TypeError("what is traced is asked for by name")
-
-    def __len__(self) -> int:
-        raise TypeError("what is traced is asked for by name")
-
-
 @dataclass(frozen=True)
 class VaultModel:
-    """The whole vault: cards by session id, by the id of the previous session, and by query id; sources by address; nights.
+    """The whole vault: cards by session id, in order of their start, and by query id; sources by address; nights.
 
     ``archived`` has the ids of the queries that were no longer in the queue when the latest night began.
     """
 
     by_id: Mapping[str, Card]
-    followers: Mapping[str, Card]
     of_query: Mapping[str, tuple[Card, ...]]
     sources: Mapping[str, SourceNotePlace]
     nights: tuple[Night, ...]
-    archived: Mapping[str, bool]
-
-    @cached_property
-    def links(self) -> dict[str, Mapping[str, object]]:
-        """What notes of sessions and sources show of others, by room and name: of cards only what links need."""
-        by_id = {name: linked(card) for name, card in self.by_id.items()}
-        followers = {name: by_id[card.id] for name, card in self.followers.items()}
-        return {"card": by_id, "follower": followers, "source": self.sources, "archived": self.archived}
-
-    def traced(self, seen: set[tuple[str, str]]) -> VaultModel:
-        """Return these links as a model that enters in ``seen`` which of them were asked for."""
-        by_id, followers, sources, archived = (Traced[Any](room, found, seen) for room, found in self.links.items())
-        return VaultModel(by_id, followers, {}, sources, (), archived)
+    archived: frozenset[str]
 
     @cached_property
     def spent(self) -> dict[str, Spent]:
@@ -236,15 +241,12 @@ class VaultModel:
 def model_of(cards: Iterable[Card], sources: Mapping[str, SourceNotePlace], batches: Iterable[Batch]) -> VaultModel:
     """Return the whole vault; ``cards`` in order of the sessions' start."""
     by_id = {card.id: card for card in cards}
-    followers: dict[str, Card] = {}
-    of_query: dict[str, tuple[Card, ...]] = {}
+    of_query: dict[str, list[Card]] = {}
     for card in by_id.values():
-        followers.setdefault(card.previous_session, card)
-        of_query[card.query_id] = (*of_query.get(card.query_id, ()), card)
-    followers.pop("", None)
+        of_query.setdefault(card.query_id, []).append(card)
     nights = nights_from(batches)
-    archived = dict.fromkeys(nights[-1].batches[-1].archived, True) if nights else {}
-    return VaultModel(by_id, followers, of_query, sources, nights, archived)
+    archived = frozenset(nights[-1].batches[-1].archived if nights else ())
+    return VaultModel(by_id, {name: tuple(same) for name, same in of_query.items()}, sources, nights, archived)
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
@@ -255,13 +257,12 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
     return tuple(Night(date, tuple(found)) for date, found in sorted(by_date.items()))
 
 
-@cache
-def _adapter(made: Any) -> TypeAdapter[Any]:
-    """What stores values of a type, or None, as JSON."""
-    return TypeAdapter(made | None)
+_CARD: TypeAdapter[Card | None] = TypeAdapter(Card | None)
+_BATCH: TypeAdapter[Batch | None] = TypeAdapter(Batch | None)
+_TALK: TypeAdapter[Talk] = TypeAdapter(Talk)
+_IMPORT: TypeAdapter[tuple[Link, str] | None] = TypeAdapter(tuple[Link, str] | None)
 
 
-@dataclass
 class Values:
     """The summaries of all streams that can be read, by id; ``cards`` in order of the sessions' start.
 
@@ -269,68 +270,58 @@ class Values:
     each import's note, and when it began. ``problems`` say which streams cannot be read, and why.
     """
 
-    store: EventStore
-    kept: Kept
-    workers: Workers
-    marks: dict[str, str] = field(default_factory=dict)
-    cards: dict[str, Card] = field(default_factory=dict)
-    batches: dict[str, Batch] = field(default_factory=dict)
-    talks: dict[str, Talk] = field(default_factory=dict)
-    imports: dict[str, tuple[Link, str]] = field(default_factory=dict)
-    fresh: dict[str, Card] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    _held: dict[str, tuple[SessionState, tuple[e.EventBase, ...]]] = field(default_factory=dict)
-    _readings: dict[str, dict[str, bytes]] = field(default_factory=dict)  # of the session whose card is made
-
-    def read(self) -> None:
-        """Read all summaries, and store those of streams that changed."""
-        known = self.kept.summaries()
-        cards = self._read(known, "session", "the notes of", Card, self._card)
-        self.cards = dict(sorted(cards.items(), key=lambda entry: (entry[1].started_at, entry[0])))
-        self.batches = self._read(known, "batch", "the night of", Batch, lambda name: batch_of(name, self.store.load(name)))
-        self.talks = self._read(known, "talk", "what was asked in", Talk, lambda name: _talk(talk_of(name, self._events(name))))
-        self.imports = self._read(known, "import", "the note of", tuple[Link, str], self._import)
-        self.kept.drop_summaries(known.keys() - self.marks.keys())
+    def __init__(self, store: EventStore, kept: Kept, workers: Workers) -> None:
+        self._store, self._kept, self._workers = store, kept, workers
+        self._held: dict[str, tuple[SessionState, tuple[e.EventBase, ...]]] = {}
+        self.marks: dict[str, str] = {}
+        self.fresh: dict[str, Card] = {}
+        self.problems: list[str] = []
+        known = kept.summaries()
+        cards = self._read(known, "session", "the notes of", _CARD, self._card).values()
+        self.cards: dict[str, Card] = {card.id: card for card in sorted(cards, key=lambda card: (card.started_at, card.id))}
+        self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", _BATCH, self._batch)
+        self.talks: dict[str, Talk] = self._read(known, "talk", "what was asked in", _TALK, self._talk)
+        self.imports: dict[str, tuple[Link, str]] = self._read(known, "import", "the note of", _IMPORT, self._import)
+        kept.drop_summaries(known.keys() - self.marks.keys())
 
     def _read(
-        self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, made: Any, make: Callable[[str], T | None]
-    ) -> dict[str, T]:
-        """The summaries, of the type ``made``, of the streams of a kind; ``make`` returns None for one that has not begun."""
-        adapter: TypeAdapter[T | None] = _adapter(made)
-        found: dict[str, T | None] = {}
-        for name, mark in self.store.marks((kind,)).items():
+        self, known: Mapping[str, tuple[str, bytes]], kind: Kind, what: str, stored: TypeAdapter[Any], make: Callable[[str], Any]
+    ) -> dict[str, Any]:
+        """The summaries of the streams of a kind; ``make`` returns None for one that has not begun."""
+        found = {}
+        for name, mark in self._store.marks((kind,)).items():
             self.marks[name] = mark
             if name in known and known[name][0] == mark:
-                found[name] = adapter.validate_json(known[name][1])
+                found[name] = stored.validate_json(known[name][1])
                 continue
             try:
                 found[name] = value = make(name)
             except LogError as error:
                 self.problems.append(f"{what} {name}: {error}; run `research verify` for details")
-                self.kept.drop_summaries([name])
+                self._kept.drop_summaries([name])
                 continue
-            self.kept.put_summary(name, mark, adapter.dump_json(value), self._readings.pop(name, {}))
+            self._kept.put_summary(name, mark, stored.dump_json(value))
         return {name: value for name, value in found.items() if value is not None}
 
-    def _events(self, name: str) -> Iterator[e.EventBase]:
-        return decode_all(record.data for record in self.store.load(name))
-
     def _card(self, name: str) -> Card | None:
-        state, events = self._folded(name)
+        state, events = folded(name, (record.data for record in self._store.load(name)))
         if not state.query:
             return None
         if len(self._held) < _MOST_HELD:
             self._held[name] = state, events
-        card, self._readings[name] = summarised(state, events, self.workers)
-        self.fresh[name] = card
+        self.fresh[name] = card = summarised(state, events, self._workers)
         return card
 
-    def _folded(self, name: str) -> tuple[SessionState, tuple[e.EventBase, ...]]:
-        return folded(name, (record.data for record in self.store.load(name)))
+    def _batch(self, name: str) -> Batch | None:
+        return batch_of(name, self._store.load(name))
+
+    def _talk(self, name: str) -> Talk:
+        talk = read_talk(self._store, name)
+        return Talk(talk.id, talk.scope, talk.ids, talk.opened_at, tuple(map(_asked, talk.turns)))
 
     def _import(self, name: str) -> tuple[Link, str] | None:
         """The link to an import's note; the path derives from the first event of the import and never changes."""
-        found = import_of(name, self._events(name))
+        found = import_of(name, decode_all(record.data for record in self._store.load(name)))
         if found is None:
             return None
         first = found.first
@@ -339,32 +330,26 @@ class Values:
             path = f"imports/{(first.created or first.at)[:4]}/{slug(first.question or first.title, 60)}-{found.id[-8:]}"
         return Link(path, found.last.heading), found.last.created or found.last.at
 
-    def loaded(self, card: Card) -> LoadedSession:
+    def loaded(self, card: Card, beside: Beside) -> LoadedSession:
         """Return a session with its card, read again if its state is no longer held.
 
         Raises:
             LogError: it cannot be read any more.
         """
-        state, events = self._held.pop(card.id) if card.id in self._held else self._folded(card.id)
-        return LoadedSession(card, state, events)
-
-    def readings(self, url: str) -> tuple[Reading, ...]:
-        """Return the readings of a source, in order of time."""
-        return tuple(sorted(readings_from(self.kept.readings(url)), key=lambda reading: (reading.page.at, reading.session)))
+        held = self._held.pop(card.id, None) or folded(card.id, (record.data for record in self._store.load(card.id)))
+        return LoadedSession(card, *held, beside)
 
 
-def summarised(state: SessionState, events: Sequence[e.EventBase], workers: Workers = "notes") -> tuple[Card, dict[str, bytes]]:
-    """Return a session's card, and as JSON what it took from each source, by address."""
+def summarised(state: SessionState, events: Sequence[e.EventBase], workers: Workers = "notes") -> Card:
+    """Return a session's card."""
     reported_at = next((event.at for event in reversed(events) if isinstance(event, e.ReportGenerated)), "")
-    readings = {reading.page.url: reading for reading in readings_of(state, reported_at)}
-    datas = {url: _adapter(Reading).dump_json(reading) for url, reading in readings.items()}
-    card = card_of(state, reported_at, [(one, digest_of(datas[url])[:16]) for url, one in readings.items()], workers)
-    return card, datas
+    return card_of(state, reported_at, workers)
 
 
-def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
-    """Return the readings of stored values."""
-    return tuple(map(_adapter(Reading).validate_json, values))
+def stored_cards(state_dir: Path) -> list[Card]:
+    """Return the cards that the last build kept, without the paths of their notes."""
+    rows = rows_in(state_dir, "SELECT stream, value FROM summaries ORDER BY stream")
+    return [card for stream, value in rows if kind_of(stream) == "session" and (card := _CARD.validate_json(value))]
 
 
 def folded(session_id: str, events: Iterable[bytes]) -> tuple[SessionState, tuple[e.EventBase, ...]]:
@@ -403,10 +388,6 @@ def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
         started.unread,
         zone,
     )
-
-
-def _talk(talk: TalkState) -> Talk:
-    return Talk(talk.id, talk.scope, talk.ids, talk.opened_at, tuple(map(_asked, talk.turns)))
 
 
 def _asked(turn: Turn) -> Asked:

@@ -1,20 +1,19 @@
 """One build of the vault as its stages: values of the streams, paths and links, notes, files that differ, what is kept.
 
 Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` · ``session:<id>`` ·
-``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). An owner's files are rendered if the digest of
-its own value, or of what they show of others, is not the one kept. What they show of others is entered while they are rendered:
-no rule says which notes a change affects. A run with nothing to do does not import this module.
+``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). The files of one kind and owner are made from one
+value, with all that they show of others in it; they are rendered if the digest of that value and of their template is not the one
+kept. No rule says which notes a change affects. A run with nothing to do does not import this module.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -34,16 +33,27 @@ from pipeline.vault.identity.decisions import is_retired, read_decisions
 from pipeline.vault.identity.identity import Identity
 from pipeline.vault.identity.said import marked, rating_of
 from pipeline.vault.identity.takeover import relink, taken_over
-from pipeline.vault.kept import SETTLED, Kept, Made
-from pipeline.vault.model import Asked, Source, SourceNotePlace, Values, VaultModel, asked_by_owner, model_of
+from pipeline.vault.kept import SETTLED, Kept, KnownNote
+from pipeline.vault.model import (
+    Asked,
+    Beside,
+    LoadedSession,
+    Source,
+    SourceNotePlace,
+    Values,
+    VaultModel,
+    asked_by_owner,
+    model_of,
+    readings_by_url,
+)
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
-from pipeline.vault.notes.parts import asked_rows
-from pipeline.vault.notes.report import report_note
+from pipeline.vault.notes.parts import asked_rows, best_link
+from pipeline.vault.notes.report import MOST, report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import around_of, source_note
 from pipeline.vault.output.escaping import host_of
-from pipeline.vault.output.files import GeneratedFile, PlacedFile, as_text, of_note, of_plain
-from pipeline.vault.output.note import KINDS, Note, Plain
+from pipeline.vault.output.files import GeneratedFile, as_text, note_id, of_plain
+from pipeline.vault.output.note import ID, Note, Plain
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.paths import Names, Workers, block_id, source_path
@@ -58,20 +68,20 @@ _LOST = (
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 COPY = "copy"
 _LONGEST = 80  # characters of a path or address that tells sources of one name apart
-_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Owner:
-    """Whom files are made for: the kinds of them, a digest of its own value, and what makes the notes of some of these kinds.
+class Part:
+    """The files of one kind that are made for one owner from one value; ``notes`` are paths and keys of the notes among them.
 
-    ``make`` is given a model that notes what is asked of it.
+    ``kind`` is ``COPY`` for files that are no notes.
     """
 
-    name: str
-    kinds: tuple[str, ...]
-    own: str
-    make: Callable[[VaultModel, Collection[str]], Iterable[Note | Plain]]
+    owner: str
+    kind: str
+    value: str
+    make: Callable[[], Iterable[Note | Plain]]
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 class Build:
@@ -95,10 +105,9 @@ class Build:
         documents: Path | None = None,
     ) -> None:
         self._store, self._mode, self._marks, self._settled = store, mode, marks, settled
-        self._record_decisions, self._documents = record, documents
+        self._record_decisions, self._documents, self._workers = record, documents, workers
         self._renderer, self._vault, self._tree, self._kept = renderer, vault, Tree(vault), kept
-        self._values = Values(store, kept, workers)
-        self._digests: dict[str, dict[str, str]] = {}
+        self._loaded: LoadedSession | None = None
 
     def run(self) -> BuildReport:
         """Bring the vault up to date; return what was done.
@@ -111,14 +120,17 @@ class Build:
         try:
             if self._mode != "new" or not self._kept.is_current:
                 self._kept.forget_derived()
-            self._values.read()
+            self._values = Values(self._store, self._kept, self._workers)
             self._drift = self._kept.files.drift(self._tree)
             self._decisions = read_decisions(self._store)
             ratings = list(self._new_ratings())
             for draft in ratings:
                 self._decisions.apply(draft)
-            self._model, self._owners = self._place()
-            placed = self._identified()
+            self._parts = list(self._all_parts())
+            self._identity = Identity(
+                self._decisions, self._kept, self._tree, self._all_notes(), drifted=bool(self._drift.folders)
+            )
+            placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
             self._check_in_place()
@@ -128,7 +140,7 @@ class Build:
             own = list(relink(self._tree, self._kept.files, {} if dry else links))
             # With a problem in the log nothing is removed.
             away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
-            writer = VaultWriter(self._tree, self._kept.files, trusting=self._mode == "new", dry=dry, generated=self._all_of)
+            writer = VaultWriter(self._tree, self._kept.files, trusting=self._mode == "new", dry=dry)
             writer.place(placed, sorted(away))
             writer.result.written += own
             report = self._record(stale, writer.result)
@@ -157,66 +169,95 @@ class Build:
             card = self._values.cards.get(file.owner.removeprefix("session:"))
             if card is None or file.kind != "report":
                 continue
-            with suppress(Obstacle, LogError):  # another stage says what is wrong with it
+            with suppress(Obstacle):  # another stage says what is wrong with it
                 text, note = as_text(self._tree.read(file.path) or b""), f"report:{card.id}"
                 boxes, rating = dict(marked(text)), rating_of(text)
                 is_new = rating != self._decisions.ratings.of(card.query_id, note)
-                if not boxes and not is_new:
-                    continue
-                state = self._values.loaded(card).state
-                answer = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
                 if is_new:
                     yield NoteRated.model_validate({"note": note, "rating": rating, "query_id": card.query_id})
-                for fact in state.facts.values():
-                    said = boxes.get(block_id(fact.id), rating if is_new and fact.id in answer else None)
+                for url, quote in ((one.page.url, quote) for one in card.read for quote in one.quotes):
+                    said = boxes.get(block_id(quote.fact), rating if is_new and quote.answers else None)
                     if said is not None:
-                        about = {"query_id": card.query_id, "fact": fact.id, "url": fact.url}
+                        about = {"query_id": card.query_id, "fact": quote.fact, "url": url}
                         yield NoteRated.model_validate({"note": note, "rating": said, **about})
 
-    def _place(self) -> tuple[VaultModel, dict[str, Owner]]:
-        """The whole vault with the path of every note, and the owner of every file."""
+    def _all_parts(self) -> Iterator[Part]:
+        """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
         taken = Names()
         cards = [named(card, taken) for card in self._values.cards.values()]
         model = model_of(cards, _sources(cards, taken), self._values.batches.values())
         asked = asked_by_owner(self._values.talks.values(), model)
-        owners = (
-            *(self._session(card, asked.get(f"session:{card.id}", ())) for card in cards),
-            *self._source_owners(cards),
-            *self._whole_owners(model, cards, asked),
-            *(self._import(name) for name in self._values.imports),
-            Owner("templates:", (COPY,), "", lambda _model, _kinds: copies(self._renderer.folder)),
+        noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
+        self._rated: dict[str, dict[str, str]] = {}
+        for (query, _), event in self._decisions.ratings.latest.items():
+            self._rated.setdefault(query, {}).update({event.fact: event.rating} if event.rating else {})
+        followers = {card.previous_session: card for card in reversed(cards)}
+        for card in cards:
+            beside = self._beside(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
+            yield from self._session(card, beside)
+        yield from self._source_parts(model, noted)
+        for name, (link, _at) in self._values.imports.items():
+            make = partial(self._import, name, link.path)
+            yield Part(f"import:{name}", "session", self._values.marks[name] + link.path, make, ((link.path, ""),))
+        for night in model.nights:
+            yield _of_value(f"night:{night.date}", night_note(model, night))
+        for topic, found in topics_of(cards).items():
+            rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
+            yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
+        if model.nights:
+            image = picture(model)
+            yield Part("nights:", COPY, image.text, lambda: [image])
+        imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
+        yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
+        yield Part("templates:", COPY, "", partial(copies, self._renderer.folder))
+
+    def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Asked]) -> Beside:
+        """What the notes of a session show of others; ``after`` is the session that followed it."""
+        passed: dict[str, Card] = {}
+        name = card.previous_session
+        while name not in passed and (found := model.by_id.get(name)):
+            passed[name] = found
+            name = found.previous_session
+        reports = [one for one in passed.values() if one.has_report and one.query_id == card.query_id]
+        before, compared = (model.by_id.get(name) for name in (card.previous_session, card.compared_with))
+        urls = (*(reading.page.url for reading in card.read), *card.compared)
+        return Beside(
+            before=best_link(before) if before else None,
+            compared=best_link(compared) if compared else None,
+            after=best_link(after) if after else None,
+            later=best_link(after) if after and after.has_report else None,  # a session without a report takes the place of none
+            reports=tuple((best_link(one), one.started_at) for one in reports[:MOST]),
+            more=max(0, len(reports) - MOST),
+            archived=card.query_id in model.archived,
+            sources={url: model.sources[url] for url in urls if url in model.sources},
+            asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
+            rated=self._rated.get(card.query_id, {}),
         )
-        return model, {owner.name: owner for owner in owners}
 
-    def _session(self, card: Card, asked: tuple[Asked, ...]) -> Owner:
-        mine = (event for (query, _), event in self._decisions.ratings.latest.items() if query == card.query_id)
-        rated = {event.fact: event.rating for event in mine if event.rating}
+    def _session(self, card: Card, beside: Beside) -> Iterator[Part]:
+        def loaded() -> LoadedSession:
+            if self._loaded is None or self._loaded.card is not card:
+                self._loaded = self._values.loaded(card, beside)
+            return self._loaded
 
-        def notes(model: VaultModel, kinds: Collection[str]) -> Iterator[Note]:
-            loaded = replace(self._values.loaded(card), asked=asked, rated=rated)
-            if "session" in kinds:
-                yield session_note(model, loaded)
-            if "report" in kinds and card.has_note:
-                yield report_note(model, loaded)
-            if "worker" in kinds:
-                own = (worker for worker in workers_in_order(loaded.state) if not loaded.workers[worker.id].block)
-                yield from (worker_note(model, loaded, worker) for worker in own)
+        def workers() -> Iterator[Note]:
+            session = loaded()
+            own = (worker for worker in workers_in_order(session.state) if not session.workers[worker.id].block)
+            yield from (worker_note(session, worker) for worker in own)
 
+        own = tuple((worker.path, worker.id) for worker in card.workers if not worker.block)
         # Its own paths are its value too: another note may have taken its name.
-        paths = card.session_path, card.report_path, tuple(worker.path for worker in card.workers)
-        own = repr((self._values.marks[card.id], paths, asked, rated))
-        return Owner(f"session:{card.id}", ("session", "report", "worker"), own, notes)
+        value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
+        name = f"session:{card.id}"
+        yield Part(name, "session", value, lambda: [session_note(loaded())], ((card.session_path, ""),))
+        report = ((card.report_path, ""),) if card.has_note else ()
+        yield Part(name, "report", value, lambda: [report_note(loaded())] if report else [], report)
+        yield Part(name, "worker", value, workers, own)
 
-    def _source_owners(self, cards: Iterable[Card]) -> Iterator[Owner]:
+    def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
-        read: dict[str, list[tuple[str, str]]] = {}
-        shown: set[str] = set()
         stones = self._store.tombstones().objects
         pruned = repr(self._store.marks(("prune",))) if stones else ""
-        for card in cards:
-            for page in card.read:
-                read.setdefault(page.url, []).append((card.id, f"{page.taken}{pruned if page.digest in stones else ''}"))
-                shown |= {page.url} if page.shown else set()
 
         @cache
         def texts(digest: str) -> str | None:
@@ -224,161 +265,97 @@ class Build:
                 return self._store.objects.get(digest).decode("utf-8", "replace")
             return None
 
-        def note(url: str) -> Callable[[VaultModel, Collection[str]], Iterator[Note]]:
-            def notes(model: VaultModel, _kinds: Collection[str]) -> Iterator[Note]:
-                source = Source(url, model.sources[url], self._values.readings(url))
-                yield source_note(model, source, around_of(source, texts), self._documents)
+        def note(source: Source) -> Iterator[Note]:
+            yield source_note(source, around_of(source, texts), self._documents)
 
-            return notes
+        for url, readings in readings_by_url(model.by_id.values()).items():
+            if url not in noted:
+                continue
+            against = {one.url for _, reading in readings for quote in reading.quotes for one in quote.against}
+            source = Source(url, model.sources[url], tuple(readings), {other: model.sources[other] for other in sorted(against)})
+            sessions = [
+                (self._values.marks[card.id], card.session_path, card.report_path, reading.page.digest in stones and pruned)
+                for card, reading in readings
+            ]
+            value = repr((source.place, source.others, sessions, self._documents))
+            yield Part(f"source:{url}", "source", value, partial(note, source), ((source.place.path, ""),))
 
-        return (
-            Owner(f"source:{url}", ("source",), repr((read[url], self._documents)), note(url)) for url in read if url in shown
-        )
+    def _import(self, name: str, path: str) -> Iterator[Note]:
+        if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
+            yield import_note(found, path)
 
-    def _whole_owners(self, model: VaultModel, cards: Sequence[Card], asked: Mapping[str, tuple[Asked, ...]]) -> Iterator[Owner]:
-        """Nights, topics and the home note: their values are made at every build, and tell themselves whether they changed."""
-        noted = {page.url for card in cards for page in card.read if page.shown}
-        for night in model.nights:
-            yield _of_value(f"night:{night.date}", night_note(model, night))
-        topics = topics_of(cards)
-        for topic, found in topics.items():
-            rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
-            yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
-        imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
-        if model.nights:
-            image = picture(model)
-            yield Owner("nights:", (COPY,), image.text, lambda _model, _kinds: [image])
-        yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
+    def _all_notes(self) -> Iterator[KnownNote]:
+        for part in self._parts:
+            for path, key in part.notes:
+                yield KnownNote(note_id(part.owner, part.kind, key), f"{path}.md", "", part.owner, part.kind)
 
-    def _import(self, name: str) -> Owner:
-        def notes(_model: VaultModel, _kinds: Collection[str]) -> Iterator[Note]:
-            if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
-                yield import_note(found, self._values.imports[name][0].path)
+    def _rendered_files(self) -> Iterator[GeneratedFile]:
+        """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
+        known, due = self._kept.made(), self._identity.due()
+        altered = {(file.owner, file.kind) for file in filter(None, map(self._kept.files.find, self._drift.files))}
+        versions = cache(self._renderer.version_of)
+        self._made: dict[tuple[str, str], str] = {}
+        for part in self._parts:
+            name = part.owner, part.kind
+            digest = digest_of(f"{versions(part.kind) if part.kind != COPY else ''} {part.value}".encode("utf-8", "replace"))[:16]
+            if due is not None and known.get(name) == digest and name not in due | altered and part.owner != "templates:":
+                continue
+            try:
+                yield from map(partial(self._rendered, part), part.make())
+                self._made[name] = digest
+            except LogError as error:
+                what = f"the notes of {part.owner.partition(':')[2]}: {error}; run `research verify` for details"
+                self._values.problems += [what] if what not in self._values.problems else []
 
-        return Owner(f"import:{name}", ("session",), self._values.marks[name], notes)
+    def _rendered(self, part: Part, made: Note | Plain) -> GeneratedFile:
+        if isinstance(made, Plain):
+            return of_plain(part.owner, COPY, made)
+        name, body = note_id(part.owner, made.kind, made.key), self._renderer.render(made)
+        return GeneratedFile(part.owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
 
-    def _identified(self) -> list[PlacedFile]:
-        """Render all files that are due; return them at the places where a person has them."""
-        known = self._kept.made()
-        self._made: dict[str, Made | None] = dict.fromkeys(known.keys() - self._owners.keys())
-        self._rendered: dict[str, frozenset[str]] = {}
-        self._identity = Identity(self._decisions, self._kept, self._tree, drifted=bool(self._drift.folders))
-        self._versions: dict[str, str] = {kind: self._renderer.version_of(kind) for kind in KINDS}
-        self._versions[COPY] = ""
-        drifted, moved = self._drifted_kinds(), self._identity.due()
-        files: list[GeneratedFile] = []
-        for owner in self._owners.values():
-            kinds = {*owner.kinds}
-            if moved is not None and owner.name != "templates:":
-                others = moved.get(owner.name, _NONE) | drifted.get(owner.name, _NONE)
-                kinds = self._due_kinds(owner, known.get(owner.name)) | kinds & others
-            if kinds:
-                files += self._files(owner, kinds, known.get(owner.name))
-        return self._identity.placed(files)
-
-    def _due_kinds(self, owner: Owner, known: Made | None) -> set[str]:
-        """The kinds of an owner's files that are made from something else than the last time."""
-        if known is None or known.own != _short(owner.own) or known.seen.partition(" ")[0] != self._digest(_seen(known)):
-            return {*owner.kinds}
-        versions = json.loads(known.versions)
-        return {kind for kind in owner.kinds if versions.get(kind) != self._versions[kind]}
-
-    def _digest(self, seen: Iterable[Sequence[str]]) -> str:
-        """A digest of what notes show of others, each given by room and name."""
-        return digest_of("\n".join(self._digest_of_one(room, name) for room, name in seen).encode())[:16]
-
-    def _digest_of_one(self, room: str, name: str) -> str:
-        known = self._digests.setdefault(room, {})
-        if name not in known:
-            known[name] = _short(repr(self._model.links[room].get(name)))
-        return known[name]
-
-    def _files(self, owner: Owner, kinds: set[str], known: Made | None) -> list[GeneratedFile]:
-        """The files of an owner that are of these kinds; what they were made from is kept. A session may turn out unreadable."""
-        seen: set[tuple[str, str]] = set()
-        try:
-            files = list(self._made_files(owner, kinds, self._model.traced(seen)))
-        except LogError as error:
-            name = owner.name.partition(":")[2]
-            self._values.problems.append(f"the notes of {name}: {error}; run `research verify` for details")
-            return []
-        self._rendered[owner.name] = frozenset(kinds)
-        versions = {kind: self._versions[kind] for kind in kinds}
-        if known and {*owner.kinds} - kinds:
-            seen |= {(room, name) for room, name in _seen(known)}
-            versions = {**json.loads(known.versions), **versions}
-        shown = sorted(seen)
-        value = f"{self._digest(shown)} {json.dumps(shown)}"
-        self._made[owner.name] = Made(_short(owner.own), value, json.dumps(versions))
-        return files
-
-    def _made_files(self, owner: Owner, kinds: Collection[str], model: VaultModel) -> Iterator[GeneratedFile]:
-        for note in owner.make(model, kinds):
-            if isinstance(note, Plain):
-                yield of_plain(owner.name, COPY, note)
-            else:
-                yield of_note(owner.name, note, self._renderer.render(note))
-
-    def _drifted_kinds(self) -> dict[str, frozenset[str]]:
-        """By owner: the kinds of files that are not as the last build left them, or that it could not write."""
-        kinds: dict[str, set[str]] = {}
-        for owner, kind in json.loads(self._kept.recall("refused") or "[]"):
-            kinds.setdefault(owner, set()).add(kind)
-        for file in filter(None, map(self._kept.files.find, self._drift.files)):
-            kinds.setdefault(file.owner, set()).add(file.kind)
-        return {owner: frozenset(found) for owner, found in kinds.items()}
-
-    def _stale_files(self, placed: Sequence[PlacedFile]) -> set[str]:
+    def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
         """The files to remove: those of owners that are gone, and those that their owner no longer has.
 
         A session whose log is lost is added to the problems.
         """
-        known = self._kept.files
-        gone = set(known.owners()) - self._owners.keys()
-        sessions = (owner.removeprefix("session:") for owner in sorted(gone) if owner.startswith("session:"))
-        self._values.problems += [f"the notes of {name}: {_LOST}" for name in sessions if self._is_lost(name)]
-        stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
-        for owner, kinds in self._rendered.items():
-            stale.update(path for path, kind in known.of_owner(owner) if kind in kinds or kind not in self._versions)
-        retired = self._identity.retired()
-        stale = (stale | retired.keys()) - {one.file.path for one in placed}
+        known, parts = self._kept.files.all(), {(part.owner, part.kind) for part in self._parts}
+        gone = {owner for owner, _ in known.values()} - {part.owner for part in self._parts}
+        for name in sorted(owner.removeprefix("session:") for owner in gone if owner.startswith("session:")):
+            if self._is_lost(name, [path for path, (owner, _) in known.items() if owner == f"session:{name}"]):
+                self._values.problems.append(f"the notes of {name}: {_LOST}")
+        retired, now = self._identity.retired(), {one.path for one in placed}
+        stale = {path for path, part in known.items() if part in self._made or part not in parts}
+        stale = (stale | retired.keys()) - now
         united = {path for one in placed for path in one.doubles}  # another place of a note that is still made
-        notes = ((path, known.find(path)) for path in stale - united if path.endswith(".md"))
-        self._orphans = retired | {
-            path: note.kind for path, note in notes if note and (is_retired(note.kind) or note.owner not in gone)
-        }
-        return stale | self._identity.strays() - {one.file.path for one in placed}
+        notes = ((path, *known[path]) for path in stale - united if path.endswith(".md") and path in known)
+        self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}
+        return stale | self._identity.strays() - now
 
-    def _is_lost(self, name: str) -> bool:
+    def _is_lost(self, name: str, paths: Iterable[str]) -> bool:
         """Tell whether a session's log is missing without having been written off, while notes of it are there.
 
         A switch of the git branch takes both away, and brings both back.
         """
-        if not any(self._tree.state(path) for path, _kind in self._kept.files.of_owner(f"session:{name}")):
+        if not any(map(self._tree.state, paths)):
             return False
         with suppress(LogError):  # damage is reported already, as another problem
             given_up = name in (stones := self._store.tombstones()).written_off or stones.is_forgotten(name)
             return not given_up and not self._store.load(name)
         return False
 
-    def _all_of(self, kind: str) -> Iterator[GeneratedFile]:
-        """Render every file of a kind once more, at the paths that the log gives them."""
-        for owner in self._owners.values():
-            if kind in owner.kinds:
-                yield from self._made_files(owner, {kind}, self._model.traced(set()))
-
     def _record(self, stale: set[str], result: WriteResult) -> BuildReport:
         """Keep what is done and what is left to do; return the report."""
-        swept = stale <= result.left.keys()
-        is_done = swept and not self._values.problems and not result.problems and not result.refused
-        self._kept.put_made(self._made)
-        self._kept.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
-        self._identity.remember(stale, kept=stale - result.left.keys())
+        left = stale - result.left.keys()
+        is_done = not left and not self._values.problems and not result.problems and not result.refused
+        made = self._made | dict.fromkeys(((fresh.owner, fresh.kind) for fresh in result.refused), "")
+        gone = self._kept.made().keys() - {(part.owner, part.kind) for part in self._parts}
+        self._kept.put_made(dict.fromkeys(gone, "") | made)
+        self._identity.remember(left)
         self._kept.keep(SETTLED, self._settled if is_done else "")
         self._drift.record(result.left)
         return BuildReport(
             tuple(sorted(result.written)),
-            self._kept.files.count() - len(result.made),
+            len(self._kept.files.all()) - len(result.made),
             tuple(sorted(result.removed)),
             tuple(sorted(result.set_aside)),
             tuple(self._values.problems),
@@ -391,33 +368,18 @@ class Build:
         )
 
 
-def _of_value(name: str, note: Note) -> Owner:
-    """The owner of a note that is made already."""
-    return Owner(name, (note.kind,), repr(note), lambda _model, _kinds: [note])
-
-
-def _seen(known: Made) -> list[Sequence[str]]:
-    found: list[Sequence[str]] = json.loads(known.seen.partition(" ")[2])
-    return found
-
-
-def _short(text: str) -> str:
-    return digest_of(text.encode("utf-8", "replace"))[:16]
+def _of_value(owner: str, note: Note) -> Part:
+    """The part of a note that is made already."""
+    return Part(owner, note.kind, repr(note), lambda: [note], ((note.path, note.key),))
 
 
 def _sources(cards: Iterable[Card], taken: Names) -> dict[str, SourceNotePlace]:
     """The place of each source, named in the order of first reading; sources of one name are told apart by path or address."""
-    read: dict[str, list[tuple[str, str, str]]] = {}
-    names: dict[str, str] = {}
-    for card in cards:
-        names[card.id] = card.names
-        for page in card.read:
-            read.setdefault(page.url, []).append((page.at, card.id, page.title))
     places = {}
-    for at, url in sorted((min(found)[0], url) for url, found in read.items()):
-        found = sorted(read[url])
-        path = taken.claim(source_path(url, at, names[found[0][1]]), url)
-        places[url] = SourceNotePlace(path, next((title for *_, title in found if title.strip()), url))
+    for url, readings in readings_by_url(cards).items():
+        first, page = readings[0][0], readings[0][1].page
+        path = taken.claim(source_path(url, page.at, first.names), url)
+        places[url] = SourceNotePlace(path, next((one.page.title for _, one in readings if one.page.title.strip()), url))
     shared = Counter(place.name for place in places.values())
     return {url: replace(place, where=_where(url)) if shared[place.name] > 1 else place for url, place in places.items()}
 

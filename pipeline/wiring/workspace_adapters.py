@@ -413,14 +413,13 @@ def _hidden_notes(folder: Path) -> set[str]:
     sessions = {name.removeprefix("report:") for name in hidden if name.startswith("report:")}
     if not sessions:
         return set()
-    from pipeline.vault.kept import stored_readings
-    from pipeline.vault.model import readings_from
+    from pipeline.vault.model import stored_cards
     from pipeline.vault.output.files import note_id
 
-    rows = dict.fromkeys(row for session in sorted(sessions) for row in stored_readings(folder / "events" / "local", session))
-    readings = readings_from(rows)
-    shown = {one.page.url for one in readings if one.cited and one.session not in sessions}
-    return hidden | {note_id(f"source:{one.page.url}", "source") for one in readings if one.page.url not in shown}
+    cards = stored_cards(folder / "events" / "local")
+    shown = {one.page.url for card in cards if card.id not in sessions for one in card.read if one.cited}
+    read = {one.page.url for card in cards if card.id in sessions for one in card.read}
+    return hidden | {note_id(f"source:{url}", "source") for url in read - shown}
 
 
 def rate(folder: Path, note: str, block: str, rating: str) -> None:

@@ -306,7 +306,7 @@ def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
     found = [folded(name, (record.data for record in store.load(name))) for name in store.ids("session")]
     taken = Names()
     ordered = sorted(found, key=lambda one: (one[0].started_at, one[0].id))
-    return tuple(LoadedSession(named(summarised(state, events)[0], taken), state, events) for state, events in ordered)
+    return tuple(LoadedSession(named(summarised(state, events), taken), state, events) for state, events in ordered)
 
 
 @dataclass

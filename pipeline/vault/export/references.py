@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.domain.values import PageDone
 from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.cards import Reading
-from pipeline.vault.kept import stored_readings
-from pipeline.vault.model import readings_from
+from pipeline.vault.cards import Card, Reading
+from pipeline.vault.model import readings_by_url, stored_cards
 from pipeline.vault.output.escaping import host_of, web_address
 from pipeline.vault.output.page_markdown import flat
 
@@ -58,9 +58,8 @@ def citekey(url: str, title: str = "", author: str = "", published: str = "", *,
     return f"{name if name[:1].isalpha() else f's{name}'}-{digest_of(url.encode('utf-8', 'replace'))[:tail]}"
 
 
-def key_of(readings: Sequence[Reading]) -> str:
-    """Return a source's key, which derives from its first reading."""
-    page = readings[0].page
+def key_of(page: PageDone) -> str:
+    """Return a source's key, which derives from its first reading, that of ``page``."""
     return citekey(page.url, page.title, page.author, page.published)
 
 
@@ -133,22 +132,19 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
 
     ``state_dir`` holds the vault's catalogue; the vault must be up to date.
     """
-    by_url: dict[str, list[Reading]] = {}
-    for reading in sorted(readings_from(stored_readings(state_dir, session)), key=lambda one: (one.page.at, one.session)):
-        by_url.setdefault(reading.page.url, []).append(reading)
-    found = [source for readings in by_url.values() if (source := _cited(readings, session))]
+    found = [source for readings in readings_by_url(stored_cards(state_dir)).values() if (source := _cited(readings, session))]
     return tuple(sorted(_told_apart(found), key=lambda source: (source.number, source.key)))
 
 
-def _cited(readings: Sequence[Reading], session: str) -> CitedSource | None:
+def _cited(readings: Sequence[tuple[Card, Reading]], session: str) -> CitedSource | None:
     """A source from all its readings, in order of time; None if no report in question cites it."""
-    citing = [reading for reading in readings if reading.number and session in ("", reading.session)]
+    citing = [reading for card, reading in readings if reading.number and session in ("", card.id)]
     if not citing:
         return None
-    first, page = readings[0].page, citing[-1].page
+    first, page = readings[0][1].page, citing[-1].page
     quotes = {quote.fact: quote for reading in citing for quote in reading.quotes if quote.cited}
     return CitedSource(
-        key_of(readings),
+        key_of(first),
         page.url,
         one_line(page.title, 500) or one_line(first.title, 500) or page.url,
         one_line(page.author, 500),

@@ -1,28 +1,39 @@
 """``Identity``: follows the notes that a person moved or removed since the last build, and gives each rendered note its place.
 
 Where a generated note is now, is told by the ids in the notes themselves; only files that are new or were written since the last
-build are read.
+build are read. Notes are rendered with the paths that the log gives them. Only where a person decided otherwise, the links are
+changed after that: to the path where the note is, or into plain text if it is hidden.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteMoved
 from pipeline.system.folders import Folder, is_seen
 from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.text.linked_blocks import without_blocks
+from pipeline.text.normalise import digest_of
 from pipeline.vault.identity.decisions import Decisions, is_retired
-from pipeline.vault.identity.placement import Placement, targets_in
 from pipeline.vault.kept import Files, Kept, KnownNote
-from pipeline.vault.output.files import GeneratedFile, PlacedFile
+from pipeline.vault.output.escaping import inert
+from pipeline.vault.output.files import GeneratedFile, as_bytes
+from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.paths import ATTIC, OWN
 
 _HEAD = 20_000  # bytes of a note in which its properties are looked for
 # The property `id` as any editor writes it.
 _ID = re.compile(rb"^id:[ \t]*[\"']?([a-z]+(?::[A-Za-z0-9][A-Za-z0-9_.:/-]*)?)[\"']?[ \t]*\r?$", re.MULTILINE)
+# The target of a wikilink in a file; a whole wikilink.
+_TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
+_LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|#\\\n]+)(?P<place>#[^\[\]|\\\n]*)?(?:\\?\|(?P<words>[^\[\]\n]*))?\]\]")
+# Signs in a path that a wikilink cannot hold.
+_UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
+_OF_SESSION = ("report", "session", "worker")
 
 
 @dataclass(frozen=True)
@@ -81,151 +92,171 @@ def _id_in(tree: Tree, path: str) -> str:
 
 
 class Identity:
-    """The notes of one build. ``drifted``: some folder of the vault is not as the last build left it.
+    """The ``notes`` of one build. ``drifted``: some folder of the vault is not as the last build left it.
 
-    ``drafts`` are the decisions that this build found and that are to be recorded.
+    ``drafts`` are the decisions that this build found and that are to be recorded. ``paths`` says where each note is to be, by
+    its id; "" if it is hidden.
     """
 
-    def __init__(self, decisions: Decisions, kept: Kept, tree: Tree, *, drifted: bool) -> None:
+    def __init__(self, decisions: Decisions, kept: Kept, tree: Tree, notes: Iterable[KnownNote], *, drifted: bool) -> None:
         self._decisions, self._kept, self._tree = decisions, kept, tree
         known = kept.notes()
-        self._known = {name: note for name, note in known.items() if not is_retired(name)}
-        self._retired = known.keys() - self._known.keys()
-        places = {note.path: note.id for note in self._known.values() if note.path}
-        self._found = find_notes(tree, kept.files, places) if drifted or not known else None
+        self._before = {name: note for name, note in known.items() if not is_retired(name)}
+        self._gone = known.keys() - self._before.keys()
+        self._notes = {note.id: note for note in notes}
+        self._found = FoundNotes()
         self.drafts: list[EventBase] = []
-        self._placement = Placement(self._decisions)
-        self._decide(self._known.values())
-        self._entered = self._placement.enter_all(self._known.values())
+        if drifted or not known:
+            self._found = find_notes(tree, kept.files, {note.path: note.id for note in self._before.values() if note.path})
+            self.drafts = list(self._decided())
+            for draft in self.drafts:
+                decisions.apply(draft)
+        owners = self._owners()
+        self.paths = {note.id: self._place(note, owners) for note in self._notes.values()}
+        # By the path that the log gives, the path to link to; "" stands for a note that is hidden, or that no link can lead to.
+        canonical = {note.id: note.canonical.removesuffix(".md") for note in self._notes.values()}
+        self._links = {
+            canonical[name]: "" if _UNLINKABLE.search(path) else path.removesuffix(".md")
+            for name, path in self.paths.items()
+            if path.removesuffix(".md") != canonical[name]
+        }
+        # Hidden reports and their sessions: other notes say nothing of these.
+        reports = {name.removeprefix("report:") for name in decisions.hidden if name.startswith("report:")}
+        names = (f"{kind}:{session}" for session in reports for kind in ("report", "session"))
+        self._left_out = {canonical[name] for name in names if name in canonical}
 
-    def _decide(self, notes: Iterable[KnownNote]) -> None:
-        """Find what a person decided about notes, and take it in."""
-        if self._found is None:
-            return
-        self._take(list(_decisions(notes, self._found, self._placement, self._is_gone)))
+    def _owners(self) -> dict[str, str]:
+        """The note that a person gave each path to."""
+        owners: dict[str, str] = {}
+        for note, path in self._decisions.paths.items():
+            if note not in self._decisions.hidden:
+                owners.setdefault(path, note)
+        return owners
 
-    def _take(self, drafts: Sequence[EventBase]) -> None:
-        """Take in decisions that are not recorded yet."""
-        for draft in drafts:
-            self._decisions.apply(draft)
-        if drafts:
-            self.drafts += drafts
-            self._placement = Placement(self._decisions, self._placement.links)
+    def _place(self, note: KnownNote, owners: Mapping[str, str]) -> str:
+        """The path of a note, "" if it is hidden. A path that a person gave to another note gets a digest of the id appended."""
+        if note.id in self._decisions.hidden:
+            return ""
+        path = self._decisions.paths.get(note.id, note.canonical)
+        is_free = owners.get(path, note.id) == note.id
+        return path if is_free else f"{path.removesuffix('.md')}-{digest_of(note.id.encode())[:8]}.md"
 
-    def _is_gone(self, path: str) -> bool:
-        """Tell whether a file is not there; what is behind a link, or may not be read, is not gone."""
-        try:
-            return self._tree.state(path) is None
-        except Obstacle:
-            return False
+    def _decided(self) -> Iterator[EventBase]:
+        """What a person did with notes, by where they are now."""
+        known = ((name, self._before.get(name)) for name in self._notes)
+        last = self._before | {name: self._notes[name]._replace(path=note.path if note else "") for name, note in known}
+        owners, found = self._owners(), self._found
+        is_lost = not any(note.path in found.paths.get(note.id, ()) for note in last.values())  # the vault itself is gone
+        for note in last.values():
+            places, wanted = found.paths.get(note.id, ()), self._place(note, owners)
+            if not wanted and note.path:
+                continue  # hidden by a command, or elsewhere: this build removes it
+            if wanted in places or (note.path and note.path in places):
+                continue
+            if places:  # of several copies the one that kept its name, else the first
+                name = (wanted or note.canonical).rpartition("/")[2]
+                yield NoteMoved(note=note.id, path=next((path for path in places if path.rpartition("/")[2] == name), places[0]))
+                continue
+            top, slash, _ = note.path.partition("/")
+            with_folder = note.canonical.startswith(f"{top}/") and top not in found.tops  # it comes back, as the home note does
+            if wanted and slash and not is_lost and not with_folder:
+                with suppress(Obstacle):  # what is behind a link, or may not be read, is not gone
+                    if self._tree.state(note.path) is None:
+                        yield NoteHidden(note=note.id)
 
-    def due(self) -> dict[str, frozenset[str]] | None:
-        """Return the kinds of files to render again by owner, because a note they link to was moved or hidden; None: all files.
+    def due(self) -> set[tuple[str, str]] | None:
+        """Return owner and kind of files to render again, because a note they link to was moved or hidden; None: all files.
 
         All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
         a kind that is no longer made was put back.
         """
-        moved = [note for note in self._known.values() if self._entered[note.id] != note.path]
+        last = [note for note in self._before.values() if note.id in self._notes]
+        moved = [note for note in last if self.paths[note.id] != note.path]
         if any(not note.path for note in moved) or self.retired():
             return None
+        due = {(note.owner, note.kind) for note in (*moved, *(note for note in last if self._doubles(note.id)))}
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
-        due: dict[str, set[str]] = {}
-        doubled = (note for note in self._known.values() if self._entered[note.id] and self._doubles(note.id))
-        for note in (*moved, *doubled):
-            due.setdefault(note.owner, set()).add(note.kind)
-        for owner, kind in self._linking(names) if names else ():
-            due.setdefault(owner, set()).add(kind)
-        return {owner: frozenset(kinds) for owner, kinds in due.items()}
+        for path, owner in self._kept.files.all().items() if names else ():
+            with suppress(Obstacle):
+                if path.endswith(".md") and not targets_in(self._tree.read(path) or b"").isdisjoint(names):
+                    due.add(owner)
+        return due
 
-    def _linking(self, names: set[str]) -> Iterator[tuple[str, str]]:
-        for path, owner, kind in self._kept.files.all():
-            try:
-                data = self._tree.read(path) if path.endswith(".md") else None
-            except Obstacle:
-                continue
-            if data and not targets_in(data).isdisjoint(names):
-                yield owner, kind
-
-    def placed(self, files: Sequence[GeneratedFile]) -> list[PlacedFile]:
+    def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
-        notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for one in files if one.id]
-        self._decide(note for note in notes if note.id not in self._known)
-        self._entered |= {note.id: self._placement.enter(note.id, note.canonical) for note in notes}
-        placed = [PlacedFile(fresh, self._doubles(one.id)) for one in files if (fresh := self._placement.placed(one)).path]
-        self._rendered = [note._replace(path=self._entered[note.id]) for note in notes]
-        return sorted(placed, key=lambda one: (not one.doubles, one.file.path))
+        placed = [self._placed(one) for one in files if not one.id or self.paths[one.id]]
+        return sorted(placed, key=lambda one: (not one.doubles, one.path))
+
+    def _placed(self, fresh: GeneratedFile) -> GeneratedFile:
+        if fresh.properties is None:
+            return fresh
+        body, properties = fresh.body, fresh.properties
+        if self._left_out and fresh.kind not in _OF_SESSION and not targets_in(as_bytes(body)).isdisjoint(self._left_out):
+            body = without_blocks(body, self._left_out.__contains__)
+        if self._links:
+            body = relinked(body, self._links.get, inert)
+            properties = {name: self._relinked(value) for name, value in properties.items()}
+        return replace(fresh, path=self.paths[fresh.id], body=body, properties=properties, doubles=self._doubles(fresh.id))
+
+    def _relinked(self, value: Property) -> Property:
+        if isinstance(value, tuple):
+            return tuple(relinked(entry, self._links.get) for entry in value)
+        return relinked(value, self._links.get) if isinstance(value, str) else value
 
     def _doubles(self, note: str) -> tuple[str, ...]:
         """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
-        found = self._found.paths.get(note, ()) if self._found and note else ()
-        return tuple(path for path in found if path != self._entered[note] and not path.startswith(f"{OWN}/"))
+        found = self._found.paths.get(note, ())
+        return tuple(path for path in found if path != self.paths[note] and not path.startswith(f"{OWN}/"))
 
     def strays(self) -> frozenset[str]:
         """The files of notes that are hidden from this build on, wherever they are: git moves a file together with its folder."""
-        hidden = (note.id for note in self._known.values() if note.path and not self._entered[note.id])
+        hidden = (note.id for note in self._before.values() if note.path and self.paths.get(note.id) == "")
         return frozenset(path for note in hidden for path in self._doubles(note))
 
     def retired(self) -> dict[str, str]:
         """Return the notes of kinds that are no longer made, by path, with their kinds; copies in ``my/`` are a person's."""
-        found = self._found.paths if self._found else {}
-        notes = ((path, name) for name, paths in found.items() if is_retired(name) for path in paths)
+        notes = ((path, name) for name, paths in self._found.paths.items() if is_retired(name) for path in paths)
         return {path: name.partition(":")[0] for path, name in notes if not path.startswith(f"{OWN}/")}
 
-    def remember(self, gone: Iterable[str], *, kept: Collection[str]) -> None:
-        """Store where all notes are.
+    def remember(self, left: Collection[str]) -> None:
+        """Store where all notes are; ``left`` are the files that are no longer generated, but still there.
 
-        ``gone`` are the paths of files that are no longer generated; of these, ``kept`` are still there. A hidden note that is
-        still there keeps its path, or the next build would take it for one that somebody put back.
+        A hidden note that is still there keeps its path, or the next build would take it for one that somebody put back.
         """
-        lost = set(gone)
-        self._kept.drop_notes(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
-        self._kept.drop_notes(self._retired)
-        hidden = [note for note in self._known.values() if not self._entered[note.id]]
-        held = {note.id for note in hidden if note.path in kept}
-        now = (*(note._replace(path="") for note in hidden), *self._rendered)
-        self._kept.put_notes(note for note in now if note.id not in held)
+        now = {name: note._replace(path=self.paths[name]) for name, note in self._notes.items()}
+        still = {name: note for name, note in self._before.items() if note.path in left and not self.paths.get(name)}
+        self._kept.drop_notes(self._gone | (self._before.keys() - now.keys() - still.keys()))
+        self._kept.put_notes(note for name, note in (now | still).items() if note != self._before.get(name))
 
     @property
     def moved(self) -> Mapping[str, str]:
         """The notes that a person moved since the last build: the new path by the old one."""
-        paths = {note.id: note.path or note.canonical for note in self._known.values()}
+        paths = {note.id: note.path or note.canonical for note in self._before.values()}
         return {paths.get(draft.note, draft.path): draft.path for draft in self.drafts if isinstance(draft, NoteMoved)}
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """The paths of the notes that a person removed since the last build."""
-        hidden = (
-            self._known[draft.note].path for draft in self.drafts if isinstance(draft, NoteHidden) and draft.note in self._known
-        )
+        hidden = (self._before[one.note].path for one in self.drafts if isinstance(one, NoteHidden) and one.note in self._before)
         return tuple(sorted(path for path in hidden if path not in self.moved.values()))
 
 
-def _decisions(
-    notes: Iterable[KnownNote], found: FoundNotes, placement: Placement, is_gone: Callable[[str], bool]
-) -> Iterator[EventBase]:
-    """What a person did with notes, by where they are now."""
-    notes = list(notes)
-    is_lost = not any(note.path in found.paths.get(note.id, ()) for note in notes)  # the vault itself is gone
-    for note in notes:
-        places = found.paths.get(note.id, ())
-        wanted = placement.place(note.id, note.canonical)
-        if not wanted and note.path:
-            continue  # hidden by a command, or elsewhere: this build removes it
-        if wanted in places or (note.path and note.path in places):
-            continue
-        if places:
-            yield NoteMoved(note=note.id, path=_likeliest(places, wanted or note.canonical))
-        elif wanted and note.path and not is_lost and not _is_with_folder(note, found) and is_gone(note.path):
-            yield NoteHidden(note=note.id)
+def targets_in(data: bytes) -> set[str]:
+    """Return the paths, without suffix, that a file links to."""
+    return {found[1].decode("utf-8", "replace") for found in _TARGET.finditer(data)}
 
 
-def _likeliest(places: Sequence[str], last: str) -> str:
-    """Of several copies the one that kept its name, else the first."""
-    name = last.rpartition("/")[2]
-    return next((path for path in places if path.rpartition("/")[2] == name), places[0])
+def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str], str] = str) -> str:
+    """Return a text with its wikilinks changed.
 
+    ``links`` returns the path to link to for the path that is there, both without suffix; "" makes plain words of the link, None
+    leaves it. ``plain`` makes these words fit for where they are.
+    """
 
-def _is_with_folder(note: KnownNote, found: FoundNotes) -> bool:
-    """Tell whether a note is gone with the whole folder of its kind; the home note, which has none, always comes back."""
-    top, slash, _name = note.path.partition("/")
-    return not slash or (note.canonical.startswith(f"{top}/") and top not in found.tops)
+    def link(found: re.Match[str]) -> str:
+        path = links(found["to"])
+        if path is None:
+            return found[0]
+        return found[0].replace(found["to"], path, 1) if path else plain(found["words"] or "")
+
+    return _LINK.sub(link, text)

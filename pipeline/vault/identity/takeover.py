@@ -11,56 +11,38 @@ from dataclasses import replace
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.identity.decisions import is_retired
-from pipeline.vault.identity.identity import seen_files
-from pipeline.vault.identity.placement import relinked, targets_in
+from pipeline.vault.identity.identity import relinked, seen_files, targets_in
 from pipeline.vault.kept import Files
-from pipeline.vault.output.files import PlacedFile, as_bytes, as_text
+from pipeline.vault.output.files import GeneratedFile, as_bytes, as_text
 from pipeline.vault.paths import HOME
 
 _HEIRS = ("report", "session", "topic")  # of the notes that it led to, the first of these kinds
 
 
-def taken_over(tree: Tree, files: Sequence[PlacedFile], orphans: Mapping[str, str]) -> tuple[list[PlacedFile], dict[str, str]]:
+def taken_over(
+    tree: Tree, files: Sequence[GeneratedFile], orphans: Mapping[str, str]
+) -> tuple[list[GeneratedFile], dict[str, str]]:
     """Return the files with those that they take over, and the path to link to for each orphan, both without suffix.
 
-    ``orphans`` are the files that are no longer made, with their kinds. One that led to none of the files has no heir, except
-    that the home note takes over what earlier versions made, and what was remembered in any case.
+    ``orphans`` are the files that are no longer made, with their kinds. Of the notes that one led to, the newest report takes it
+    over. One that led to none of the files has no heir, except that the home note takes over what earlier versions made.
     """
-    at = {placed.file.path.removesuffix(".md"): place for place, placed in enumerate(files) if placed.file.id}
-    homes = (place for place, placed in enumerate(files) if placed.file.id == "home")
-    home, former, links = next(homes, None), dict[int, list[str]](), dict[str, str]()
+    at = {one.path.removesuffix(".md"): one for one in files if one.id}
+    home = next((one for one in files if one.id == "home"), None)
+    former, links = dict[str, list[str]](), dict[str, str]()
     for path, kind in sorted(orphans.items()):
-        found = None if kind == "memory" else _heir(_bytes_of(tree, path), kind, files, at)
-        place = home if found is None and is_retired(kind) else found
-        if place is not None:
-            former.setdefault(place, []).append(path)
-            heir = files[place].file.path.removesuffix(".md")
-            links |= dict.fromkeys((path.removesuffix(".md"), path.removesuffix(".md").rpartition("/")[2]), heir)
-    return [replace(one, former=tuple(former.get(place, ()))) for place, one in enumerate(files)], links
+        led = [at[name] for name in targets_in(_bytes_of(tree, path)) if name in at and name != HOME]
+        found = [one for one in led if one.kind in _HEIRS] if kind != "memory" else []  # what was remembered is about no report
+        heir = max(found, key=_rank, default=home if is_retired(kind) else None)
+        if heir is not None:
+            former.setdefault(heir.id, []).append(path)
+            name = path.removesuffix(".md")
+            links |= dict.fromkeys((name, name.rpartition("/")[2]), heir.path.removesuffix(".md"))
+    return [replace(one, former=tuple(former.get(one.id, ()))) if one.id in former else one for one in files], links
 
 
-def _heir(data: bytes, kind: str, files: Sequence[PlacedFile], at: Mapping[str, int]) -> int | None:
-    """The place of the file that takes over: of a talk the report on what it is about, of others the newest that they led to."""
-    head = data.partition(b"\n---")[0]
-    about = next((line for line in head.split(b"\n") if line.startswith(b"session:")), b"") if kind == "talk" else b""
-    if found := [at[path] for path in targets_in(about) if path in at]:
-        return found[0]
-    led = [at[path] for path in targets_in(data) if path in at and path != HOME]
-    for wanted in _HEIRS:
-        if found := [place for place in led if files[place].file.kind == wanted]:
-            newest = max(found, key=lambda place: (str((files[place].file.properties or {}).get("created")), place))
-            return _latest(newest, files, at) if kind == "question" else newest
-    return None
-
-
-def _latest(place: int, files: Sequence[PlacedFile], at: Mapping[str, int]) -> int:
-    """The latest report on the question of this one."""
-    seen = set[int]()
-    while place not in seen:
-        seen.add(place)
-        later = targets_in(str((files[place].file.properties or {}).get("superseded_by", "")).encode())
-        place = next((at[path] for path in later if path in at), place)
-    return place
+def _rank(one: GeneratedFile) -> tuple[int, str, str]:
+    return -_HEIRS.index(one.kind), str((one.properties or {}).get("created")), one.path
 
 
 def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:

@@ -149,12 +149,6 @@ def best_link(session: Card) -> Link:
     return report_link(session) or session_link(session)
 
 
-def earlier_link(model: VaultModel, loaded: LoadedSession) -> Link | None:
-    """Return the link to what the session before on the same question made."""
-    before = model.by_id.get(loaded.state.previous_session)
-    return best_link(before) if before else None
-
-
 def worker_link(loaded: LoadedSession, worker: str) -> Link:
     """Return the link to what is shown of a worker, with the words of its perspective."""
     card = loaded.workers[worker]
@@ -211,12 +205,13 @@ def source_link(source: SourceNotePlace, words: str = "") -> Link:
     return Link(source.path, words or source.title)
 
 
-def page_place(model: VaultModel, loaded: LoadedSession, url: str) -> Link | Inert:
+def page_place(loaded: LoadedSession, url: str) -> Link | Inert:
     """Return the link to the note of a page that a session read; to the page itself if its result does not lead to it.
 
     The session alone decides, so that its notes stay as they are when another session finds the page worth a note.
     """
-    return source_link(model.sources[url]) if url in loaded.shown_sources else without_note(url, model.sources[url].title)
+    place = loaded.beside.sources[url]
+    return source_link(place) if url in loaded.shown_sources else without_note(url, place.title)
 
 
 def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
@@ -273,8 +268,8 @@ class Citer:
     plain text to every reader, in running text, in tables and in properties alike.
     """
 
-    def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
-        self._model, self._loaded, self._language = model, loaded, session_language(loaded)
+    def __init__(self, loaded: LoadedSession) -> None:
+        self._sources, self._loaded, self._language = loaded.beside.sources, loaded, session_language(loaded)
         self._state, self._numbers = loaded.state, numbers_of(loaded.state)
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
@@ -336,16 +331,16 @@ class Citer:
             sentence.text,
             (self.citation(fact.id),) if mine else (),
             fact.lead,
-            quote_link(self._model.sources[fact.url], fact.id, self._trail(fact, titled=fact.url != before)),
+            quote_link(self._sources[fact.url], fact.id, self._trail(fact, titled=fact.url != before)),
             tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
             "disputed" if self._loaded.is_disputed(sentence.facts) else "",
             one_line(page.published, 40) if page else "",
-            self._loaded.rated.get(fact.id, ""),
+            self._loaded.beside.rated.get(fact.id, ""),
         )
 
     def _trail(self, fact: Fact, *, titled: bool) -> str:
         """Where a quote is: its page's title (unless not ``titled``), the headings above it, the page of a PDF."""
-        trail = tuple(dict.fromkeys(fact.path or filter(None, (self._model.sources[fact.url].title, fact.heading))))
+        trail = tuple(dict.fromkeys(fact.path or filter(None, (self._sources[fact.url].title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
         sheet = sheet_of(self._state, fact)
         names = [one_line(name, 70) for name in shown[-_MOST_HEADINGS:]]
@@ -358,7 +353,7 @@ class Citer:
         found = [(url, f"{trail}: “{begins}”") for (url, trail), begins in reversed(trails.items())]
         shown = self._loaded.shown_sources
         return tuple(
-            source_link(self._model.sources[url], words) if url in shown else without_note(url, words, self._language)
+            source_link(self._sources[url], words) if url in shown else without_note(url, words, self._language)
             for url, words in found
         )
 
@@ -366,7 +361,7 @@ class Citer:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._state.facts]
         facts = signs(self._state, known, self._numbers)
-        marks = {name: quote_link(self._model.sources[self._state.facts[name].url], name, sign) for name, sign in facts}
+        marks = {name: quote_link(self._sources[self._state.facts[name].url], name, sign) for name, sign in facts}
         said = sentence.text.strip()
         is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
         return Cited(
@@ -383,14 +378,14 @@ class Citer:
         """Return the link to a fact's quote, shown as its source's number in the report; if it is not cited, as its title."""
         url = self._state.facts[fact_id].url
         number = self._numbers.get(url, 0)
-        return quote_link(self._model.sources[url], fact_id, superscript(number) if number else "")
+        return quote_link(self._sources[url], fact_id, superscript(number) if number else "")
 
     def disagreements(self, pairs: Iterable[Contradiction]) -> list[View]:
         """Return both sides of each pair whose facts are known: what the source says, links to source and quote, whose it is."""
 
         def side(name: str) -> View:
             fact = self._state.facts[name]
-            source = source_link(self._model.sources[fact.url])
+            source = source_link(self._sources[fact.url])
             return {"quote": flat(fact.quote), "source": source, "citation": self.citation(name), "origin": page_origin(fact.url)}
 
         known = (pair for pair in pairs if pair.a in self._state.facts and pair.b in self._state.facts)
@@ -444,11 +439,6 @@ def properties_of(
     if language != labels.ENGLISH:
         properties["lang"] = language
     return properties | {name: value for name, value in own.items() if value not in ("", ())}
-
-
-def archived(model: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
-    """Return ``archived`` for a session whose query is no longer in the queue; no property for others."""
-    return {"archived": True} if loaded.state.query_id in model.archived else {}
 
 
 def linked(link: Link | None) -> str:

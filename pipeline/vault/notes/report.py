@@ -10,15 +10,11 @@ from pipeline.domain.state import GIVES_ORDERS, OUTCOME_WORDS, SessionState, out
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.vault.cards import Card, is_lost, said_by
-from pipeline.vault.model import LoadedSession, VaultModel
+from pipeline.vault.cards import is_lost, said_by
+from pipeline.vault.model import LoadedSession
 from pipeline.vault.notes.parts import (
     Citer,
     address_words,
-    archived,
-    asked_rows,
-    best_link,
-    earlier_link,
     linked,
     made_by,
     open_questions,
@@ -34,6 +30,7 @@ from pipeline.vault.notes.parts import (
     worker_link,
 )
 from pipeline.vault.output.escaping import Inert, Link, inert, plain
+from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import Note, View
 from pipeline.vault.output.page_markdown import statement
 from pipeline.vault.output.prose import prose
@@ -42,33 +39,31 @@ MOST = 12  # earlier answers that a report lists, and new facts; the rest is cou
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 
 
-def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
+def report_note(loaded: LoadedSession) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state, card, language = loaded.state, loaded.card, session_language(loaded)
-    report, changes = state.report or _EMPTY, state.changes
-    before = _earlier_reports(model, loaded)
-    after = model.followers.get(card.id)  # a session without a report takes the place of none
-    later = best_link(after) if after and after.has_report else None
+    report, changes, beside = state.report or _EMPTY, state.changes, loaded.beside
+    later, before = beside.later, len(beside.reports) + beside.more
     pairs = report.contradictions if by_model(state) else ()
-    own = {
+    own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": linked(session_link(card)),
-        "previous": linked(earlier_link(model, loaded)),
+        "previous": linked(beside.before),
         "superseded_by": linked(later) if state.report else "",
         "sources": len(report.references),
         "facts": card.facts,
         "disagreements": len(pairs),
         **({"changes": len(changes.added) + len(changes.changed) + len(changes.gone)} if changes else {}),
-        **({"earlier_reports": len(before)} if before else {}),
+        **({"earlier_reports": before} if before else {}),
         "open_questions": len(report.unknowns),
         "cost_usd": round(card.charged_usd, 6),
-        **archived(model, loaded),
+        **({"archived": True} if beside.archived else {}),
     }
     reported_at = card.reported_at or state.ended_at
     properties = properties_of(
         "report", card.report_title, own, status=shown_status(state), topics=state.tags, created=reported_at, language=language
     )
-    citer = Citer(model, loaded)
+    citer = Citer(loaded)
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
@@ -76,7 +71,7 @@ def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
         "title": report.title or state.query,
         "heading": shown(report.title or state.query),
         "query": state.query,
-        "since": _since(model, loaded, citer),
+        "since": _since(loaded, citer),
         "not_found": _not_found(loaded, citer),
         "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
         "sections": [
@@ -92,7 +87,7 @@ def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
         "references": [
             {
                 "number": entry.number,
-                "source": source_link(model.sources[entry.url]),
+                "source": source_link(beside.sources[entry.url]),
                 "place": address_words(entry.url, language),
                 "quotes": len(entry.facts),
                 "origin": page_origin(entry.url),
@@ -104,9 +99,9 @@ def report_note(model: VaultModel, loaded: LoadedSession) -> Note:
         "topics": topic_links(state.tags),
         "workers": tuple(worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": later,
-        "earlier_answers": () if later else tuple(_dated_link(one, language) for one in before[:MOST]),
-        "more_earlier": 0 if later else max(0, len(before) - MOST),
-        "asked": asked_rows(model, loaded.asked, loaded.shown_sources),
+        "earlier_answers": () if later else tuple(Link(link.path, labels.day(at, language)) for link, at in beside.reports),
+        "more_earlier": 0 if later else beside.more,
+        "asked": beside.asked,
         "reported_at": reported_at,
         "facts": card.facts,
         "pages": len(report.references) if report.outcome == "passages" else len(state.observed) or len(state.pages),
@@ -146,45 +141,31 @@ def _gives_orders(state: SessionState, url: str) -> bool:
     return url in state.pages and GIVES_ORDERS in state.pages[url].notices
 
 
-def _earlier_reports(model: VaultModel, loaded: LoadedSession) -> list[Card]:
-    """The reports on the same question that this one follows, the latest first."""
-    passed: dict[str, Card] = {}
-    name = loaded.state.previous_session
-    while name not in passed and (card := model.by_id.get(name)):
-        passed[name] = card
-        name = card.previous_session
-    return [card for card in passed.values() if card.has_report and card.query_id == loaded.card.query_id]
-
-
-def _dated_link(card: Card, language: str) -> Link:
-    return Link(best_link(card).path, labels.day(card.started_at, language))
-
-
-def _since(model: VaultModel, loaded: LoadedSession, citer: Citer) -> View | None:
+def _since(loaded: LoadedSession, citer: Citer) -> View | None:
     """What is new in a session since the report before; None if there is none to compare with."""
     state, found = loaded.state, loaded.state.changes
     if found is None:
         return None
-    added, before = news_of(state), model.by_id.get(found.session)
+    added, before = news_of(state), loaded.beside.compared
     numbered = {reference.url for reference in state.report.references} if state.report else set()
     # The session before cites the sources that were not read again.
     noted = loaded.shown_sources | ({source.url for source in found.unread} if before else set())
 
     def place(url: str, words: str = "") -> Link | Inert:
-        source = model.sources.get(url)
+        source = loaded.beside.sources.get(url)
         if source is None or (words and url not in noted):
             return inert(words or address_words(url))
         return source_link(source, words) if url in noted else without_note(url, source.title)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
-        source = model.sources[fact.url]
+        source = loaded.beside.sources[fact.url]
         quote = quote_link(source, name) if fact.url in loaded.shown_sources else without_note(fact.url, source.title)
         return {"text": said_by(state, fact), "place": citer.citation(name) if fact.url in numbered else quote}
 
     return {
         "day": found.since,
-        "report": best_link(before) if before else None,
+        "report": before,
         "quiet": not (added or found.changed or found.gone),
         "added": [stated(name) for name in added[:MOST]],
         "more_added": max(0, len(added) - MOST),

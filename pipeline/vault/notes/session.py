@@ -13,12 +13,9 @@ from pipeline.domain.events.stream_events import NOT_CHECKED, Import
 from pipeline.domain.findings import by_model, contradictions, open_gaps
 from pipeline.domain.state import OUTCOME_WORDS, SessionState, Worker, outcome_of, search_nodes, workers_in_order
 from pipeline.text.normalise import one_line
-from pipeline.vault.model import LoadedSession, VaultModel
+from pipeline.vault.model import LoadedSession
 from pipeline.vault.notes.parts import (
     Citer,
-    archived,
-    best_link,
-    earlier_link,
     heading,
     linked,
     made_by,
@@ -56,18 +53,18 @@ _STEPS = {
 }
 
 
-def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
+def session_note(loaded: LoadedSession) -> Note:
     """Return the note of a session."""
     state, card, counts, language = loaded.state, loaded.card, counts_of(loaded.state), session_language(loaded)
-    own = {
+    own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": state.id,
         "report": linked(report_link(card)),
-        "previous": linked(earlier_link(model, loaded)),
+        "previous": linked(loaded.beside.before),
         "pages": counts["pages"],
         "facts": counts["facts"],
         "cost_usd": round(card.charged_usd, 6),
-        **archived(model, loaded),
+        **({"archived": True} if loaded.beside.archived else {}),
     }
     properties = properties_of(
         "session",
@@ -78,7 +75,6 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
         created=state.started_at,
         language=language,
     )
-    after = model.followers.get(card.id)
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     view = {
         "title": state.query,
@@ -89,11 +85,11 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
         "session_id": state.id,
         "query_id": state.query_id,
         "report": report_link(card),
-        "earlier": earlier_link(model, loaded),
-        "later": best_link(after) if after else None,
+        "earlier": loaded.beside.before,
+        "later": loaded.beside.after,
         "diagram": tuple(_diagram(state)),
         "perspectives": [_planned(loaded, name) for name in (node.id for node in search_nodes(state))],
-        "folded": [worker_view(model, loaded, worker) for worker in workers_in_order(state) if loaded.workers[worker.id].block],
+        "folded": [worker_view(loaded, worker) for worker in workers_in_order(state) if loaded.workers[worker.id].block],
         "failures": [
             {"what": _step_words(state, one.step), "message": one.message, "attempts": one.attempts, "given_up": one.final}
             for one in failures
@@ -108,7 +104,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
             for event in loaded.events
             if isinstance(event, BranchMerged)
         ],
-        "disagreements": Citer(model, loaded).disagreements(contradictions(state) if by_model(state) else ()),
+        "disagreements": Citer(loaded).disagreements(contradictions(state) if by_model(state) else ()),
         "gaps": open_questions(open_gaps(state)),
         "to_ask": () if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         "topics": topic_links(state.tags),
@@ -161,9 +157,9 @@ def _planned(loaded: LoadedSession, name: str) -> View:
     }
 
 
-def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Note:
+def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     """Return the note of one worker."""
-    state, view = loaded.state, worker_view(model, loaded, worker)
+    state, view = loaded.state, worker_view(loaded, worker)
     own: dict[str, Property] = {
         "session": linked(session_link(loaded.card)),
         "report": linked(report_link(loaded.card)),
@@ -182,13 +178,13 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
     return Note(loaded.workers[worker.id].path, "worker", properties, view, key=worker.id)
 
 
-def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> View:
+def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     """Return what is shown of one worker, in a note of its own or in the session's."""
     state, perspective = loaded.state, loaded.state.perspectives[worker.perspective_id]
     by_url: dict[str, list[View]] = {}
     for fact in loaded.facts[worker.id]:
-        source = page_place(model, loaded, fact.url)
-        link = quote_link(model.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
+        source = page_place(loaded, fact.url)
+        link = quote_link(loaded.beside.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
         by_url.setdefault(fact.url, []).append(
             {
                 "claim": claim_beside(fact.claim, fact.quote),
@@ -200,7 +196,7 @@ def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Vie
                 "disputed": loaded.is_disputed([fact.id]),
             }
         )
-    sources = ((url, page_place(model, loaded, url), facts) for url, facts in by_url.items())
+    sources = ((url, page_place(loaded, url), facts) for url, facts in by_url.items())
     return {
         "title": perspective_name(perspective),
         "block": Inert(loaded.workers[worker.id].block),
@@ -213,17 +209,17 @@ def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Vie
         "session": session_link(loaded.card),
         "report": report_link(loaded.card),
         "siblings": tuple(worker_link(loaded, name) for name in loaded.workers if name != worker.id),
-        "rounds": [_round(model, loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
+        "rounds": [_round(loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
         "facts": len(loaded.facts[worker.id]),
         "by_source": [
-            {"title": model.sources[url].title, "source": place, "has_note": isinstance(place, Link), "facts": facts}
+            {"title": loaded.beside.sources[url].title, "source": place, "has_note": isinstance(place, Link), "facts": facts}
             for url, place, facts in sources
         ],
         "gaps": next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),
     }
 
 
-def _round(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int) -> View:
+def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
     """One iteration: its thought, its searches with hits or failure, the pages that were chosen, with facts or failure."""
     state, step = loaded.state, worker.iterations[number - 1]
     pages = loaded.pages[worker.id][number - 1]
@@ -238,7 +234,7 @@ def _round(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int
         steps = (f"ReadPages:{worker.id}:{number}", f"ObservePage:1:{url}") if read else (f"Read:{url}",)
         failure = next((state.failures[name] for name in steps if name in state.failures), None)
         why = "" if seen else failure.message if failure else "not evaluated" if by_model(state) else "read"
-        place = page_place(model, loaded, url) if read else url
+        place = page_place(loaded, url) if read else url
         return {"source": place, "facts": len(seen.facts) if seen else 0, "failure": why}
 
     return {

@@ -16,7 +16,7 @@ from pipeline.text.words import language_code
 from pipeline.vault import paths
 from pipeline.vault.cards import Card, Quoted, Reading
 from pipeline.vault.export.references import key_of
-from pipeline.vault.model import Source, VaultModel
+from pipeline.vault.model import Source
 from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, session_link, without_note
 from pipeline.vault.output.escaping import (
     Inert,
@@ -42,24 +42,22 @@ _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a 
 Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and after its quote
 
 
-def source_note(model: VaultModel, source: Source, around: Around = MappingProxyType({}), documents: Path | None = None) -> Note:
+def source_note(source: Source, around: Around = MappingProxyType({}), documents: Path | None = None) -> Note:
     """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents."""
     file = _file(source.url, documents)
-    by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
-    page, origin = source.readings[-1].page, page_origin(source.url)
-    said = (quote.text for reading in source.readings for quote in reading.quotes)
-    language = language_code(model.by_id[by_start[0].session].query, *said)
+    by_start = sorted(source.readings, key=lambda one: (one[0].started_at, one[0].id))
+    page, origin, first = source.readings[-1][1].page, page_origin(source.url), source.readings[0][1].page
+    said = (quote.text for _, reading in source.readings for quote in reading.quotes)
+    language = language_code(by_start[0][0].query, *said)
     finds: dict[str, list[tuple[Card, Quoted]]] = {}
-    for reading in by_start:
+    citing: dict[str, list[tuple[Card, Reading]]] = {}  # by question
+    for card, reading in by_start:
         for quote in reading.quotes:
-            finds.setdefault(quote.fact, []).append((model.by_id[reading.session], quote))
-    quotes = [_quote(model, source, found, around, language, file) for found in finds.values()]
-    citing: dict[str, list[Reading]] = {}  # by question
-    for reading in by_start:
+            finds.setdefault(quote.fact, []).append((card, quote))
         if reading.number:
-            card = model.by_id[reading.session]
-            citing.setdefault(card.query_id or card.id, []).append(reading)
-    versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for one in source.readings), 1)}
+            citing.setdefault(card.query_id or card.id, []).append((card, reading))
+    quotes = [_quote(source, found, around, language, file) for found in finds.values()]
+    versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in source.readings), 1)}
     own: dict[str, Property] = {
         "source_url": property_address(source.url),
         "host": host_of(source.url),
@@ -71,8 +69,8 @@ def source_note(model: VaultModel, source: Source, around: Around = MappingProxy
         "disputed": sum(bool(quote["disputed"]) for quote in quotes),
         "versions": len(versions),
     }
-    properties = properties_of("source", source.title, own, created=source.readings[0].page.at, language=language)
-    properties["aliases"] = (plain(source.title), key_of(source.readings))
+    properties = properties_of("source", source.title, own, created=first.at, language=language)
+    properties["aliases"] = (plain(source.title), key_of(first))
     elsewhere = page.final_url.rstrip("/") not in {"", source.url.rstrip("/")}
     view = {
         "title": source.title,
@@ -83,7 +81,16 @@ def source_note(model: VaultModel, source: Source, around: Around = MappingProxy
         "published": page.published,
         "notices": page.notices,
         "missing": page.missing,
-        "cited_in": [_cited_in(model, same) for same in citing.values()],
+        "cited_in": [
+            {
+                "report": best_link(same[-1][0]),
+                "number": same[-1][1].number,
+                "quotes": same[-1][1].cited,
+                "at": same[-1][0].reported_at,
+                "earlier": len(same) - 1,
+            }
+            for same in citing.values()
+        ],
         "quotes": [quote for quote in quotes if quote["cited_in"]],
         "further_quotes": [quote for quote in quotes if not quote["cited_in"]],
         "readings": [
@@ -91,12 +98,12 @@ def source_note(model: VaultModel, source: Source, around: Around = MappingProxy
                 "at": reading.page.at,
                 "version": versions[reading.page.digest],
                 "characters": reading.page.characters,
-                "session": best_link(model.by_id[reading.session]),
+                "session": best_link(card),
             }
-            for reading in source.readings
+            for card, reading in source.readings
         ],
         "versions": len(versions),
-        "first_read_at": source.readings[0].page.at,
+        "first_read_at": first.at,
     }
     return Note(source.place.path, "source", properties, view)
 
@@ -113,27 +120,18 @@ def _file(url: str, documents: Path | None) -> Path | None:
     return documents / path if documents and scheme == "corpus" and is_inside else None
 
 
-def _cited_in(model: VaultModel, readings: list[Reading]) -> View:
-    """The latest of the reports on one question that cite the source; ``earlier`` counts the others."""
-    last = readings[-1]
-    report = best_link(model.by_id[last.session])
-    return {"report": report, "number": last.number, "quotes": last.cited, "at": last.reported_at, "earlier": len(readings) - 1}
-
-
-def _quote(
-    model: VaultModel, source: Source, finds: list[tuple[Card, Quoted]], around: Around, language: str, file: Path | None
-) -> View:
+def _quote(source: Source, finds: list[tuple[Card, Quoted]], around: Around, language: str, file: Path | None) -> View:
     """A quote: where it is, what denies it, and by which reports it is cited (of each question the latest)."""
     (found_by, first), (_, latest) = finds[0], finds[-1]
     before, after = around.get(first.fact, ("", ""))
-    page = source.readings[-1].page
+    page = source.readings[-1][1].page
     web = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
     there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
     if file and first.sheet:
         there = file_address(file, labels.label("on page {number}", language, number=str(first.sheet)), first.sheet)
     against: list[Link | Inert] = []
     for one in latest.against:
-        at = model.sources[one.url]
+        at = source.others[one.url]
         against.append(quote_link(at, one.fact) if one.shown else without_note(one.url, at.title))
     return {
         "text": first.text,
@@ -159,7 +157,7 @@ def around_of(source: Source, texts: Callable[[str], str | None]) -> dict[str, t
 
     ``texts`` returns the stored text of a page by its digest, None if it is no longer stored.
     """
-    quotes = {quote.fact: quote for reading in reversed(source.readings) for quote in reading.quotes if quote.cited}
+    quotes = {quote.fact: quote for _, reading in reversed(source.readings) for quote in reading.quotes if quote.cited}
     found = {fact: sentences_around(texts(said.digest) or "", said.text) for fact, said in quotes.items()}
     return {fact: around for fact, around in found.items() if any(around)}
 

@@ -6,13 +6,13 @@ Bases, pictures and the style sheet carry the signature of what was generated in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pipeline.text.normalise import digest_of
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import ID, Note, Plain, Rendered
-from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of, taken_off
+from pipeline.vault.output.note import Plain
+from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of
 
 # A part of an owner's name that may stand in a note's id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
@@ -26,60 +26,32 @@ _FORMS: Mapping[str, tuple[bytes, bytes]] = {
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """The bytes of a file without a person's text, and its owner.
+    """A file without a person's text, and its owner. ``path`` has its suffix; ``yields`` as in ``Plain``.
 
-    ``path`` has its suffix. ``properties`` and ``id`` are a note's, None and "" for another file; ``yields`` as in ``Plain``.
+    ``properties`` and ``id`` are a note's, None and "" for another file. ``doubles`` are other places of a note, with a person's
+    words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of their blocks.
     """
 
     owner: str
     kind: str
     path: str
-    data: bytes
+    body: str
     properties: Mapping[str, Property] | None = None
-    yields: bool = False
     id: str = ""
-    digest: str = field(init=False, default="")  # of ``data``
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", digest_of(self.data))
-
-    @property
-    def note(self) -> Rendered:
-        """The file parsed back into a rendered note."""
-        body = as_text(self.data.partition(b"\n---\n\n")[2])
-        return Rendered(self.path.removesuffix(".md"), self.properties or {}, taken_off(body)[0].removesuffix("\n"))
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedFile:
-    """A file with the path where it is to be; ``doubles`` are other places, with a person's words that belong to it.
-
-    ``former`` are notes that are no longer made: this one takes over what a person wrote in their blocks.
-    """
-
-    file: GeneratedFile
+    yields: bool = False
     doubles: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
 
-
-def of_note(owner: str, note: Note, body: str) -> GeneratedFile:
-    """Return a note with its rendered ``body`` as a file; the note gets its id."""
-    name = note_id(owner, note.kind, note.key)
-    properties, path = {**note.properties, ID: name}, f"{note.path}.md"
-    data = as_bytes(compose(Rendered(path, properties, body)))
-    return GeneratedFile(owner, note.kind, path, data, properties, id=name)
+    def data(self, additions: UserText = NOTHING) -> bytes:
+        """The bytes of the file, of a note with a person's additions."""
+        return as_bytes(self.body if self.properties is None else compose(self.properties, self.body, additions))
 
 
 def of_plain(owner: str, kind: str, plain: Plain) -> GeneratedFile:
     """Return a file that is not a note, with its signature."""
-    data, form = plain.text.encode("utf-8", "replace"), _FORMS.get(plain.path.rpartition(".")[2])
-    data = data + form[0] + _letters(data).encode() + form[1] if form else data
-    return GeneratedFile(owner, kind, plain.path, data, None, plain.yields)
-
-
-def composed(file: GeneratedFile, body: str, additions: UserText = NOTHING) -> GeneratedFile:
-    """Return a note with this generated body and a person's additions."""
-    return replace(file, data=as_bytes(compose(Rendered(file.path, file.properties or {}, body), additions)))
+    text, form = plain.text, _FORMS.get(plain.path.rpartition(".")[2])
+    signature = f"{form[0].decode()}{_letters(as_bytes(text))}{form[1].decode()}" if form else ""
+    return GeneratedFile(owner, kind, plain.path, text + signature, yields=plain.yields)
 
 
 def note_id(owner: str, kind: str, key: str = "") -> str:
@@ -99,23 +71,18 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def are_untouched(path: str, sides: Iterable[bytes], generated: Callable[[], Iterable[bytes]] = tuple) -> bool:
+def are_untouched(path: str, sides: Sequence[bytes], fresh: bytes) -> bool:
     """Tell whether a file that is no note is as it was generated; of a conflict, whether each line of both sides was.
 
-    Git may have put in lines of a third version, or of another file that was removed. So a line also counts as generated if it
-    is in one of the files ``generated``.
+    A line of ``fresh``, which takes its place, counts as generated.
     """
     before, after = _FORMS.get(path.rpartition(".")[2], (b"", b""))
     pattern = re.escape(before) + rb"([A-Za-z0-9_-]*)" + re.escape(after) + rb"\Z"
-    found = [(side, re.search(pattern, side)) for side in sides]
-    if not after or not all(mark for _side, mark in found):
-        return False
-    if len(found) == 1:
-        return all(mark and mark[1].decode() == _letters(side[: mark.start()]) for side, mark in found)
-    known = {letters for _side, mark in found if mark for letters in each(mark[1].decode())}
-    lines = {line.rstrip() for side, mark in found if mark for line in side[: mark.start()].split(b"\n")}
-    unknown = {line for line in lines if not each(_letters(line)) <= known}
-    return not unknown or unknown <= {line.rstrip() for data in generated() for line in data.split(b"\n")}
+    signed = [(side[: mark.start()], mark[1].decode()) for side in sides if after and (mark := re.search(pattern, side))]
+    if len(signed) < 2 or len(signed) < len(sides):
+        return len(signed) == len(sides) and all(letters == _letters(text) for text, letters in signed)
+    known = each("".join(letters for _, letters in signed) + _letters(fresh))
+    return all(each(_letters(text)) <= known for text, _ in signed)
 
 
 def _letters(data: bytes) -> str:

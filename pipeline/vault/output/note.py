@@ -39,15 +39,6 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    """A rendered note: properties and body apart, user blocks empty."""
-
-    path: str
-    properties: Mapping[str, Property]
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plain:
     """A generated file without user blocks: a base or a style sheet. ``path`` has its suffix.
 

@@ -28,17 +28,16 @@ import re
 import sys
 from array import array
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import KINDS, OWN_CLASS, OWN_TAGS, OWNED, SHARED_LISTS, Rendered
+from pipeline.vault.output.note import KINDS, OWN_CLASS, OWN_TAGS, OWNED, SHARED_LISTS
 
 KEPT_HEADING = "## Kept from an earlier template"
 
@@ -48,12 +47,11 @@ _MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _TELLING = ("%%", "```", "~~~")
 
-# The signature; the target of a wikilink, which does not count; a wikilink's words, and what is no letter of a word.
+# The signature; the target of a wikilink, which does not count; a word, without numbers, marks and the block that a link is to.
 _LEAD = "%% generated: "
 _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r?(?:\n|\Z)")
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
-_MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
-_NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
+_WORD = re.compile(r"\[\[#[^\[\]|\\]*|([^\W\d_]+)")
 _SIGNED = sorted(OWNED - set(SHARED_LISTS))
 _LETTERS = 4  # of each line
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -231,39 +229,21 @@ def each(letters: str) -> set[str]:
     return {letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)}
 
 
-def with_additions(
-    versions: Sequence[Sequence[bytes]],
-    signatures: Iterable[Signature],
-    fresh: Iterable[bytes],
-    elsewhere: Callable[[], Collection[frozenset[str]]] = frozenset,
-) -> list[bool]:
+def with_additions(versions: Sequence[Sequence[bytes]], signatures: Iterable[Signature], fresh: Sequence[bytes]) -> list[bool]:
     """Tell for each version of a note, which git has put together, whether somebody added a word to its generated lines.
 
     A line that no signature has may still be of an even older version: then all its words are also in the ``fresh`` lines, or in
-    those that are signed. Or git took a removed note for the former place of this one, and put lines of both together: then its
-    ``parts`` are ``elsewhere``, among those of all lines that the log gives notes of the same kind. Numbers, and the plural that
-    follows from them, do not count.
+    those that are signed. Numbers, and the plural that follows from them, do not count.
     """
     known = {letters for signature in signatures for letters in each(signature.lines)}
-    unknown = [[line for line in lines if letters_of([line]) not in known] for lines in versions]
-    signed_lines = (line for lines in versions for line in lines if letters_of([line]) in known)
-    words = _words(chain(fresh, signed_lines)) if any(unknown) else frozenset()
-    strange = [{part for line in lines for part in parts(line) if part - words} for lines in unknown]
-    generated = elsewhere() if any(strange) else ()
-    return [any(part not in generated for part in found) for found in strange]
+    signed_lines = [line for lines in versions for line in lines if letters_of([line]) in known]
+    words = _words([*fresh, *signed_lines])
+    return [not _words(line for line in lines if letters_of([line]) not in known) <= words for lines in versions]
 
 
-def parts(line: bytes) -> Iterator[frozenset[str]]:
-    """Yield the words of a line without its links, and those of each link."""
-    text = line.decode("utf-8", "replace")
-    yield _words([_MARKUP.sub(" ", text).encode()])
-    yield from (_words([found[1].encode()]) for found in _MARKUP.finditer(text))
-
-
-def _words(lines: Iterable[bytes]) -> frozenset[str]:
-    """The words of lines, without numbers, markup and the plural."""
-    shown = (_MARKUP.sub(r"\1", line.decode("utf-8", "replace")) for line in lines)
-    return frozenset(word.removesuffix("s") for text in shown for word in _NO_LETTERS.sub(" ", text).split())
+def _words(lines: Iterable[bytes]) -> set[str]:
+    found = (word for line in lines for word in _WORD.findall(line.decode("utf-8", "replace")))
+    return {word.removesuffix("s") for word in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,11 +303,11 @@ def parse(text: str) -> OnDisk:
     return OnDisk(raw, properties, body, signature)
 
 
-def kept(disk: OnDisk, fresh: Rendered) -> UserText:
-    """Return what a person added to the note."""
+def kept(disk: OnDisk, properties: Mapping[str, Any]) -> UserText:
+    """Return what a person added to the note; ``properties`` are those that it is to have."""
     lists = {}
     for name in SHARED_LISTS:
-        ours, known = set(_entries(fresh.properties.get(name))), each(disk.signature.entries)
+        ours, known = set(_entries(properties.get(name))), each(disk.signature.entries)
         found = (entry for entry in dict.fromkeys(_entries(disk.properties.get(name))) if entry not in ours)
         lists[name] = tuple(entry for entry in found if not _is_own(name, entry, known))
     return UserText(frontmatter.lines_of_others(disk.raw, OWNED), lists, texts(disk.body))
@@ -349,17 +329,15 @@ def _entries(value: object) -> tuple[str, ...]:
     return tuple(str(entry) for entry in value if entry is not None) if isinstance(value, (list, tuple)) else ()
 
 
-def compose(fresh: Rendered, additions: UserText = NOTHING) -> str:
-    """Return the note's whole text with a person's additions in it.
+def compose(properties: Mapping[str, Property], body: str, additions: UserText = NOTHING) -> str:
+    """Return a note's whole text: its properties and its body, whose blocks are empty, with a person's additions in them.
 
     Raises:
         BlocksMalformed: the template's own markers do not pair up.
     """
-    properties: dict[str, Property] = dict(fresh.properties)
+    whole = dict(properties)
     for name, entries in additions.lists.items():
         if entries:
-            properties[name] = (*_entries(properties.get(name)), *entries)
-    head = frontmatter.emit(properties) + additions.lines
-    body = filled(fresh.body, additions.texts)
-    signature = signed(fresh.properties, blanked(body) if additions.texts else body)
-    return f"---\n{head}---\n\n{body}\n{signature.text}"
+            whole[name] = (*_entries(whole.get(name)), *entries)
+    head, text = frontmatter.emit(whole) + additions.lines, filled(body, additions.texts)
+    return f"---\n{head}---\n\n{text}\n{signed(properties, blanked(text) if additions.texts else text).text}"

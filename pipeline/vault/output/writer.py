@@ -7,9 +7,8 @@ signature shows, a copy goes to ``attic/`` before the part is replaced. A file t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import compress
 
 from pipeline.domain import Summary
@@ -19,11 +18,10 @@ from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import BuiltFile, Files
 from pipeline.vault.output import user_text
-from pipeline.vault.output.files import GeneratedFile, PlacedFile, are_untouched, as_bytes, as_text, composed
+from pipeline.vault.output.files import GeneratedFile, are_untouched, as_bytes, as_text
 from pipeline.vault.output.frontmatter import TYPES_PATH, complete_types
-from pipeline.vault.output.note import Rendered
 from pipeline.vault.output.unite import sides, united
-from pipeline.vault.output.user_text import OnDisk, UserText
+from pipeline.vault.output.user_text import UserText
 from pipeline.vault.paths import ATTIC
 
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
@@ -72,30 +70,25 @@ class WriteResult:
 
 
 class VaultWriter:
-    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing.
+    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing."""
 
-    ``generated`` renders all files of a kind; it is called only for a file with git's conflict marks that looks edited.
-    """
-
-    def __init__(
-        self, tree: Tree, files: Files, *, trusting: bool, dry: bool,
-        generated: Callable[[str], Iterable[GeneratedFile]] = lambda _kind: (),
-    ) -> None:  # fmt: skip
-        self._tree, self._files = tree, files
-        self._generated = cache(lambda kind: tuple(generated(kind)))
-        self._trusting, self._dry = trusting, dry
+    def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
+        self._tree, self._files, self._trusting, self._dry = tree, files, trusting, dry
         self._left: dict[str, BuiltFile] = {}  # what the catalogue is to store
         self.result = WriteResult()
 
-    def place(self, files: Iterable[PlacedFile], stale: Iterable[str]) -> None:
+    def place(self, files: Iterable[GeneratedFile], stale: Iterable[str]) -> None:
         """Write ``files`` and remove the ``stale`` ones.
 
         Raises:
             SystemRefused: the disk cannot be written; no file is half written.
         """
         try:
-            for placed in files:
-                self._place(placed)
+            for fresh in files:
+                try:
+                    (self._put_plain if fresh.properties is None else self._put_note)(fresh)
+                except Obstacle as obstacle:
+                    self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
             for path in stale:
                 self._remove(path)
             self._files.put(self._left.values())
@@ -109,43 +102,34 @@ class VaultWriter:
                 hint="free some space or allow writing there, then run `research build`; no text is lost",
             ) from error
 
-    def _place(self, placed: PlacedFile) -> None:
-        fresh = placed.file
-        try:
-            if fresh.properties is None:
-                self._put_plain(fresh)
-            else:
-                self._put_note(fresh, placed.doubles, placed.former)
-        except Obstacle as obstacle:
-            self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
-
     def _refuse(self, fresh: GeneratedFile, why: str) -> None:
         self.result.problems.append(f"{fresh.path}: {why}")
         self.result.refused.append(fresh)
 
-    def _put_note(self, fresh: GeneratedFile, doubles: tuple[str, ...], former: tuple[str, ...]) -> None:
-        made, state = self._files.find(fresh.path), self._tree.state(fresh.path)
-        if not doubles and not former and (state is None or self._as_left(made, state)):
-            unchanged = state is not None and made is not None and made.digest == fresh.digest
-            self._leave(fresh, state if unchanged else None, made)
+    def _put_note(self, fresh: GeneratedFile) -> None:
+        made, state, data = self._files.find(fresh.path), self._tree.state(fresh.path), fresh.data()
+        alone = not fresh.doubles and not fresh.former
+        as_left = self._trusting and made and made.digest and state == (made.size, made.mtime)  # nothing else is in it
+        if alone and (state is None or as_left):
+            self._leave(fresh, data, state if state and made and made.digest == digest_of(data) else None)
             return
         disk = self._tree.read(fresh.path)
-        if disk == fresh.data and not doubles and not former:
-            self._leave(fresh, state, made)
+        if alone and disk == data:
+            self._leave(fresh, data, state)
             return
-        places = [path for path in (fresh.path, *doubles) if self._tree.state(path)]
+        places = [path for path in (fresh.path, *fresh.doubles) if self._tree.state(path)]
         versions = [self._user_text(fresh, path, self._tree.read(path) or b"") for path in places]
         if None in versions:
             return
         additions = united(*filter(None, versions))
-        for path in former:
+        for path in fresh.former:
             additions = self._with_words_of(path, additions)
-        whole = composed(fresh, fresh.note.body, additions) if additions else fresh
-        self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
-        for path in doubles:
+        whole = fresh.data(additions)
+        self._leave(fresh, whole, state if whole == disk else None, mixed=bool(additions))
+        for path in fresh.doubles:
             self._drop(path)
             self.result.united[path] = fresh.path
-        for path in former:
+        for path in fresh.former:
             self._remove(path)
 
     def _with_words_of(self, path: str, additions: UserText) -> UserText:
@@ -170,85 +154,51 @@ class VaultWriter:
                     texts[name] = f"{here.rstrip()}\n\n{text}" if here.strip() else text
         return replace(additions, lists=lists, texts=texts)
 
-    def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
-        """Return whether, by its size and time, a file contains what was generated and nothing else."""
-        return self._trusting and made is not None and made.digest != "" and state == Look(made.size, made.mtime)
-
     def _user_text(self, fresh: GeneratedFile, path: str, data: bytes) -> UserText | None:
         """A person's text in a file on disk (a copy of an edited file is set aside); None if it must not be replaced.
 
         Of a file with git's conflict marks both sides count.
         """
-        made = self._files.find(path)
+        made, texts = self._files.find(path), sides(as_text(data))
         try:
-            versions = [user_text.parse(text) for text in sides(as_text(data))]
+            versions = [user_text.parse(text) for text in texts]
         except ValueError as error:
             self._refuse(fresh, f"{error}; {_LEFT}")
             return None
         if made is None and not all(version.is_ours for version in versions):
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
-        additions = united(*(user_text.kept(version, fresh.note) for version in versions))
-        if len(versions) == 1:
-            known = made is not None and made.digest == digest_of(data)
-            if not known and not versions[0].is_untouched and composed(fresh, fresh.note.body, additions).data != data:
-                self._set_aside(fresh.path, data)
+        properties = fresh.properties or {}
+        additions = united(*(user_text.kept(version, properties) for version in versions))
+        if len(versions) > 1:
+            lines = [version.generated for version in versions]
+            edited = user_text.with_additions(
+                lines, [one.signature for one in versions], user_text.significant(properties, fresh.body)
+            )
         else:
-            self._save_edited_sides(fresh, versions, data)
-        return additions
-
-    def _save_edited_sides(self, fresh: GeneratedFile, versions: Sequence[OnDisk], data: bytes) -> None:
-        """Set aside each side to which somebody has added something."""
-        texts, lines = sides(as_text(data)), [version.generated for version in versions]
-        rendered = user_text.significant(fresh.properties or {}, fresh.note.body)
-        edited = user_text.with_additions(
-            lines, [version.signature for version in versions], rendered, lambda: self._parts_of_lines(fresh.kind)
-        )
+            untouched = (made is not None and made.digest == digest_of(data)) or versions[0].is_untouched
+            edited = [not untouched and fresh.data(additions) != data]
         for text in compress(texts, edited):
             self._set_aside(fresh.path, as_bytes(text))
+        return additions
 
-    def _parts_of_lines(self, kind: str) -> set[frozenset[str]]:
-        """The parts of each line that the log gives the notes of a kind."""
-        notes = (file for file in self._generated(kind) if file.properties is not None)
-        lines = (line for file in notes for line in user_text.significant(file.properties or {}, file.note.body))
-        return {part for line in lines for part in user_text.parts(line)}
-
-    def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
-        """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.
-
-        ``mixed``: it contains a person's text.
-        """
+    def _leave(self, fresh: GeneratedFile, data: bytes, state: Look | None, *, mixed: bool = False) -> None:
+        """Write a file unless it is on disk already, in the given ``state``; ``mixed``: it contains a person's text."""
         if state is None:
             self.result.written.append(fresh.path)
             self.result.made.add(fresh.path)
-            state = Look(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
-        digest = "" if mixed else fresh.digest
-        left = BuiltFile(fresh.path, fresh.owner, fresh.kind, digest, *state)
+            state = Look(0, 0) if self._dry else self._tree.write(fresh.path, data, durable=mixed)
+        self._left[fresh.path] = BuiltFile(fresh.path, fresh.owner, fresh.kind, "" if mixed else digest_of(data), *state)
         self.result.left[fresh.path] = state
-        if left != made:
-            self._left[fresh.path] = left
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
-        made, disk = self._files.find(fresh.path), self._tree.read(fresh.path)
-        edited = disk is not None and disk != fresh.data and self._plain_was_edited(fresh.path, disk, made, fresh)
-        if edited and fresh.yields:
-            return
-        if edited and disk is not None:
+        data, disk = fresh.data(), self._tree.read(fresh.path)
+        if disk is not None and disk != data and self._was_edited(fresh.path, disk, data):
+            if fresh.yields:
+                return
             for version in sides(as_text(disk)):
                 self._set_aside(fresh.path, as_bytes(version))
-        self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None, made)
-
-    def _plain_was_edited(self, path: str, data: bytes, made: BuiltFile | None, fresh: GeneratedFile | None = None) -> bool:
-        if made is not None and made.digest == digest_of(data):
-            return False
-        versions = [as_bytes(version) for version in sides(as_text(data))]
-        return not are_untouched(path, versions, lambda: self._contents_like(fresh))
-
-    def _contents_like(self, fresh: GeneratedFile | None) -> Iterator[bytes]:
-        """The contents of a plain file, and of the others of its kind: their lines may be in a file that git has put together."""
-        if fresh is not None:
-            yield fresh.data
-            yield from (file.data for file in self._generated(fresh.kind))
+        self._leave(fresh, data, self._tree.state(fresh.path) if disk == data else None)
 
     def _set_aside(self, path: str, data: bytes) -> None:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
@@ -259,17 +209,14 @@ class VaultWriter:
 
     def _remove(self, path: str) -> None:
         try:
-            self._remove_file(path)
+            data = self._tree.read(path)
+            if data is not None:
+                if self._was_edited(path, data):
+                    self._set_aside(path, data)
+                self.result.removed.append(path)
+            self._drop(path, exists=data is not None)
         except Obstacle as obstacle:
             self.result.problems.append(f"{path}: no longer generated, but it was not removed: {obstacle}")
-
-    def _remove_file(self, path: str) -> None:
-        data = self._tree.read(path)
-        if data is not None:
-            if self._was_edited(path, data):
-                self._set_aside(path, data)
-            self.result.removed.append(path)
-        self._drop(path, exists=data is not None)
 
     def _drop(self, path: str, *, exists: bool = True) -> None:
         """Remove a file, nothing in which is lost by that."""
@@ -279,15 +226,18 @@ class VaultWriter:
         self._left.pop(path, None)
         self.result.left[path] = None
 
-    def _was_edited(self, path: str, data: bytes) -> bool:
-        """Return whether somebody edited a file since it was generated; a file that cannot be parsed counts as edited."""
+    def _was_edited(self, path: str, data: bytes, fresh: bytes = b"") -> bool:
+        """Return whether somebody edited a file since it was generated; a note that cannot be parsed counts as edited.
+
+        ``fresh`` is what takes its place.
+        """
         made = self._files.find(path)
         if made is not None and made.digest == digest_of(data):
             return False
         if not path.endswith(".md"):
-            return self._plain_was_edited(path, data, made)
+            return not are_untouched(path, [as_bytes(version) for version in sides(as_text(data))], fresh)
         try:
             disk = user_text.parse(as_text(data))
         except ValueError:
             return True
-        return bool(user_text.kept(disk, Rendered(path, {}, ""))) or not disk.is_untouched
+        return bool(user_text.kept(disk, {})) or not disk.is_untouched

@@ -9,7 +9,6 @@ import pytest
 
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import Rendered
 from pipeline.vault.output.user_text import NOTHING, UserText
 from tests.vault.builders import Workplace, a_store, changed_templates
 from tests.vault.links import leading_nowhere
@@ -17,7 +16,7 @@ from tests.vault.links import leading_nowhere
 FIRST, NEWEST = ("reports/2026/how-does-an-append-only-log-survive-a-power-cut-" + tail for tail in ("3f2a", "9c01"))
 OLD = {
     "question": ("questions/question-power-cut-ab12cd", "question:power-cut", f"[[{FIRST}|1]] [[{NEWEST}|2]]", NEWEST),
-    "talk": ("talks/2026/talk-how-so-1a2b", "talk:talk-2026-11-21-x", f"[[{NEWEST}|deeper]] [[{FIRST}|about]]", FIRST),
+    "talk": ("talks/2026/talk-how-so-1a2b", "talk:talk-2026-11-21-x", f"[[{NEWEST}|deeper]] [[{FIRST}|about]]", NEWEST),
     "entity": ("entities/entity-log", "entity:log", f"- [[{FIRST}|1]]", FIRST),
     "memory": ("Memory", "memory", f"[[entities/entity-log|Log]] [[{FIRST}|1]]", "Home"),
 }
@@ -36,11 +35,11 @@ def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str 
     properties: dict[str, Property] = {"title": "Old", "kind": kind, "id": name, "tags": (f"research/{kind}",)}
     if kind == "talk":
         properties["session"] = f"[[{FIRST}|about]]"
-    made = Rendered(path, properties, f"# Old\n\n{body}\n\n%% begin notes %%\n%% end notes %%\n")
+    text = f"# Old\n\n{body}\n\n%% begin notes %%\n%% end notes %%\n"
     note = place.vault / f"{path}.md"
     note.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(place.state)
-    note.write_text(user_text.compose(made, own).replace("# Old", f"# Old{edit}", 1))
+    note.write_text(user_text.compose(properties, text, own).replace("# Old", f"# Old{edit}", 1))
     return note
 
 

@@ -79,24 +79,3 @@ def test_a_note_with_conflict_marks_is_written_again_with_the_words_of_both_side
     assert "<<<<" not in written
     note.write_text(marked.replace("## References\n", "## References, I think\n"))
     assert len(place.build().set_aside) == 1
-
-
-def at_two_places(built: Workplace) -> tuple[Path, Path]:
-    """The notes of two workers, of one kind."""
-    first, second, *_others = sorted((built.vault / "workers").rglob("*.md"))
-    return first, second
-
-
-def test_lines_that_git_took_from_a_removed_note_of_the_same_kind_are_no_edit(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    place.build()
-    note, other = at_two_places(place)
-    body, foreign = note.read_text(), other.read_text()
-    mine = next(line for line in body.splitlines(keepends=True) if line.startswith("> - ") and line not in foreign)
-    theirs = [line for line in foreign.splitlines(keepends=True) if line.startswith("> ") and line not in body]
-    note.write_text(body.replace(mine, conflicted("".join(theirs), mine), 1))
-    report = place.build()
-    assert report.set_aside == report.problems == ()
-    assert note.read_text() == body
-    note.write_text(body.replace(mine, conflicted("".join(theirs).replace("“", "“Verily, ", 1), mine), 1))
-    assert len(place.build().set_aside) == 1
