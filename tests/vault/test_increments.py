@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -38,11 +37,13 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-@dataclass
 class Counting(MemoryStore):
     """A store that tells which streams were read."""
 
-    read: list[str] = field(default_factory=list)
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__()
+        self.streams, self.objects = store.streams, store.objects
+        self.read: list[str] = []
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         self.read.append(session_id)
@@ -50,9 +51,7 @@ class Counting(MemoryStore):
 
 
 def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace, rendered: list[str]) -> None:
-    store = Counting()
-    store.streams, store.objects = place.store.streams, place.store.objects
-    place.store = store
+    place.store = store = Counting(place.store)
     report = place.build()
     assert store.read == rendered == []
     assert report.unchanged == len(place.files().keys() - {".obsidian/types.json"})
@@ -70,9 +69,7 @@ def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: W
 
 
 def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace, rendered: list[str]) -> None:
-    store = Counting()
-    store.streams, store.objects = place.store.streams, place.store.objects
-    place.store = store
+    place.store = store = Counting(place.store)
     pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
     story = Story(store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", date="2026-12-01", pages=pages)
     story.whole()
