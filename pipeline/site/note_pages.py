@@ -9,7 +9,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from pipeline.site.html_rules import Cite, Draft, href_of
+from pipeline.site.draft import Cite, Draft, href_of
 from pipeline.site.notes import EARLIER, KINDS, OTHER, Face, Notes, Record, tag_page, values_of
 from pipeline.site.page_values import Citation, Link, NotePage, Property, Quote
 from pipeline.site.paths import NAMES, PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of

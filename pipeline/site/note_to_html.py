@@ -1,17 +1,31 @@
-"""``Reader``: parses a note's Markdown into the draft of its page."""
+"""``read_into``: fills a note's ``Draft`` from its Markdown.
+
+All text is escaped; links lead to the web, to mail or into the vault. Quotes of sources are filled in later: behind a paragraph
+that is the first to cite some, the HTML has a placeholder.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import islice
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
-from pipeline.site import html_rules, obsidian_syntax
-from pipeline.site.html_rules import Around, Draft
-from pipeline.site.paths import block_anchor, heading_anchor
+from pipeline.site.draft import Around, Draft, href_of
+from pipeline.site.note_tree import Block, Item, Items, Leaf, Span, Wikilink, plain, tree
+from pipeline.site.paths import (
+    IMAGES,
+    block_anchor,
+    encoded,
+    file_of,
+    fragment,
+    heading_anchor,
+    is_image,
+    list_page,
+    stem_of,
+    suffix_of,
+    tag_list,
+)
 from pipeline.text.labels import in_all_languages
 
 _QUOTATION_MARKS = "“”„\"' "
@@ -21,171 +35,229 @@ _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
 _SUMMARY, _NO_ANSWER = "abstract", "question"  # callouts that say what a note comes to; questions have other titles too
 # Letters of the scripts that are written from right to left, Hebrew and Arabic among them (Unicode's blocks for them).
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_DIRECTED = {f"{name}_open" for name in ("paragraph", "heading", "bullet_list", "ordered_list", "table")}
 _OBSIDIAN_ONLY = ("mermaid", "base")  # fences
 _NOT_FOUND = in_all_languages("Not found")
+_WEB = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)  # what may be followed
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")  # what leads out of the vault
+_SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\d+|\w))")  # TeX's signs for what stands higher or lower
+_RANK = {"^": "sup", "_": "sub"}
+_SIZE = re.compile(r"(\d{1,4})(?:x(\d{1,4}))?")  # of an image, as Obsidian has it
+_OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
+# A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
+_TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_DIRECTED = _HEADINGS | {"p", "ul", "ol", "table"}
+Line = tuple[str, Items, bool]  # words, what they are made of, and whether they stand in a quote
 
 
-class Reader:
-    """Reads notes. One reader serves any number of them, one at a time."""
-
-    def __init__(self) -> None:
-        options = {"html": False, "xhtmlOut": False, "breaks": True}
-        self._md = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
-        obsidian_syntax.use(self._md)
-        html_rules.use(self._md)
-
-    def read(self, text: str, draft: Draft) -> Draft:
-        """Fill ``draft`` from a note's text (without its properties) and return it."""
-        env = {"draft": draft}
-        tokens = _shown(self._md.parse(text, env))
-        tokens = self._without_title(tokens, draft)
-        _describe(tokens, draft)
-        _note_surroundings(tokens, draft)
-        _name(tokens, draft)
-        if _RIGHT_TO_LEFT.search(text):
-            _direct(tokens)
-        draft.html = "".join(self._blocks(tokens, draft))
-        return draft
-
-    def _without_title(self, tokens: list[Token], draft: Draft) -> list[Token]:
-        """Take a heading that begins the note out of its body."""
-        if len(tokens) < 3 or tokens[0].type != "heading_open" or tokens[0].tag != "h1":
-            return tokens
-        draft.heading_text = plain(tokens[1])
-        draft.heading = self._md.renderer.render(tokens[1:2], self._md.options, {"draft": draft})
-        return tokens[3:]
-
-    def _blocks(self, tokens: list[Token], draft: Draft) -> Iterator[str]:
-        """Each block as HTML, and behind it a place for the quotes that it is the first to cite."""
-        for block in _top_level(tokens):
-            known = len(draft.cites)
-            yield self._md.renderer.render(block, self._md.options, {"draft": draft})
-            if len(draft.cites) > known:
-                yield draft.aside(tuple(islice(draft.cites.values(), known, None)))
+def read_into(draft: Draft, text: str) -> Draft:
+    """Fill ``draft`` from a note's text (without its properties) and return it."""
+    blocks = list(_shown(tree(text)))
+    page = _Page(draft, "auto" if _RIGHT_TO_LEFT.search(text) else "")
+    if blocks and blocks[0].tag == "h1":
+        title = blocks.pop(0)
+        draft.heading_text, draft.heading = plain(title.items), page.inline(title.items)
+    for block in blocks:
+        draft.first = draft.first or (plain(block.items) if block.tag != "callout" else "")
+        list(page.describe(block, top=True))
+    for block in blocks:
+        known = len(draft.cites)
+        draft.html += page.block(block)
+        if len(draft.cites) > known:
+            draft.html += draft.aside(tuple(islice(draft.cites.values(), known, None)))
+    return draft
 
 
-def plain(inline: Token) -> str:
-    """Return the words of running text, without the numbers of citations."""
-    words = ""
-    for token in inline.children or ():
-        if token.type == "wikilink":
-            words += "" if token.meta["link"].number else token.meta["link"].shown
-        elif token.type in {"softbreak", "hardbreak"}:
-            words += " "
-        elif token.type != "embed":
-            words += token.content
-    return words
+def _shown(blocks: Sequence[Block]) -> Iterator[Block]:
+    """The blocks without comments and what only Obsidian draws, and without sections that hold nothing else."""
+    gone = [block.tag == "comment" or (block.tag == "pre" and block.value in _OBSIDIAN_ONLY) for block in blocks]
+    for number, block in enumerate(blocks):
+        if gone[number]:
+            continue
+        if block.tag in _HEADINGS and number + 1 < len(blocks) and gone[number + 1]:
+            following = next((one for one, out in zip(blocks[number:][1:], gone[number:][1:], strict=True) if not out), None)
+            if following is None or following.tag == "hr" or (following.tag in _HEADINGS and following.tag <= block.tag):
+                continue
+        yield block
 
 
-def _shown(tokens: Sequence[Token]) -> list[Token]:
-    """The text without comments and what only Obsidian draws, and without sections that hold nothing else."""
-    for token in tokens:
-        if token.type == "fence" and token.info.strip() in _OBSIDIAN_ONLY:
-            token.type = "comment"
-    kept: list[Token] = []
-    for number, token in enumerate(tokens):
-        if token.type != "comment":
-            kept.append(token)
-        elif len(kept) > 2 and kept[-1].type == "heading_close":
-            following = next((token for token in islice(tokens, number, None) if token.type != "comment"), None)
-            if (
-                following is None
-                or following.type == "hr"
-                or (following.type == "heading_open" and following.tag <= kept[-1].tag)
-            ):
-                del kept[-3:]
-    return kept
+class _Page:
+    """Writes the blocks of one note. ``dir`` is the direction that each has: ``auto`` if some are from right to left, else ""."""
+
+    def __init__(self, draft: Draft, direction: str) -> None:
+        self._draft, self._dir = draft, direction
+
+    def describe(self, block: Block, *, top: bool = False, quoted: bool = False) -> Iterator[Line]:
+        """Note the words of a block, its id, and what can be quoted of it; yield its lines."""
+        draft = self._draft
+        lines: list[Line] = []
+        quoted = quoted or block.tag == "blockquote"
+        if block.tag in _HEADINGS:
+            block.anchor = draft.unique(heading_anchor(plain(block.items)))
+            draft.toc += [(plain(block.items), block.anchor)] if top and block.tag == "h2" else []
+        elif block.id:
+            block.anchor = draft.unique(block_anchor(block.id))
+        if block.items or block.code:
+            lines.append((plain(block.items) or block.code, block.items, quoted))
+            draft.text.append(lines[0][0])
+        for part in block.blocks:
+            if part.tag != "text" or not block.mark:  # what a box says is no part of the text
+                lines += self.describe(part, quoted=quoted)
+        if block.tag == "callout":
+            title = plain(block.items)
+            if not draft.summary and (block.value == _SUMMARY or (block.value == _NO_ANSWER and title in _NOT_FOUND)):
+                said = (words for words, items, _ in lines[bool(block.items) :] if items and not words.startswith(_PLACE))
+                draft.summary = " ".join(said)
+        if block.id:
+            quotes = [words for words, _, within in lines if within]
+            quotes = quotes or [words for words, *_ in lines if words.startswith("“") and words.endswith("”")]
+            draft.blocks[block.id] = " ".join(quotes or [words for words, *_ in lines]).strip(_QUOTATION_MARKS)
+            draft.around[block.id] = _around(lines)
+        yield from lines
+
+    def block(self, block: Block) -> str:
+        """Return a block as HTML."""
+        tag, inside = block.tag, self.inline(block.items)
+        parts = "".join(map(self.block, block.blocks))
+        given = {"id": block.anchor, "dir": self._dir if tag in _DIRECTED else ""}
+        if tag in {"text", "comment"}:
+            return inside if tag == "text" else ""
+        if tag == "hr":
+            return "<hr>\n"
+        if tag == "p" and (figure := self._figure_alone(block.items)):
+            return figure
+        if tag == "callout":
+            outer, title = ("details", "summary") if block.mark else ("div", "p")
+            folds = 'class="callout" open' if block.mark == "+" else 'class="callout"'
+            head = f'<{title} class="callout-title">{inside or escape(block.value.capitalize())}</{title}>'
+            start = _opening(outer, folds, data_callout=block.value, **given)
+            return f'{start}\n{head}\n<div class="callout-body">\n{parts}</div>\n</{outer}>\n'
+        if tag == "pre":
+            inside = f"<code>{escape(block.code)}</code>"
+        elif tag == "li" and block.mark:
+            given["class_"], label = "task", "done" if block.mark == "x" else "to do"
+            checked = "disabled checked" if block.mark == "x" else "disabled"
+            inside = _opening("input", checked, type="checkbox", aria_label=label) + " "
+        elif tag == "ol" and block.value != "1":
+            given["start"] = block.value
+        elif tag in {"th", "td"} and block.value:
+            given["class_"] = f"align-{block.value}"
+        gap = "\n" if block.blocks and tag != "li" else ""
+        made = f"{_opening(tag, **given)}{gap}{inside}{parts}</{tag}>\n"
+        return f"{_TABLE}\n{made}</div>\n" if tag == "table" else made
+
+    def inline(self, items: Items) -> str:
+        """Return running text as HTML."""
+        return "".join(map(self._item, items))
+
+    def _item(self, item: Item) -> str:
+        if isinstance(item, str):
+            return escape(item.replace("\0", ""), quote=False).replace("\n", "<br>\n")
+        if isinstance(item, Wikilink):
+            return self._wikilink(item)
+        if isinstance(item, Leaf):
+            return self._leaf(item)
+        if item.tag == "img":
+            return self._image(item)
+        return self._link(item) if item.tag == "a" else f"<{item.tag}>{self.inline(item.items)}</{item.tag}>"
+
+    def _leaf(self, leaf: Leaf) -> str:
+        shown = escape(leaf.content)
+        if leaf.kind == "code":
+            return f"<code>{shown}</code>"
+        if leaf.kind == "math":  # a formula as it is written, but for what stands above or below the line
+            ranked = _SCRIPT.sub(lambda at: f"<{_RANK[at[1]]}>{at[2] or at[3]}</{_RANK[at[1]]}>", shown)
+            return f'<span class="math">{ranked}</span>'
+        self._draft.tags.add(leaf.content)
+        return f'<a class="tag" href="{escape(self._draft.root + encoded(list_page(tag_list(leaf.content))))}">#{shown}</a>'
+
+    def _wikilink(self, link: Wikilink) -> str:
+        draft = self._draft
+        path = draft.find(link.target)
+        if link.embed and path and suffix_of(path) in IMAGES:
+            return self._figure(path, link.words)
+        if path and link.number and not link.embed:
+            return self._citation(link, path)
+        href = href_of(draft.root, path, link.place, own=draft.path) if path else ""
+        return _internal(href, link.shown) if href or not path else f'<span class="internal">{escape(link.shown)}</span>'
+
+    def _citation(self, link: Wikilink, path: str) -> str:
+        """A number. The first to cite a quote has an id, for the way back."""
+        draft = self._draft
+        first, href = "", href_of(draft.root, path, link.place, own=draft.path)
+        if draft.at_hand:
+            known = (path, link.block) in draft.cites
+            anchor = draft.cite(link.number, path, link.block).anchor
+            href, first = fragment(anchor), "" if known else f' id="from-{escape(anchor)}"'
+        return f'<sup class="cite"{first}><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
+
+    def _link(self, link: Span) -> str:
+        """A link to the web, to mail or into the vault; of a file of the reader's own, and any other scheme, the words alone."""
+        draft, href, words = self._draft, link.address, self.inline(link.items)
+        if _WEB.fullmatch(href):
+            return f'<a {_OUTSIDE} href="{escape(href)}">{words}</a>'
+        if _SCHEME.match(href):
+            return f"<span>{words}</span>"
+        target, _, place = href.partition("#")
+        path = draft.find_relative(target) if target else draft.path
+        inside = href_of(draft.root, path, place, own=draft.path) if path else ""
+        return (
+            f'<a class="internal" href="{escape(inside)}">{words}</a>'
+            if inside
+            else f'<span class="internal broken">{words}</span>'
+        )
+
+    def _image(self, image: Span) -> str:
+        """A Markdown image: shown if it lies in the vault; an address elsewhere is a link: nothing is fetched by reading."""
+        source, alt = image.address, plain(image.items)
+        if _WEB.fullmatch(source):
+            return f'<a {_OUTSIDE} href="{escape(source)}">{escape(alt or source)}</a>'
+        path = "" if _SCHEME.match(source) else self._draft.find_relative(source)
+        return self._figure(path, alt) if path and suffix_of(path) in IMAGES else _internal("", alt or source)
+
+    def _figure(self, path: str, words: str) -> str:
+        size = _SIZE.fullmatch(words)
+        alt = stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
+        sizes = {"width": size[1], "height": size[2] or ""} if size else {}
+        return _opening("img", src=self._draft.root + encoded(file_of(path)), alt=alt, loading="lazy", **sizes)
+
+    def _figure_alone(self, items: Items) -> str:
+        """An image that is all of its paragraph stands by itself."""
+        only = [item for item in items if not isinstance(item, str) or item.strip()]
+        if len(only) != 1 or not (
+            (isinstance(only[0], Wikilink) and only[0].embed and is_image(only[0].target))
+            or (isinstance(only[0], Span) and only[0].tag == "img")
+        ):
+            return ""
+        shown = self._item(only[0])
+        return f'<figure class="embed image">{shown}</figure>\n' if shown.startswith("<img") else f"<p>{shown}</p>\n"
 
 
-def _describe(tokens: Sequence[Token], draft: Draft) -> None:
-    """Note the words, the first sentences, and the text of each block that can be quoted."""
-    named: list[tuple[int, str, int]] = []
-    summary: list[str] = []
-    quoting: list[int] = []  # the places of the texts that stand in quotes
-    summarised, depth = False, 0
-    for number, token in enumerate(tokens):
-        depth += token.nesting if token.type.startswith("blockquote_") else 0
-        if depth and token.content:
-            quoting.append(len(draft.text))
-        if token.type == "inline" and number > 1 and "checked" in tokens[number - 2].meta:
-            continue  # what a box says is no part of the text
-        if token.type == "inline":
-            draft.text.append(words := plain(token))
-            draft.first = draft.first or (words if token.level == 1 else "")
-            summary += [words] if summarised and words and not words.startswith(_PLACE) else []
-        elif token.type in {"fence", "code_block"}:
-            draft.text.append(token.content)
-        elif token.type == "callout_title_close":
-            kind = token.meta["kind"]
-            summarised = not summary and (kind == _SUMMARY or (kind == _NO_ANSWER and draft.text[-1] in _NOT_FOUND))
-        elif token.type == "callout_close":
-            summarised = False
-        if "block" in token.meta:
-            named.append((token.level, token.meta["block"], len(draft.text) - (token.nesting == 0)))
-        elif token.nesting == -1 and named and named[-1][0] == token.level:
-            _end_block(named.pop(), draft, quoting)
-    draft.summary = draft.summary or " ".join(summary)
+def _around(lines: Sequence[Line]) -> Around:
+    """What stands around a quote: the sentences before and after it, its standing, its address on the web."""
+    around, passed = Around(), False
+    for words, items, quoted in lines:
+        addresses = (item.address for item in items if isinstance(item, Span) and _TO_TEXT in item.address)
+        if words.startswith(_STANDINGS):
+            around = around._replace(standing=f"{around.standing} · {words}" if around.standing else words)
+        elif address := next(addresses, ""):
+            around = around._replace(there=address)
+        elif len(items) == 1 and isinstance(items[0], Span) and items[0].tag == "em":
+            around = around._replace(**{"after" if passed else "before": words})
+        passed = passed or quoted or words.startswith("“")
+    return around
 
 
-def _end_block(named: tuple[int, str, int], draft: Draft, quoting: Sequence[int]) -> None:
-    """What can be quoted of a block: the words that stand in a quote or in quotation marks inside it, else all its words."""
-    _, block, start = named
-    quoted = [draft.text[place] for place in quoting if place >= start]
-    quoted = quoted or [text for text in draft.text[start:] if text.startswith("“") and text.endswith("”")]
-    draft.blocks[block] = " ".join(quoted or draft.text[start:]).strip(_QUOTATION_MARKS)
+def _internal(href: str, words: str) -> str:
+    if not href:
+        return f'<span class="internal broken">{escape(words)}</span>'
+    return f'<a class="internal" href="{escape(href)}">{escape(words)}</a>'
 
 
-def _note_surroundings(tokens: Sequence[Token], draft: Draft) -> None:
-    """Note what stands around the quote of each marked block: the sentences beside it, its standing, its web address."""
-    level, block, quoted, depth = 0, "", False, 0
-    for token in tokens:
-        depth += token.nesting if token.type.startswith("blockquote_") else 0
-        if "block" in token.meta and token.nesting == 1:
-            level, block, quoted = token.level, token.meta["block"], False
-        elif block and token.nesting == -1 and token.level == level:
-            block = ""
-        elif block and token.type == "inline":
-            draft.around[block], passed = _surrounded(draft.around.get(block, Around()), token, quoted)
-            quoted = passed or bool(depth)
+def _opening(tag: str, attributes: str = "", **more: str) -> str:
+    """A start tag; values of ``more`` are escaped, and left out when empty.
 
-
-def _surrounded(around: Around, inline: Token, quoted: bool) -> tuple[Around, bool]:
-    """Return what stands around a quote, with what this line says about it; and whether the quote was already passed."""
-    words, children = plain(inline), inline.children or []
-    if words.startswith(_STANDINGS):
-        around = around._replace(standing=f"{around.standing} · {words}" if around.standing else words)
-    elif address := next((str(child.attrs["href"]) for child in children if _TO_TEXT in str(child.attrs.get("href"))), ""):
-        around = around._replace(there=address)
-    elif children and (children[0].type, children[-1].type) == ("em_open", "em_close"):
-        around = around._replace(**{"after" if quoted else "before": words})
-    return around, quoted or words.startswith("“")
-
-
-def _name(tokens: Sequence[Token], draft: Draft) -> None:
-    """Give headings and marked blocks their ids, and note the table of contents."""
-    for number, token in enumerate(tokens):
-        if token.type == "heading_open":
-            title = plain(tokens[number + 1])
-            anchor = draft.unique(heading_anchor(title))
-            token.attrs["id"] = anchor
-            if token.tag == "h2" and token.level == 0:
-                draft.toc.append((title, anchor))
-        if "block" in token.meta and "id" not in token.attrs:
-            token.attrs["id"] = draft.unique(block_anchor(token.meta["block"]))
-
-
-def _direct(tokens: Sequence[Token]) -> None:
-    """Let each block of a text with words from right to left have the direction of its own words."""
-    for token in tokens:
-        if token.type in _DIRECTED:
-            token.attrs["dir"] = "auto"
-
-
-def _top_level(tokens: list[Token]) -> Iterator[list[Token]]:
-    start = 0
-    for number, token in enumerate(tokens):
-        if token.level == 0 and token.nesting <= 0 and token.type != "inline":
-            yield tokens[start : number + 1]
-            start = number + 1
-    yield tokens[start:]
+    An ``_`` within a name becomes ``-``, one at its end goes.
+    """
+    given = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in more.items() if value)
+    return f"<{tag}{' ' + attributes if attributes else ''}{given}>"

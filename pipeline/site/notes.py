@@ -8,18 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pipeline.site.html_rules import Draft
-from pipeline.site.obsidian_syntax import wikilink
+from pipeline.site.draft import Draft
+from pipeline.site.note_to_html import read_into
+from pipeline.site.note_tree import wikilink
 from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.labels import ENGLISH
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.words import language_code
 from pipeline.vault.output import frontmatter
-
-if TYPE_CHECKING:
-    from pipeline.site.note_to_html import Reader
 
 KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "earlier")
 OTHER = "note"
@@ -28,7 +26,6 @@ EARLIER = "earlier"  # a report that a newer one on the same question supersedes
 _QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the same page
 _WORK = ("home", "session", "worker", "source", EARLIER)  # what is found through the report or the night of it
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
-_LINE = re.compile(r"(?:([A-Za-z_]+):|  -)(?: (.+))?")  # of properties as the vault writes them: a key, or an entry of a list
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # as HTML has it: anything else is no language
 _COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "earlier_reports", "done", "not_found", "failed")
@@ -92,7 +89,7 @@ def unpacked(packed: str) -> Record:
     return Record(Face(path, kind, title, created, status, description, tuple(facts)), *rest)
 
 
-def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[Record, Draft]:
+def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
     """Read a note."""
     given, body = _split(data.decode("utf-8", "replace"))
     kind = given.get("kind")
@@ -105,7 +102,7 @@ def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[R
     status, created = _text(given.get("status")), _text(given.get("created"))
     # A report of passages has its quotes in the text: they are not shown twice.
     at_hand = kind in _QUOTING and status != "passages"
-    draft = reader.read(body, Draft(path, root_of(page_of(path)), places, at_hand=at_hand))
+    draft = read_into(Draft(path, root_of(page_of(path)), places, at_hand=at_hand), body)
     properties = _shown(given, draft)
     counted = () if kind == "report" and status == NOT_FOUND else _COUNTED  # its figures are of nothing
     face = Face(
@@ -144,34 +141,9 @@ def _split(text: str) -> tuple[dict[str, Any], str]:
     """A note's properties and the text behind them; properties that cannot be read are none."""
     raw, body = frontmatter.split(text)
     try:
-        plain = _plain(raw)
-        return frontmatter.load(raw) if plain is None else plain, body
-    except ValueError:
+        return frontmatter.load(raw), body
+    except (ValueError, RecursionError):
         return {}, body
-
-
-def _plain(raw: str) -> dict[str, Any] | None:
-    """Read properties of the form that the vault writes, in a tenth of the time that YAML takes; None for any other.
-
-    The vault writes one key a line: texts in quotes as JSON has them, numbers, yes or no, days and times bare, lists as blocks.
-    """
-    found: dict[str, Any] = {}
-    name = ""
-    for line in raw.removesuffix("\n").split("\n"):
-        part = _LINE.fullmatch(line)
-        if part is None or not line.isprintable():
-            return None
-        try:
-            value = part[2] if part[2] is None or _TIME.fullmatch(part[2]) else json.loads(part[2])
-        except ValueError:
-            return None
-        if part[1]:
-            name, found[part[1]] = part[1], [] if value is None else value
-        elif isinstance(found.get(name), list) and value is not None:
-            found[name].append(value)
-        else:
-            return None
-    return found
 
 
 def body_of(data: bytes) -> str:

@@ -14,11 +14,11 @@ from os.path import isdir, isfile
 from pathlib import Path
 
 from pipeline.site import files, lists, public, search
+from pipeline.site.draft import Draft
 from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
-from pipeline.site.html_rules import Draft
 from pipeline.site.lists import NoteList
 from pipeline.site.note_pages import Composer, filled
-from pipeline.site.note_to_html import Reader
+from pipeline.site.note_to_html import read_into
 from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.site.page_values import Layout, Site
 from pipeline.site.paths import IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
@@ -58,7 +58,7 @@ class Build:
         self._drift, self._url = pages, url
         self._found: Mapping[str, Folder] = notes.found
         self._layout = Layout(folders.templates)
-        self._reader, self._staged = Reader(), Staged(folders.site)
+        self._staged = Staged(folders.site)
         self._drafts: dict[str, Draft] = {}
         self._room = _KEPT_BYTES
         self._keys: dict[str, str] = {}  # of all files of the site that this build has
@@ -161,7 +161,7 @@ class Build:
             return None
         if suffix != ".md":
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
-        record, draft = read_note(path, data, self._places, self._reader)
+        record, draft = read_note(path, data, self._places)
         words = search.content_of(record.face.title, record.tags, record.text).packed()
         draft.text, draft.blocks, draft.around = [], {}, {}
         self._room -= len(draft.html)
@@ -207,7 +207,7 @@ class Build:
         page, path = composer.page(face), face.path
         draft = self._drafts.pop(path, None)
         if draft is None:
-            draft = read_note(path, self._public.read(path) or b"", self._places, self._reader)[1]
+            draft = read_note(path, self._public.read(path) or b"", self._places)[1]
         return replace(page, body=filled(draft, page))
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
@@ -232,7 +232,7 @@ class Build:
         text = body_of(self._public.read(face.path) or b"")
         for runs in in_all_languages("Runs"):
             text = text.partition(f"\n## {runs}\n")[0]
-        draft = self._reader.read(text, Draft(face.path, self._url, self._places))
+        draft = read_into(Draft(face.path, self._url, self._places), text)
         return "".join(part for part in draft.parts() if isinstance(part, str)).strip()
 
     def _copy(self, notes: Notes) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.build import build_site
+from pipeline.site.draft import Draft
 from pipeline.site.files import Folders, SiteReport
-from pipeline.site.html_rules import Draft
-from pipeline.site.note_to_html import Reader
+from pipeline.site.note_to_html import read_into
 from pipeline.site.paths import Places, page_of, root_of
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
@@ -71,7 +71,7 @@ def note(title: str, body: str, kind: str = "", **properties: str) -> str:
 
 def read(text: str, *, path: str = "my/here.md", others: tuple[str, ...] = (), at_hand: bool = False) -> Draft:
     """Read a note's text in a vault that also holds ``others``."""
-    return Reader().read(text, Draft(path, root_of(page_of(path)), Places([path, *others]), at_hand=at_hand))
+    return read_into(Draft(path, root_of(page_of(path)), Places([path, *others]), at_hand=at_hand), text)
 
 
 VAULT = {

@@ -59,7 +59,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-class _Core(yaml.SafeLoader):
+class _Core(yaml.CSafeLoader):
     """YAML with the words of version 1.2's core schema: no dates, no ``yes`` and ``no``, no leading-zero octals."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - emptied on purpose: the parent's are those of YAML 1.1
