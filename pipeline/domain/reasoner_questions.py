@@ -45,6 +45,11 @@ Document = Annotated[str, cut(60_000), Field(max_length=60_000)]
 Keys = Annotated[tuple[Word, ...], cut(60), Field(max_length=60)]
 
 
+def key_of(said: str) -> str:
+    """Return a key as it was given out, from what an answer says."""
+    return said.strip("[]() ").upper()
+
+
 class Question(Value, Generic[A_co]):
     """The base of all questions.
 
@@ -151,7 +156,6 @@ class ReadingQuestion(Question[Reading]):
     iteration: int = 1
     asked: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
-    left_out: int = 0
     today: str = ""
     goes_on: bool = True
 

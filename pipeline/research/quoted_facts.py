@@ -18,19 +18,12 @@ MIN_QUOTE_WORDS = 3  # words
 
 
 class Found(NamedTuple):
-    """What was found in a page, before its quote is looked for there.
-
-    ``lead`` is the table header or the line before a list that the quote needs, verbatim, or "". ``near`` is the quote's offset
-    in characters in the normalised page; -1 is unknown. Other fields as in ``Fact``.
-    """
+    """What was found in a page, before its quote is looked for there; fields as in ``Fact``."""
 
     quote: str
     claim: str = ""
     question: str = ""
     relevance: float = 0.0
-    lead: str = ""
-    near: int = -1
-    cosine: float | None = None
 
 
 class SourceText(NamedTuple):
@@ -48,8 +41,13 @@ def facts_and_rejected(found: Iterable[Found], page: SourceText) -> tuple[tuple[
     facts: dict[str, Fact] = {}
     rejected: list[RejectedFact] = []
     for one in found:
-        own, near = _own_words(one, page)
-        if why := _why_rejected(one, own, page.text):
+        own, near = _own_words(one.quote, page)
+        why = "" if own else "its quote is not in the page"
+        if max(word_count(one.quote), word_count(own)) < MIN_QUOTE_WORDS:
+            why = f"its quote is shorter than {MIN_QUOTE_WORDS} words"
+        elif own and any(normalised(own) in block for block in _ordering_blocks(page.text)):
+            why = "it stands in a paragraph that gives orders to language models"
+        if why:
             rejected.append(RejectedFact(claim=clean(one.claim or one.quote), quote=clean(one.quote), reason=why))
         else:
             fact = _fact_from(one, own, near, page)
@@ -57,26 +55,13 @@ def facts_and_rejected(found: Iterable[Found], page: SourceText) -> tuple[tuple[
     return tuple(facts.values()), tuple(rejected)
 
 
-def _why_rejected(found: Found, own: str, text: str) -> str:
-    if max(word_count(found.quote), word_count(own)) < MIN_QUOTE_WORDS:
-        return f"its quote is shorter than {MIN_QUOTE_WORDS} words"
-    if found.lead.strip() and normalised(clean(found.lead)) not in _normalised_page(text):
-        return "the header or introduction of its quote is not in the page"
-    if own and any(normalised(own) in block for block in _ordering_blocks(text)):
-        return "it stands in a paragraph that gives orders to language models"
-    return "" if own else "its quote is not in the page"
-
-
-def _own_words(found: Found, page: SourceText) -> tuple[str, int]:
+def _own_words(quote: str, page: SourceText) -> tuple[str, int]:
     """Return the page's own words for a quote, or "", and where in the normalised page they are looked for.
 
-    What knows the offset of a quote has cut it from the page. A quote that the page has twice is looked for first in the parts
-    that were shown.
+    A quote that the page has twice is looked for first in the parts that were shown.
     """
     text = page.text
-    if found.near >= 0 and normalised(clean(found.quote)) in _normalised_page(text):
-        return _verbatim(found.quote, text), found.near
-    quote = clean(found.quote).strip().removeprefix('"').removesuffix('"')
+    quote = clean(quote).strip().removeprefix('"').removesuffix('"')
     for start, end in (*page.shown, Span(0, len(text))):
         if place := find_quote(text[start:end], quote):
             first, last = start + place.start, start + place.end
@@ -139,6 +124,7 @@ def _place_of(quote: str, text: str, near: int) -> _Place:
 def _fact_from(found: Found, own: str, near: int, page: SourceText) -> Fact:
     quote = normalised(own)
     place = _place_of(quote, page.text, near)
+    needs_header = own.startswith("| ") and not holds_quote(own, place.header)
     return Fact(
         id=digest_of(f"{quote}\n{page.url}".encode())[:12],
         claim=one_line(found.claim, 1_000) or one_line(own, 1_000),
@@ -150,28 +136,7 @@ def _fact_from(found: Found, own: str, near: int, page: SourceText) -> Fact:
         question=one_line(found.question, 400),
         relevance=round(min(1.0, max(0.0, found.relevance)), 4),
         path=tuple(one_line(name) for name in place.path) or (one_line(page.title),),
-        lead=one_line(found.lead, 1_000) or _header_of(own, place, found.near),
+        lead=place.header if needs_header else "",
         start=place.start,
         opens=place.opens,
-        cosine=found.cosine,
-    )
-
-
-def _header_of(quote: str, place: _Place, near: int) -> str:
-    """Return the table header that a quoted row needs, unless the reasoner gave the place and thus the lead itself."""
-    is_row = quote.startswith("| ") and near < 0
-    return place.header if is_row and not holds_quote(quote, place.header) else ""
-
-
-def _verbatim(quote: str, text: str) -> str:
-    """Return a quote with the page's line breaks; if it differs, with its own lines for items, rows and code, else joined."""
-    if clean(quote).strip() in text:
-        return clean(quote).strip()
-    lines = [line.rstrip() for line in clean(quote).strip().split("\n")]
-    if any(line.startswith(("- ", "| ", "```")) for line in lines):
-        return "\n".join(lines)
-    return (
-        " ".join(" ".join(lines).split())
-        if "" not in lines
-        else "\n\n".join(" ".join(part.split()) for part in "\n".join(lines).split("\n\n"))
     )

@@ -14,7 +14,7 @@ from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import page_of
 from pipeline.domain.not_found import survey_statistics
-from pipeline.domain.reasoner_questions import Reading, ReadingQuestion, ShownPage
+from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
@@ -37,7 +37,6 @@ _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
-_LEAST = 300  # tokens of room in which a further page is shown
 _SHORT = 2_000  # tokens of a page that is shown whole
 _AROUND = 3  # sections on each side of one that was hit, and sections that hold it
 _NO_HEADING = 7  # the level of paragraphs inside a section
@@ -56,9 +55,9 @@ class Piece(NamedTuple):
 async def read_pages(step: ReadPages, state: SessionState, context: StepContext) -> Outcome:
     """Ask what the pages of an iteration say; a quote that is not in its page is rejected."""
     worker = state.workers[step.worker_id]
-    sources, left_out = sources_of(state, worker, step.iteration, context)
-    pages = {f"S{number}": source for number, source in enumerate(sources, start=1)}
+    pages = {f"S{number}": one for number, one in enumerate(sources_of(state, worker, step.iteration, context), start=1)}
     questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker), start=1)}
+    more_follow = step.iteration < state.config.iterations or bool(state.config.gap_rounds)
     question = ReadingQuestion(
         query=state.query,
         perspective=state.perspectives[worker.perspective_id],
@@ -67,17 +66,17 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         iteration=step.iteration,
         asked=tuple(dict.fromkeys(_asked(state, worker, step.iteration))),
         known=tuple(_known(state, worker, step.iteration, questions)),
-        left_out=left_out,
         today=today_of(state),
-        goes_on=_goes_on(state, worker, step.iteration),
+        goes_on=not worker.round and more_follow,
     )
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
-    found = _found_by_page(said, questions, pages)
-    events = [
-        _observed(step, source, _seen(state, source.url), *facts_and_rejected(found[key], source))
-        for key, source in pages.items()
-    ]
+    found: dict[str, list[Found]] = {key: [] for key in pages}
+    for place, finding in enumerate(said.findings):
+        source = key if (key := key_of(finding.source)) in pages else "S1"
+        asked = questions.get(key_of(finding.question), "")
+        found[source].append(Found(finding.quote, finding.claim, asked, round(1 - place / (2 * len(said.findings)), 4)))
+    events = [_observed(step, source, state, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
         with charged_to(answer):
@@ -85,8 +84,12 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
                 f"{counted(refused, 'quote')}, and not one stands in the pages", hint="a larger model quotes better"
             )
     events[0] = events[0].model_copy(update={"cost": cost.cost, "exchange": cost.exchange})
-    gaps = tuple(dict.fromkeys(filter(None, (_open_question(text, questions) for text in said.open_questions))))
-    ending = {"last": True, "gaps": gaps, "queries": new_queries(said.queries, question.asked)}
+    left = (questions.get(key_of(text)) or (one_line(text, 400) if word_count(text) > 2 else "") for text in said.open_questions)
+    ending = {
+        "last": True,
+        "gaps": tuple(dict.fromkeys(filter(None, left))),
+        "queries": new_queries(said.queries, question.asked),
+    }
     events[-1] = events[-1].model_copy(update=ending)
     return Outcome(tuple(events), cost.objects)
 
@@ -94,18 +97,15 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
 async def read_plainly(step: PlainReading, state: SessionState, context: StepContext) -> Outcome:
     """Take the passages that are nearest to the questions, because the model could not read."""
     worker = state.workers[step.worker_id]
-    sources, _ = sources_of(state, worker, step.iteration, context)
+    sources = sources_of(state, worker, step.iteration, context)
     pages = [ReadPage(source.url, source.title, source.digest, source.text) for source in sources]
     known = survey_statistics(state)
     asked = dict.fromkeys((state.query, *_questions_of(state, worker)))
     choices = (
         choose(parse_question(question, known.language or DEFAULT_LANGUAGE), pages, known, judged=True) for question in asked
     )
-    facts = {fact.id: fact for choice in choices for fact in choice.passages}
-    events = [
-        _observed(step, source, _seen(state, source.url), [fact for fact in facts.values() if fact.url == source.url])
-        for source in sources
-    ]
+    facts = {fact.id: fact for choice in choices for fact in choice.passages}.values()
+    events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
     return Outcome(tuple(events))
 
@@ -113,11 +113,11 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
 def _observed(
     step: ReadPages | PlainReading,
     source: SourceText,
-    before: Iterable[tuple[int, int]],
+    state: SessionState,
     facts: Iterable[Fact],
     rejected: Iterable[RejectedFact] = (),
 ) -> e.FactsObserved:
-    whole = sum(end - start for start, end in (*before, *source.shown)) >= len(source.text)
+    whole = sum(end - start for start, end in (*_seen(state, source.url), *source.shown)) >= len(source.text)
     return e.FactsObserved(
         worker_id=step.worker_id,
         iteration=step.iteration,
@@ -141,11 +141,6 @@ def _questions_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
     if not worker.round:
         views = (state.perspectives[other.perspective_id] for other in workers_in_order(state) if not other.round)
     return tuple(dict.fromkeys(question for view in views for question in view.questions))
-
-
-def _goes_on(state: SessionState, worker: Worker, iteration: int) -> bool:
-    """Return whether the searches that a reading asks for are made."""
-    return not worker.round and (iteration < state.config.iterations or bool(state.config.gap_rounds))
 
 
 def _before(state: SessionState, worker: Worker) -> list[Worker]:
@@ -184,25 +179,8 @@ def _shown(source: SourceText, page: PageDone) -> ShownPage:
     return ShownPage(url=source.url, title=source.title, text=text, published=page.published)
 
 
-def _found_by_page(said: Reading, questions: dict[str, str], pages: dict[str, SourceText]) -> dict[str, list[Found]]:
-    """Return what was found, by the key of its page; under a wrong key, or none, by the first page."""
-    found: dict[str, list[Found]] = {key: [] for key in pages}
-    first, most = next(iter(pages)), len(said.findings)
-    for place, finding in enumerate(said.findings):
-        key = finding.source.strip("[]() ").upper()
-        asked = questions.get(finding.question.strip("[]() ").upper(), "")
-        one = Found(finding.quote, finding.claim, asked, round(1 - place / (2 * most), 4))
-        found[key if key in pages else first].append(one)
-    return found
-
-
-def _open_question(text: str, questions: dict[str, str]) -> str:
-    known = questions.get(text.strip("[]() ").upper())
-    return known or (one_line(text, 400) if word_count(text) > 2 else "")
-
-
-def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> tuple[list[SourceText], int]:
-    """Return the pages of an iteration with the parts that are shown, and the number of those for which there is no room.
+def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[SourceText]:
+    """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
     The first page, which has most hits, is shown whole if it fits. Each other one may use half of what is left for the sections
     that were hit; then all are extended around these, the best first. Of a page that was shown in parts before, only other
@@ -211,33 +189,26 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, first=first)
     left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
-    urls = pages_to_read(state, worker, iteration)
-    hits = _hits_of(state, worker, iteration)
-    sources: list[SourceText] = []
-    no_room = 0
-
-    def parts(url: str, text: str, room: int, around: int, *, always: bool) -> tuple[Span, ...]:
-        of_page = [hit for hit in hits if page_of(hit.url) == url]
-        return shown_parts(text, of_page, room, _seen(state, url), around=around, always=always)
-
-    for place, url in enumerate(urls):
-        page = state.pages[url]
-        text = context.page_text(page.digest)
-        is_last = place == len(urls) - 1
-        whole = not sources and tokens(text) <= _BEST_PAGE * left
-        room = left if is_last else int(_BEST_PAGE * left) if whole else left // 2
-        if room < _LEAST and sources:
-            no_room += 1
-        elif shown := parts(url, text, room, 1 if _seen(state, url) else 0, always=not sources):
-            left -= _tokens_of(text, shown)
-            sources.append(SourceText(url, page.title, page.digest, text, shown))
-    for around in range(1, _AROUND + 1):
-        for place, source in enumerate(sources):
-            own = _tokens_of(source.text, source.shown)
-            shown = parts(source.url, source.text, own + left, around, always=not place)
-            left -= _tokens_of(source.text, shown) - own
-            sources[place] = source._replace(shown=shown)
-    return sources, no_room
+    searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
+    ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
+    hits = [*ranked, *(state.survey.hits if state.survey else ())]
+    pages = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
+    texts = [context.page_text(page.digest) for page in pages]
+    shown: list[tuple[Span, ...]] = [()] * len(pages)
+    for around in range(_AROUND + 1):
+        for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
+            is_last, is_whole = page is pages[-1], not place and tokens(text) <= _BEST_PAGE * left
+            own = _tokens_of(text, shown[place])
+            room = own + left if around or is_last or is_whole else left // 2
+            of_page = [hit for hit in hits if page_of(hit.url) == page.url]
+            seen = _seen(state, page.url)
+            shown[place] = shown_parts(text, of_page, room, seen, around=around or bool(seen), always=not place)
+            left -= _tokens_of(text, shown[place]) - own
+    return [
+        SourceText(page.url, page.title, page.digest, text, parts)
+        for page, text, parts in zip(pages, texts, shown, strict=True)
+        if parts
+    ]
 
 
 def _most_tokens(config: ResearchConfig, round_: int, iteration: int, *, first: bool) -> int:
@@ -261,13 +232,6 @@ def expected(config: ResearchConfig) -> tuple[int, int]:
 
 def _tokens_of(text: str, spans: Iterable[Span]) -> int:
     return sum(tokens(text[start:end]) for start, end in spans)
-
-
-def _hits_of(state: SessionState, worker: Worker, iteration: int) -> list[Hit]:
-    """Return the hits of an iteration's searches, those of the best ranks first, then those of the first search."""
-    found = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
-    ranked = [hits[rank] for rank in range(max(map(len, found), default=0)) for hits in found if rank < len(hits)]
-    return [*ranked, *(state.survey.hits if state.survey else ())]
 
 
 def shown_parts(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts, open_gaps, origin_of
-from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion
+from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,
     WHOLE,
@@ -141,7 +141,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     )
     answer = await context.reasoner.answer(question)
     said, cost = answer.value, paid(answer)
-    unfound = {asked[key]: _key(one.question) for one in said.unfound if (key := _key(one.sentence)) in asked}
+    unfound = {asked[key]: key_of(one.question) for one in said.unfound if (key := key_of(one.sentence)) in asked}
     verdicts = _verdicts(said, items, asked, unfound)
     event = e.ClaimsChecked(
         part=step.part,
@@ -154,26 +154,22 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     if not question.whole:
         return Outcome((event,), cost.objects)
     used = {name for item in items if item.sentence for name in item.sentence.facts}
-    lacks = {facts[key].id: one for one in said.missing if (key := _key(one.evidence)) in facts and facts[key].id not in used}
+    lacks = {facts[key].id: one for one in said.missing if (key := key_of(one.evidence)) in facts and facts[key].id not in used}
     claims = tuple(fact.id for fact in facts.values() if not holds_quote(fact.quote, fact.claim))
-    overstated = {facts[key].id for key in map(_key, said.overstated) if key in facts}
+    overstated = {facts[key].id for key in map(key_of, said.overstated) if key in facts}
     left = [place for place in sorted(verdicts) if verdicts[place].reason == UNFOUND and unfound[place] not in unknown]
     more = {
         "missing": {name: one_line(one.reason, 400) for name, one in lacks.items()},
         "additions": tuple(Addition(after=_place_of(one.after, items), text=one.text) for one in lacks.values()),
         "claims": claims,
         "overstated": tuple(name for name in claims if name in overstated),
-        "answered": tuple(unknown[key] for key in dict.fromkeys(map(_key, said.answered)) if key in unknown),
+        "answered": tuple(unknown[key] for key in dict.fromkeys(map(key_of, said.answered)) if key in unknown),
         "unfound": tuple(items[place].text for place in left),
     }
     pairs = tuple(_contradictions(said.contradictions, facts))
     found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs, cost=cost.cost, exchange=cost.exchange)
     # What a power cut leaves of both may not be the verdicts alone.
     return Outcome((found, event.model_copy(update={**more, "cost": Cost(), "exchange": ""})), cost.objects)
-
-
-def _key(said: str) -> str:
-    return said.strip("[]() ").upper()
 
 
 def _is_beyond(item: Item) -> bool:
@@ -184,7 +180,7 @@ def _is_beyond(item: Item) -> bool:
 def _place_of(after: str, items: tuple[Item, ...]) -> int:
     """Return the place of the sentence that an added one follows: the last one, if its key names none."""
     known = [place for place, item in enumerate(items) if not _is_beyond(item)]
-    return next((place for place in known if f"T{place + 1}" == _key(after)), known[-1])
+    return next((place for place in known if f"T{place + 1}" == key_of(after)), known[-1])
 
 
 def _checked(item: Item, keys: Mapping[str, str], state: SessionState) -> CheckedSentence:
@@ -206,9 +202,9 @@ def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], un
     verdicts = {
         asked[key]: Verdict(sentence=asked[key], supported=False, reason=one_line(one.reason, 400), text=one.text)
         for one in said.faults
-        if (key := _key(one.sentence)) in asked
+        if (key := key_of(one.sentence)) in asked
     }
-    claimless = {asked[key] for key in map(_key, said.claimless) if key in asked}
+    claimless = {asked[key] for key in map(key_of, said.claimless) if key in asked}
     for place in asked.values():
         one = items[place].sentence
         if one is None or (one.facts and not one.unknown):
@@ -231,7 +227,7 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
     """Yield the pairs of facts from different sources that contradict each other, each once."""
     seen: set[frozenset[str]] = set()
     for clash in said:
-        first, second = facts.get(_key(clash.first)), facts.get(_key(clash.second))
+        first, second = facts.get(key_of(clash.first)), facts.get(key_of(clash.second))
         if first is None or second is None or origin_of(first.url) == origin_of(second.url):
             continue
         pair = frozenset((first.id, second.id))

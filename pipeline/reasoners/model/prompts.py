@@ -239,7 +239,7 @@ def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) ->
         "pages": pages,
         "asked": list(question.asked),
         "known": delimiters.block("KNOWN", known) if known else "",
-        "left_out": question.left_out,
+        "left_out": 0,  # a template of an earlier version prints it
         "goes_on": question.goes_on,
         "today": question.today,
     }

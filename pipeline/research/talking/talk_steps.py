@@ -10,7 +10,15 @@ from typing import TypeVar
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.findings import page_of
-from pipeline.domain.reasoner_questions import CheckedSentence, CheckQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion
+from pipeline.domain.reasoner_questions import (
+    CheckedSentence,
+    CheckQuestion,
+    PastTurn,
+    Reply,
+    StandAloneQuestion,
+    TalkQuestion,
+    key_of,
+)
 from pipeline.domain.talk import StepName, TalkState, TalkStep, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
 from pipeline.domain.values import Outcome as SessionOutcome
@@ -221,7 +229,7 @@ async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Out
         )
     question = CheckQuestion(query=turn.stands_alone, facts=facts, sentences=asked, whole=False, today=context.today)
     answer = await context.reasoner.answer(question)
-    wrong = {fault.sentence.strip("[]() ").upper() for fault in answer.value.faults}
+    wrong = {key_of(fault.sentence) for fault in answer.value.faults}
     kept = within_words([one for key, one in zip(asked, sound, strict=True) if key not in wrong], ANSWER_WORDS)
     return _recorded(_answered(turn, kept) if kept else _refusal(turn), answer)
 
