@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
@@ -81,9 +81,6 @@ class MemoryStore(StoredStreams):
     def stored_records(self, stream: str, after: int = 0) -> Sequence[Record]:
         return tuple(self.streams.get(stream, ())[after:])
 
-    def stored_versions(self, sessions: Collection[str]) -> Mapping[str, int]:
-        return {name: len(self.streams.get(name, ())) for name in sessions}
-
     def version_at(self, stream: str, mark: str) -> int:
         return int(mark.partition("-")[0])
 
@@ -99,12 +96,6 @@ class MemoryStore(StoredStreams):
 
     def take_over(self, session_id: str) -> None:
         pass
-
-    def branched(self, streams: Iterable[str]) -> set[str]:
-        return set()
-
-    def join(self, session_id: str) -> Sequence[Record]:
-        return ()
 
     def release(self, session_id: str) -> None:
         pass

@@ -20,14 +20,6 @@ _NAMED_OBJECT = re.compile(rb'"(?:digest|exchange|report)":"([0-9a-f]{64})"')
 class CopyTarget(StoredLog, Protocol):
     """A log that another one is copied into."""
 
-    def prepare(self) -> None:
-        """Make what a log has before its first record.
-
-        Raises:
-            LogUnwritable: it cannot be written.
-        """
-        ...
-
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:
         """Store a stream: all of these segments, of which the first lines of some may be stored already.
 
@@ -38,10 +30,6 @@ class CopyTarget(StoredLog, Protocol):
 
     def write_off(self, session: str) -> None:
         """Accept that a session's log is missing."""
-        ...
-
-    def finish(self) -> None:
-        """Return when all that was stored is durable."""
         ...
 
 
@@ -71,15 +59,12 @@ def copy_log(source: StoredLog, target: CopyTarget, *, check: bool = False) -> C
         WorkspaceLocked: a process writes one of the streams.
     """
     copying = _Copying(source, target, check)
-    if not check:
-        target.prepare()
     copying.take_objects(sorted(copying.here))
     for stream in (name for kind in KINDS for name in source.streams(kind)):
         copying.take_stream(stream)
     if not check:
         for session in sorted(set(source.written_off()) - set(target.written_off())):
             target.write_off(session)
-        target.finish()
     return copying.report
 
 

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -140,14 +140,6 @@ class FileStore(StoredStreams):
         """
         return [line.record for line in self._chain(stream).lines[after:]]
 
-    def stored_versions(self, sessions: Collection[str]) -> Mapping[str, int]:
-        """Return the last version of each session, as far as it can be read."""
-        found = {}
-        for name in sessions:
-            with contextlib.suppress(LogError):
-                found[name] = read_chain(self._layout, name).version
-        return found
-
     def version_at(self, stream: str, mark: str) -> int:
         """Return the version that a stream had when ``marks`` gave it that mark, found from the sizes of its segments."""
         return self._layout.version_at(stream, mark)
@@ -234,6 +226,7 @@ class FileStore(StoredStreams):
             LogUnwritable: the disk refuses.
             WorkspaceLocked: a process writes the stream.
         """
+        self.prepare()
         with self._locked(stream, "written"):
             for segment in sorted(segments, key=lambda one: one.lines[0].record.version):
                 content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
@@ -253,9 +246,6 @@ class FileStore(StoredStreams):
         with _refusals(str(mark)):
             files.make_directories(mark.parent)
             files.replace(mark, b"Its log was missing, and its user wrote it off.\n", self._layout.scratch)
-
-    def finish(self) -> None:
-        """Do nothing: every file is durable already."""
 
     @contextmanager
     def _locked(self, stream: str, what: str) -> Iterator[None]:

@@ -14,14 +14,13 @@ import itertools
 import os
 import socket
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import (
     EventRejected,
-    LogDamaged,
     LogUnwritable,
     ObjectMissing,
     VersionConflict,
@@ -29,7 +28,7 @@ from pipeline.errors import (
     WriterReplaced,
 )
 from pipeline.store import caches
-from pipeline.store.layout import Layout, is_plain, is_shared, segment_name, segment_path
+from pipeline.store.layout import Layout, is_shared, segment_name, segment_path
 from pipeline.store.objects import StoredObjects, is_digest
 from pipeline.store.postgres_database import Connection, Database, check_schema
 from pipeline.store.segments import (
@@ -110,27 +109,16 @@ class _Writer:
         """Take a number for a new connection, and own by it what this process owned by its last one."""
         check_schema(connection)
         row = connection.execute(_OWN).fetchone() or (None, None)
-        if self.owner is not None and self.held:
-            query = "UPDATE streams SET owner = %s WHERE owner = %s AND stream = ANY(%s)"
-            connection.execute(query, (row[1], self.owner, [*self.held]))
         self.owner = row[1]
+        fences = [held.fence for held in self.held.values()]
+        connection.execute(_HAND_ON, ([*self.held], fences, self.owner))
 
 
-_OWNERS = "hashtext('night-research ' || current_schema())"  # which advisory locks are those of this store's connections
-_OWN = f"SELECT pg_advisory_lock({_OWNERS}, number), number FROM (SELECT nextval('store_connections')::int AS number) n"  # noqa: S608
-_TAKE_UP = f"""
-INSERT INTO streams (stream, kind, fence, owner, writer) VALUES (%(stream)s, %(kind)s, 1, %(owner)s, %(writer)s)
-ON CONFLICT (stream) DO UPDATE SET fence = streams.fence + 1, owner = EXCLUDED.owner, writer = EXCLUDED.writer
-WHERE %(over)s OR streams.owner IS NULL OR pg_try_advisory_xact_lock({_OWNERS}, streams.owner)
-RETURNING version, encode(head, 'hex'), fence
-"""  # noqa: S608 - no value from outside
+_OWN = "SELECT pg_advisory_lock(connection_locks(), number), number FROM (SELECT nextval('store_connections')::int AS number) n"
+_TAKE_UP = "SELECT version, head, fence FROM take_up(%s, %s, %s, %s, %s)"
+_HAND_ON = "SELECT hand_on(%s::text[], %s::bigint[], %s)"
 _APPEND = "SELECT stored, version, fence, writer FROM append_events(%s, %s, %s, %s, %s::text[], %b::bytea[])"
-_LET_GO = "UPDATE streams SET owner = NULL WHERE stream = %s AND owner = %s AND fence = %s"
 # One statement, so that the stream's row and its lines are of one moment.
-_LOAD = """
-SELECT 0 AS version, head AS line, version AS last FROM streams WHERE stream = %(stream)s
-UNION ALL (SELECT version, line, NULL FROM events WHERE stream = %(stream)s AND version >= %(first)s ORDER BY version)
-"""
 _SEGMENTS = """
 SELECT '' AS segment, version, head AS line FROM streams WHERE stream = %(stream)s
 UNION ALL SELECT segment, version, line FROM events WHERE stream = %(stream)s
@@ -141,8 +129,6 @@ SELECT stream FROM streams WHERE kind = %(kind)s AND version > 0
 UNION SELECT e.stream FROM events e LEFT JOIN streams s USING (stream) WHERE s.stream IS NULL AND e.version = 1
 """
 _MAY_REMOVE = "SELECT has_table_privilege('events', 'DELETE') AND has_table_privilege('streams', 'DELETE'), current_user::text"
-# A session's id contains words of its question, so it must not stay in the queue either.
-_OF_A_STREAM = (("events", "stream"), ("branch_events", "stream"), ("night_jobs", "session"), ("streams", "stream"))
 
 
 class PostgresStore(StoredStreams):
@@ -248,13 +234,15 @@ class PostgresStore(StoredStreams):
             if not may:  # refused before anything is pruned
                 hint = "run it as the role that may: RESEARCH_STORE=postgresql://research_maintenance@HOST/DATABASE research …"
                 raise LogUnwritable(f"the role {role} may not remove anything from the database", hint=hint)
-        values = {"stream": stream, "kind": kind_of(stream), "writer": f"process {os.getpid()} on {socket.gethostname()}"}
-        row = self.database.run(
-            lambda connection: connection.execute(_TAKE_UP, {**values, "over": over, "owner": self._writer.owner}).fetchone()
-        )
-        if row is None:
-            raise self._locked(stream)
-        held = self._writer.held[stream] = _Held(row[0], row[1].encode(), row[2])
+        writer = f"process {os.getpid()} on {socket.gethostname()}"
+
+        def work(connection: Connection) -> _Held:
+            row = connection.execute(_TAKE_UP, (stream, kind_of(stream), self._writer.owner, writer, over)).fetchone()
+            if row is None:
+                raise self._locked(stream)
+            return _Held(row[0], row[1].encode(), row[2])
+
+        held = self._writer.held[stream] = self.database.run(work)
         return held
 
     def _locked(self, stream: str) -> WorkspaceLocked:
@@ -267,26 +255,14 @@ class PostgresStore(StoredStreams):
         """End this process's writing to a stream. Unknown ids are ignored."""
         with self._guard:
             if held := self._writer.held.get(session_id):
-                self.database.run(lambda one: one.execute(_LET_GO, (session_id, self._writer.owner, held.fence)))
-                del self._writer.held[session_id]  # only now: all of this is done again if the connection is lost
+                self.database.rows(_HAND_ON, [session_id], [held.fence], None)
+                del self._writer.held[session_id]  # only now: it is done again if the connection is lost
 
     def close(self) -> None:
         """Close the connection; streams that this process owned have no owner then. The next call connects again."""
         with self._guard:
             self._writer.held.clear()
             self.database.close()
-
-    def branched(self, streams: Iterable[str]) -> frozenset[str]:  # noqa: ARG002 - the port has it
-        """Return none: two machines cannot continue one stream."""
-        return frozenset()
-
-    def join(self, session_id: str) -> Sequence[Record]:  # noqa: ARG002 - the port has it
-        """Do nothing: a stream has no several branches."""
-        return ()
-
-    def stored_ids(self, kind: Kind, *, traces: bool = False) -> list[str]:  # noqa: ARG002 - a stream leaves none
-        """Return the ids of all streams of a kind, sorted."""
-        return list(self.stored_marks([kind]))
 
     def stored_marks(self, kinds: Sequence[Kind]) -> Mapping[str, str]:
         """Return the version and hash of each stream's last record."""
@@ -295,30 +271,12 @@ class PostgresStore(StoredStreams):
         return {stream: f"{version}:{head}" for _, stream, version, head in rows}
 
     def stored_records(self, stream: str, after: int = 0) -> Sequence[Record]:
-        """Return the records of versions above ``after``; each is verified.
+        """Return the records of versions above ``after``; all of the stream is verified.
 
         Raises:
             LogDamaged: the stream cannot be trusted.
         """
-        if not is_plain(stream):
-            return []
-        first = max(after, 1)  # with the one before, which the next continues
-        (_, head, last), *rows = self.database.rows(_LOAD, stream=stream, first=first) or [(0, b"", 0)]
-        lines, prev = [], ZEROS if first == 1 else b""
-        for version, (_, raw, _) in enumerate(rows, first):
-            line = open_line(raw)
-            if not line or line.record.version != version or line.record.session_id != stream or prev not in (b"", line.prev):
-                break
-            lines.append(line)
-            prev = line.hash
-        if len(lines) != max(0, last - first + 1) or (lines and prev != head.hex().encode()):
-            refuse_damage(join(self.segments(stream)), stream)
-            raise LogDamaged(f"the log of {stream} is damaged: it was changed while it was read", hint="run `research verify`")
-        return [line.record for line in lines if line.record.version > after]
-
-    def stored_versions(self, sessions: Collection[str]) -> Mapping[str, int]:
-        """Return the last version of each session."""
-        return dict(self.database.rows("SELECT stream, version FROM streams WHERE stream = ANY(%s)", [*sessions]))
+        return [line.record for line in refuse_damage(join(self.segments(stream)), stream).lines[after:]]
 
     def version_at(self, stream: str, mark: str) -> int:  # noqa: ARG002 - the port has it
         """Return the version that a stream had when ``marks`` gave it that mark, 0 for that of a pruned session."""
@@ -340,8 +298,7 @@ class PostgresStore(StoredStreams):
         def work(connection: Connection) -> None:
             with connection.transaction():
                 self._lock(connection, stream)
-                for table, column in _OF_A_STREAM:
-                    connection.execute(f"DELETE FROM {table} WHERE {column} = %s", (stream,))  # noqa: S608 - names of our own
+                connection.execute("SELECT remove_stream(%s)", (stream,))
 
         with self._guard:
             self._writer.held.pop(stream, None)
@@ -393,10 +350,6 @@ class PostgresStore(StoredStreams):
             segments[-1].finding = Finding(segments[-1].path, len(segments[-1].lines), "corrupt", message)
         return segments
 
-    def prepare(self) -> None:
-        """Let commits not wait for the disk: a copy that was killed is made again."""
-        self.database.rows("SET synchronous_commit = off")
-
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:
         """Let a stream be these segments, of which ``chain`` is the chain, in one transaction.
 
@@ -433,18 +386,13 @@ class PostgresStore(StoredStreams):
 
     def _lock(self, connection: Connection, stream: str) -> None:
         """Lock a stream's row until the end of the transaction; refuse one that a living process of another connection owns."""
-        query = f"SELECT owner IS NULL OR pg_try_advisory_xact_lock({_OWNERS}, owner) FROM streams WHERE stream = %s FOR UPDATE"  # noqa: S608
-        if connection.execute(query, (stream,)).fetchone() == (False,):
+        query = "SELECT owner IS NULL OR pg_try_advisory_xact_lock(connection_locks(), owner) FROM streams"
+        if connection.execute(f"{query} WHERE stream = %s FOR UPDATE", (stream,)).fetchone() == (False,):
             raise self._locked(stream)
 
     def write_off(self, session: str) -> None:
         """Accept that a session's log is missing."""
         self.database.rows("INSERT INTO written_off VALUES (%s) ON CONFLICT DO NOTHING", session)
-
-    def finish(self) -> None:
-        """Wait for the disk: a commit that waits is durable with all before it."""
-        self.database.rows("SET synchronous_commit = on")
-        self.database.rows("SELECT pg_current_xact_id()")
 
     def _hash_of(self, stream: str, version: int) -> bytes | None:
         if (held := self._writer.held.get(stream)) and held.version == version > 0:

@@ -131,17 +131,19 @@ class Database:
             connection: Connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=1, **options)
         except psycopg.Error as error:
             raise StoreUnreachable(f"{self.name} cannot be reached: {_first_line(error)}", hint=_HINT) from None
+        weakref.finalize(self, connection.close)
         try:
             self._opened(connection)
-        except BaseException as error:
+        except psycopg.OperationalError as error:
             connection.close()
-            if isinstance(error, psycopg.OperationalError):
-                raise StoreUnreachable(f"{self.name} does not answer: {_first_line(error)}", hint=_HINT) from error
-            if isinstance(error, psycopg.Error):
-                raise self._refusal(error) from error
+            raise StoreUnreachable(f"{self.name} does not answer: {_first_line(error)}", hint=_HINT) from error
+        except psycopg.Error as error:
+            connection.close()
+            raise self._refusal(error) from error
+        except BaseException:
+            connection.close()
             raise
         self._was_open = True
-        weakref.finalize(self, connection.close)
         return connection
 
     def _refusal(self, error: psycopg.Error) -> Exception:
@@ -175,8 +177,9 @@ WHERE rolname IN ('research_app', 'research_maintenance') AND has_table_privileg
 
 def schema_version(connection: Connection) -> int:
     """Return the version of the schema, 0 if there is none."""
-    row = connection.execute("SELECT to_regclass('store_migrations') IS NOT NULL").fetchone()
-    found = connection.execute("SELECT max(version) FROM store_migrations").fetchone() if row and row[0] else None
+    if connection.execute("SELECT to_regclass('store_migrations')").fetchone() == (None,):
+        return 0
+    found = connection.execute("SELECT max(version) FROM store_migrations").fetchone()
     return int(found[0] or 0) if found else 0
 
 
@@ -300,8 +303,7 @@ def _take(connection: Connection, program: str, *, shared: bool) -> None:
 _STATUS = """
 SELECT current_database(), split_part(current_setting('server_version'), ' ', 1), current_user::text,
     has_function_privilege('append_events(text, int, bigint, text, text[], bytea[])', 'EXECUTE')
-        AND has_table_privilege('objects', 'INSERT') AND has_any_column_privilege('streams', 'INSERT, UPDATE')
-        AND has_sequence_privilege('store_connections', 'USAGE'),
+        AND has_table_privilege('objects', 'INSERT') AND has_sequence_privilege('store_connections', 'USAGE'),
     has_table_privilege('events', 'DELETE'),
     current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off',
     pg_is_in_recovery()

@@ -93,6 +93,38 @@ create table if not exists pace (              -- when the next request to a hos
     next_at timestamptz not null
 );
 
+-- Which advisory locks are those of this store's connections.
+create or replace function connection_locks() returns int language sql stable as
+$$ select hashtext('night-research ' || current_schema()) $$;
+
+-- Make the connection of number `the_owner` the writer of a stream, unless a living one is and it is not to be taken over: then
+-- no row is returned.
+create or replace function take_up(
+    the_stream text, the_kind text, the_owner int, the_writer text, is_forced boolean,
+    out version int, out head text, out fence bigint
+) returns setof record language sql security definer as $$
+    insert into streams as s (stream, kind, fence, owner, writer) values (the_stream, the_kind, 1, the_owner, the_writer)
+    on conflict (stream) do update set fence = s.fence + 1, owner = the_owner, writer = the_writer
+    where is_forced or s.owner is null or pg_try_advisory_xact_lock(connection_locks(), s.owner)
+    returning s.version, encode(s.head, 'hex'), s.fence
+$$;
+
+-- Own streams by another number, none if it is null: those that are still as this process left them.
+create or replace function hand_on(the_streams text[], the_fences bigint[], the_owner int) returns void
+language sql security definer as $$
+    update streams s set owner = the_owner
+    from unnest(the_streams, the_fences) as held (stream, fence) where s.stream = held.stream and s.fence = held.fence
+$$;
+
+-- Remove all rows of a stream. A session's id contains words of its question, so it must not stay in the queue either. The caller
+-- needs the rights.
+create or replace function remove_stream(the_stream text) returns void language sql as $$
+    delete from events where stream = the_stream;
+    delete from branch_events where stream = the_stream;
+    delete from night_jobs where session = the_stream;
+    delete from streams where stream = the_stream;
+$$;
+
 -- The one way in which a stream grows: by lines that continue its last one, from the writer that took it up last. Returns no row
 -- if the stream is unknown, else whether the lines are stored (now, or by an earlier call whose answer was lost), and where the
 -- stream is.
@@ -127,7 +159,14 @@ begin
     update streams s set version = the_version + cardinality(lines), head = last where s.stream = the_stream;
     return query select true, the_version + cardinality(lines), the_fence, '';
 end $$;
-revoke execute on function append_events from public;
 
--- The function works on these tables, whatever the caller's search path has; a caller's temporary tables come last.
-do $$ begin execute format('alter function append_events set search_path = %I, pg_temp', current_schema()); end $$;
+-- The functions work on these tables, whatever the caller's search path has; a caller's temporary tables come last.
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['append_events', 'take_up', 'hand_on'] loop
+        execute format('alter function %I set search_path = %I, pg_temp', name, current_schema());
+        execute format('revoke execute on function %I from public', name);
+    end loop;
+end $$;

@@ -34,10 +34,6 @@ class StoredStreams(ABC):
         """Pages and exchanges."""
 
     @abstractmethod
-    def stored_ids(self, kind: Kind, *, traces: bool = False) -> Iterable[str]:
-        """Return the ids of all stored streams of a kind, sorted; ``traces``: also those without a record."""
-
-    @abstractmethod
     def stored_marks(self, kinds: Sequence[Kind]) -> Mapping[str, str]:
         """Return a mark for each stored stream of these kinds, kind by kind, each sorted."""
 
@@ -46,12 +42,24 @@ class StoredStreams(ABC):
         """Return the records of versions above ``after``; each is verified."""
 
     @abstractmethod
-    def stored_versions(self, sessions: Collection[str]) -> Mapping[str, int]:
-        """Return the last version of each session, as far as it can be read."""
+    def version_at(self, stream: str, mark: str) -> int:
+        """Return the version that a stream had when it had that mark."""
 
     @abstractmethod
     def written_off(self) -> frozenset[str]:
         """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
+
+    def stored_ids(self, kind: Kind, *, traces: bool = False) -> Iterable[str]:  # noqa: ARG002 - of which only files leave some
+        """Return the ids of all stored streams of a kind, sorted; ``traces``: also those without a record."""
+        return list(self.stored_marks([kind]))
+
+    def branched(self, streams: Iterable[str]) -> Collection[str]:  # noqa: ARG002 - only files can be changed by two machines
+        """Return those of the streams that two machines continued."""
+        return ()
+
+    def join(self, session_id: str) -> Sequence[Record]:  # noqa: ARG002
+        """Store how a stream's branches are joined; return the records that do it, none if it has no several branches."""
+        return ()
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         """Return the records of versions above ``after``; of a pruned session those that are kept.
@@ -97,7 +105,8 @@ class StoredStreams(ABC):
         marks = dict(self.stored_marks(["prune"]))
         if marks != self._known_prunes:
             found = tombstones_of(record for name in marks for record in self.stored_records(name))
-            versions = self.stored_versions(found.sessions)
+            there = self.stored_marks(["session"]) if found.sessions else {}
+            versions = {name: self.version_at(name, there[name]) for name in found.sessions if name in there}
             left = {name: one for name, one in found.sessions.items() if versions.get(name, 0) <= one.up_to}
             self._tombstones, self._known_prunes = replace(found, sessions=left), marks
         return self._tombstones
