@@ -262,7 +262,7 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
     if not state.nodes:
         return
     yield ""
-    facts = {worker.id: len(facts_of(state, worker)) for worker in workers_in_order(state)}
+    facts = {worker.id: len(facts_of(worker)) for worker in workers_in_order(state)}
     for node in state.nodes.values():
         worker = state.workers.get(node.id)
         view = state.perspectives.get(node.perspective) if state.waiting else None

@@ -185,7 +185,7 @@ def _reading_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
     tried: list[Step] = [Read(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
     for steps in (asked, tried):
-        if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
+        if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(worker):
             return FailWorker(worker.id, steps[0].key)
     return FinishWorker(worker.id, "no page that was not read")
 

@@ -9,10 +9,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker, search_nodes, workers_in_order
+from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 
@@ -80,10 +79,11 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     for number in range(1, iteration + 1):
         beside = [one for one in wave if number <= len(one.iterations)]
         wanted = [_wanted(state, one, number, taken, left_out.get(one.id, ())) for one in beside]
-        dealt = _dealt(wanted, [_most_pages(state, one.iterations[number - 1]) for one in beside])
-        for other, urls in zip(beside, dealt, strict=True):
-            observed = other.iterations[number - 1].observed
-            chosen = _with_observed(urls, observed, _most_pages(state, other.iterations[number - 1]))
+        limits = [_most_pages(state, one.iterations[number - 1]) for one in beside]
+        for other, urls, most in zip(beside, _dealt(wanted, limits), limits, strict=True):
+            observed = other.iterations[number - 1].observed  # what was observed stays chosen, and counts among the most
+            others = [url for url in urls if url not in observed][: max(0, most - len(observed))]
+            chosen = tuple(dict.fromkeys([*(url for url in urls if url in observed or url in others), *observed]))
             if other.id == worker.id and number == iteration:
                 return chosen
             left_out[other.id] = tuple(url for url in chosen if url in state.pages and url not in observed)
@@ -103,20 +103,15 @@ def _dealt(wanted: Sequence[Sequence[str]], most: Sequence[int]) -> list[list[st
     return dealt
 
 
-def _with_observed(urls: Sequence[str], observed: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the chosen pages with those that were observed: they stay chosen, and count among ``most``."""
-    seen = list(observed)
-    others = [url for url in urls if url not in seen][: max(0, most - len(seen))]
-    return tuple(dict.fromkeys([*(url for url in urls if url in seen or url in others), *seen]))
-
-
 def _wanted(state: SessionState, worker: Worker, number: int, taken: Set[str], again: tuple[str, ...]) -> list[str]:
     """Return the pages that a worker would read, best first, without those ``taken``; ``again``: those left out one before."""
     step = worker.iterations[number - 1]
-    surveyed = _survey_hits(state, worker) if number == 1 else ()
+    first = next((node.id for node in search_nodes(state)), "")
+    uses_survey = state.survey and state.config.reads_survey and worker.id == first and number == 1
+    surveyed = state.survey.hits if state.survey and uses_survey else ()
     spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again) if url not in taken])
-    if not _searched_both(state, step.queries):
-        return spread
+    if not any("+" in done.provider for query in step.queries if (done := state.searches.get(query))):
+        return spread  # no search covered own documents and the web together
     return list(dict.fromkeys([*with_shares(spread, _most_pages(state, step), page_origin), *spread]))
 
 
@@ -133,16 +128,6 @@ def _spread_over_sites(ranked: list[str]) -> list[str]:
             sites[site] += 1
             first.append(url)
     return first[:_FIRST] + sorted((*first[_FIRST:], *later), key=ranked.index)
-
-
-def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
-    """Return whether one search covered own documents and the web; older logs have no such search and no shares."""
-    return any("+" in done.provider for query in queries if (done := state.searches.get(query)))
-
-
-def _survey_hits(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
-    first = next((node.id for node in search_nodes(state)), "")
-    return state.survey.hits if state.survey and state.config.reads_survey and worker.id == first else ()
 
 
 def _most_pages(state: SessionState, step: Iteration) -> int:
@@ -180,38 +165,16 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     return [url for url in ordered if url in step.pages or origin_of(url) not in unhelpful] or ordered
 
 
-class IterationPages(NamedTuple):
-    """The pages of one iteration of a worker: those that it chose, and what it found by address."""
-
-    chosen: tuple[str, ...]
-    observed: dict[str, PageObserved]
-
-
-def pages_by_iteration(state: SessionState, worker: Worker) -> tuple[IterationPages, ...]:
-    """Return the pages of each of a worker's iterations. In older logs a page counted for several workers; the first has it."""
-    found = []
-    for number, step in enumerate(worker.iterations, start=1):
-        chosen = chosen_pages(state, worker, number)
-        if by_model(state):
-            chosen = tuple(url for url in chosen if url in step.observed or url not in state.pages)
-        found.append(IterationPages(chosen, step.observed))
-    return tuple(found)
+def shown_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
+    """Return the pages of an iteration (1-based): those chosen, without what a model had no room for."""
+    observed = worker.iterations[iteration - 1].observed
+    chosen = chosen_pages(state, worker, iteration)
+    return tuple(url for url in chosen if not by_model(state) or url in observed or url not in state.pages)
 
 
-def facts_of(_state: SessionState, worker: Worker) -> tuple[Fact, ...]:
+def facts_of(worker: Worker) -> tuple[Fact, ...]:
     """Return the facts that a worker found, each once, by iteration and then in the order of its pages."""
     return _each_once(fact for step in worker.iterations for seen in step.observed.values() for fact in seen.facts)
-
-
-def facts_on(iterations: Iterable[IterationPages]) -> tuple[Fact, ...]:
-    """Return the facts of the pages of these iterations, each once."""
-    pages = (seen for pages in iterations for seen in pages.observed.values())
-    return _each_once(fact for seen in pages for fact in seen.facts)
-
-
-def all_pages(state: SessionState) -> dict[str, tuple[IterationPages, ...]]:
-    """Return the pages of each worker's iterations, by worker id in plan order."""
-    return {worker.id: pages_by_iteration(state, worker) for worker in workers_in_order(state)}
 
 
 def all_facts(state: SessionState) -> tuple[Fact, ...]:
@@ -221,7 +184,7 @@ def all_facts(state: SessionState) -> tuple[Fact, ...]:
     """
     if state.pruned:
         return tuple(state.facts.values())
-    found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
+    found = (fact for worker in workers_in_order(state) for fact in facts_of(worker))
     chosen = (state.facts[name] for name in state.passages or ())
     return _each_once(chain(chosen, found, state.facts.values()))
 

@@ -38,18 +38,12 @@ def apply(state: SessionState, event: e.EventBase) -> None:
     _change(state, event)
     if isinstance(event, e.Answered):
         _settle(state, event)
-        _note_met(state, event)
+        if event.step and not isinstance(event, e.StepFailed):
+            for failure in (*state.failures.values(), *state.past_failures):
+                failure.met = failure.met or failure.step == event.step
     state.version = event.version
     if state.runs and not event.run_id.startswith(MERGE):
         state.runs[-1].last_at = event.at
-
-
-def _note_met(state: SessionState, event: e.Answered) -> None:
-    """Note that a step succeeded that had failed before."""
-    if event.step and not isinstance(event, e.StepFailed):
-        for failure in (state.failures.get(event.step), *state.past_failures):
-            if failure is not None and failure.step == event.step:
-                failure.met = True
 
 
 def _change(state: SessionState, event: e.EventBase) -> None:

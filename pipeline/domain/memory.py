@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from pipeline.domain import values as v
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origin_of, page_of
 from pipeline.domain.state import Failure, SearchDone, SessionState, asked_queries, cost_of, workers_in_order, working_seconds
-from pipeline.domain.values import EXTRACTIVE, Cost, Episode, Fact, Met, Procedure, Solution, Statement, Superseded, Yield, total
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.ranking.query_terms import content_stems
 
@@ -31,7 +31,7 @@ class Remembered(NamedTuple):
     It ``holds`` if no later session found that its source says something else by now.
     """
 
-    statement: Statement
+    statement: v.Statement
     sessions: tuple[str, ...]
     holds: bool
 
@@ -48,7 +48,7 @@ class Memory:
     @cached_property
     def statements(self) -> dict[str, Remembered]:
         """Each statement by fact id, in order of the sessions that found it first; it is cited if any of them cited it."""
-        found: dict[str, list[tuple[str, Statement]]] = {}
+        found: dict[str, list[tuple[str, v.Statement]]] = {}
         gone: set[str] = set()
         for name, one in self.sessions.items():
             for statement in one.statements:
@@ -87,7 +87,7 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
     summary = report.summary if report else ()
     gaps = tuple(dict.fromkeys(gap.question for gap in (report.unknowns if report else open_gaps(state))))
     changes = state.changes
-    episode = Episode(
+    episode = v.Episode(
         question=state.query,
         at=state.ended_at,
         outcome=state.status,
@@ -109,8 +109,8 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
         episode=episode,
         statements=tuple(_statements(state, facts, cited)),
         superseded=(
-            *(Superseded(fact=pair.before.id, by=pair.after) for pair in (changes.changed if changes else ())),
-            *(Superseded(fact=fact.id) for fact in (changes.gone if changes else ())),
+            *(v.Superseded(fact=pair.before.id, by=pair.after) for pair in (changes.changed if changes else ())),
+            *(v.Superseded(fact=fact.id) for fact in (changes.gone if changes else ())),
         ),
         yields=(*_page_yields(state, facts, cited), *_search_yields(state)),
         procedures=_procedures(state, facts, cited),
@@ -118,12 +118,12 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
     )
 
 
-def _statements(state: SessionState, facts: Iterable[Fact], cited: Set[str]) -> Iterator[Statement]:
+def _statements(state: SessionState, facts: Iterable[v.Fact], cited: Set[str]) -> Iterator[v.Statement]:
     disputed = disputed_facts(state)
     found = [fact for fact in facts if fact.id in cited or fact.id in disputed]
     for fact in sorted(found, key=lambda fact: fact.id not in cited)[:MOST_STATEMENTS]:
         page = state.pages.get(fact.url)
-        yield Statement(
+        yield v.Statement(
             fact=fact.id,
             claim=fact.claim,
             quote=fact.quote,
@@ -146,7 +146,7 @@ def _searches(state: SessionState) -> Iterator[tuple[str, SearchDone]]:
     yield from ((query, state.searches[query]) for query in asked if query in state.searches)
 
 
-def _page_yields(state: SessionState, facts: Iterable[Fact], cited: Set[str]) -> Iterator[Yield]:
+def _page_yields(state: SessionState, facts: Iterable[v.Fact], cited: Set[str]) -> Iterator[v.Yield]:
     """Yield what came of the pages of each origin and of the provider whose search found them first."""
     providers: dict[str, str] = {}
     for _query, done in _searches(state):
@@ -161,7 +161,7 @@ def _page_yields(state: SessionState, facts: Iterable[Fact], cited: Set[str]) ->
     used = Counter(fact.url for fact in facts if fact.id in cited)
     for (origin, provider), urls in sorted(groups.items()):
         read = [state.pages[url] for url in urls if url in state.pages]
-        yield Yield(
+        yield v.Yield(
             origin=origin,
             provider=provider,
             read=len(read),
@@ -172,7 +172,7 @@ def _page_yields(state: SessionState, facts: Iterable[Fact], cited: Set[str]) ->
         )
 
 
-def _search_yields(state: SessionState) -> Iterator[Yield]:
+def _search_yields(state: SessionState) -> Iterator[v.Yield]:
     """Yield the searches of each provider; those that failed count for all that were to be asked."""
     done: dict[str, list[SearchDone]] = {}
     for _query, search in _searches(state):
@@ -181,7 +181,7 @@ def _search_yields(state: SessionState) -> Iterator[Yield]:
     asked = "+".join(state.config.search)
     for provider in sorted({*done, *([asked] if failed else [])}):
         searches = done.get(provider, [])
-        yield Yield(
+        yield v.Yield(
             origin="",
             provider=provider,
             failed=dict(sorted(failed.items())) if provider == asked else {},
@@ -191,16 +191,16 @@ def _search_yields(state: SessionState) -> Iterator[Yield]:
         )
 
 
-def _procedures(state: SessionState, facts: Iterable[Fact], cited: Set[str]) -> tuple[Procedure, ...]:
+def _procedures(state: SessionState, facts: Iterable[v.Fact], cited: Set[str]) -> tuple[v.Procedure, ...]:
     of_facts, of_cited = {fact.url for fact in facts}, {fact.url for fact in facts if fact.id in cited}
     pages = {query: {page_of(hit.url) for hit in done.hits} for query, done in _searches(state)}
     useful = tuple(query for query, found in pages.items() if found & of_cited)
     fruitless = tuple(query for query, found in pages.items() if not found & of_facts)
     subject = tuple(sorted(content_stems(state.query)))
-    return (Procedure(subject=subject, queries=useful, fruitless=fruitless),) if useful or fruitless else ()
+    return (v.Procedure(subject=subject, queries=useful, fruitless=fruitless),) if useful or fruitless else ()
 
 
-def _solutions(state: SessionState) -> tuple[Solution, ...]:
+def _solutions(state: SessionState) -> tuple[v.Solution, ...]:
     """Return each kind of error once for each way in which it was met, sorted."""
     pairs = [*((one, True) for one in state.past_failures), *((one, False) for one in state.failures.values())]
     pairs.sort(key=lambda pair: (pair[0].step, pair[0].at, pair[0].final))
@@ -208,15 +208,15 @@ def _solutions(state: SessionState) -> tuple[Solution, ...]:
     for failure, past in pairs:
         met, worked = _met(state, failure, past=past)
         kind, _, rest = failure.step.partition(":")
-        model = "" if state.config.reasoner == EXTRACTIVE else state.config.reasoner
+        model = "" if state.config.reasoner == v.EXTRACTIVE else state.config.reasoner
         where = origin_of(rest) if kind == "Read" else "+".join(state.config.search) if kind in _SEARCHING else model
         message = plain_message(failure.message)
-        one = Solution(error=failure.error, step=kind, where=where, message=message, met=met, worked=worked)
+        one = v.Solution(error=failure.error, step=kind, where=where, message=message, met=met, worked=worked)
         found[one.model_dump_json()] = one
     return tuple(found[name] for name in sorted(found))
 
 
-def _met(state: SessionState, failure: Failure, *, past: bool) -> tuple[Met, bool]:
+def _met(state: SessionState, failure: Failure, *, past: bool) -> tuple[v.Met, bool]:
     if past:
         return "reopening", failure.met
     if failure.met:
@@ -242,15 +242,14 @@ def episode_step(session: str) -> str:
     return f"Episode:{digest_of(session.encode())[:12]}"
 
 
-def cost_of_calls(events: Iterable[EventBase]) -> Cost:
+def cost_of_calls(events: Iterable[EventBase]) -> v.Cost:
     """Return what a model cost in memory streams. A call without a recorded answer counts at its worst case."""
-    answered: list[Cost] = []
-    sent: dict[tuple[str, str], list[Cost]] = {}
+    answered: list[v.Cost] = []
+    sent: dict[tuple[str, str], list[v.Cost]] = {}
     for event in events:
         if isinstance(event, CallSent):
             sent.setdefault((event.session_id, event.step), []).append(event.worst)
         elif isinstance(event, Answered):
             answered.append(event.cost)
             sent.pop((event.session_id, event.step), None)
-    lost = [worst.model_copy(update={"assumed_usd": worst.usd}) for calls in sent.values() for worst in calls]
-    return total([*answered, *lost])
+    return v.total([*answered, *(v.assumed(worst) for calls in sent.values() for worst in calls)])

@@ -7,13 +7,12 @@ has to take, with the same question. A talk is a row of questions that do not co
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, takewhile
 from typing import Any
 
-from pipeline.domain import fold
+from pipeline.domain import fold, steps
 from pipeline.domain.agenda import agenda
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.event_rules import refusal
@@ -21,35 +20,19 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
-from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.findings import facts_of
 from pipeline.domain.report_parts import BEGINNING, items_of
 from pipeline.domain.session import record_of, stamped, state_of
 from pipeline.domain.state import SessionState, expected_usd
-from pipeline.domain.steps import (
-    AskApproval,
-    ExtendPlan,
-    FindGaps,
-    FinishWorker,
-    NextRound,
-    StartAnalysis,
-    StartSynthesis,
-    StartWorker,
-    Step,
-)
-from pipeline.domain.talk import Turn, apply, talk_of
-from pipeline.domain.values import Cost
+from pipeline.domain.talk import apply, talk_of
+from pipeline.domain.values import Cost, assumed, total
 from pipeline.text.normalise import counted, digest_of, one_line
 
 _LONGEST = 160
 
 
 def gist(event: e.EventBase) -> str:
-    """Return the content of an event in at most 160 characters."""
-    return one_line(_gist(event), _LONGEST)
-
-
-def _gist(event: e.EventBase) -> str:
+    """Return the content of an event; a conflict keeps 160 characters of it."""
     match event:
         case e.StepFailed():
             return f"failed: {event.message}"
@@ -138,7 +121,13 @@ class Adoption:
             self.same += [event.id for event in outcome]
         elif name in self._known:
             ours, theirs = self._known[name][0], outcome[0]
-            conflict = e.Conflict(step=name, ours=ours.id, theirs=theirs.id, kept=gist(ours), other=gist(theirs))
+            conflict = e.Conflict(
+                step=name,
+                ours=ours.id,
+                theirs=theirs.id,
+                kept=one_line(gist(ours), _LONGEST),
+                other=one_line(gist(theirs), _LONGEST),
+            )
             self.conflicts.append(conflict)
         else:
             self.left += [event.id for event in outcome]
@@ -149,11 +138,10 @@ class Adoption:
             return False
         if isinstance(event, _SAID):
             return True
-        steps = agenda(self._ours)
         if isinstance(event, e.Answered) and event.step:
-            return any(step.key == event.step for step in steps)
+            return any(step.key == event.step for step in agenda(self._ours))
         step_of = _PURE.get(type(event))
-        return step_of is not None and step_of(event) in steps
+        return step_of is not None and step_of(event) in agenda(self._ours)
 
 
 def _outcomes(events: Iterable[e.EventBase]) -> Iterator[tuple[str, list[e.EventBase]]]:
@@ -172,15 +160,15 @@ def _payloads(outcome: Iterable[e.EventBase]) -> list[dict[str, Any]]:
 
 
 # The step that ends in such an event without an answer from outside.
-_PURE: Mapping[type[e.EventBase], Callable[[Any], Step]] = {
-    e.WorkerStarted: lambda event: StartWorker(event.worker_id),
-    e.WorkerThought: lambda event: NextRound(event.worker_id, event.iteration),
-    e.WorkerCompleted: lambda event: FinishWorker(event.worker_id, event.reason),
-    e.AnalysisStarted: lambda event: StartAnalysis(event.round),
-    e.GapsFound: lambda event: FindGaps(event.round),
-    e.PlanExtended: lambda event: ExtendPlan(event.round - 1),
-    e.SynthesisStarted: lambda _event: StartSynthesis(),
-    e.ApprovalRequested: lambda _event: AskApproval(),
+_PURE: Mapping[type[e.EventBase], Callable[[Any], steps.Step]] = {
+    e.WorkerStarted: lambda event: steps.StartWorker(event.worker_id),
+    e.WorkerThought: lambda event: steps.NextRound(event.worker_id, event.iteration),
+    e.WorkerCompleted: lambda event: steps.FinishWorker(event.worker_id, event.reason),
+    e.AnalysisStarted: lambda event: steps.StartAnalysis(event.round),
+    e.GapsFound: lambda event: steps.FindGaps(event.round),
+    e.PlanExtended: lambda event: steps.ExtendPlan(event.round - 1),
+    e.SynthesisStarted: lambda _event: steps.StartSynthesis(),
+    e.ApprovalRequested: lambda _event: steps.AskApproval(),
 }
 
 
@@ -199,7 +187,7 @@ def _basis(state: SessionState, event: e.EventBase) -> Any:
         case e.WorkerStarted() | e.WorkerThought() | e.WorkerEvaluated() | e.WorkerCompleted():
             node, worker = state.nodes.get(event.worker_id), state.workers.get(event.worker_id)
             view = state.perspectives.get(node.perspective) if node else None
-            return view, worker and (worker.iterations, facts_of(state, worker))
+            return view, worker and (worker.iterations, facts_of(worker))
         case e.AnalysisStarted() | e.GapsFound() | e.PlanExtended() | e.SynthesisStarted():
             return state.facts, state.analyses
         case e.PassagesChosen():
@@ -212,38 +200,6 @@ _OF_A_TURN = (
     t.MessageAsked, t.MessageResolved, t.PassagesFound, t.PassagesTaken,
     t.PassagesObserved, t.AnswerDrafted, t.MessageAnswered, t.TalkResearched,
 )  # fmt: skip
-
-
-def _joined_turns(ours: Sequence[EventBase], theirs: Sequence[EventBase], base: int, fresh: Collection[str]) -> dict[str, Any]:
-    """Go through the other branch of a talk, and return what becomes of its ``fresh`` events, as ``BranchMerged`` says it.
-
-    ``places`` are the numbers of the turns that the adopted events belong to in this branch, from 1.
-    """
-    talk = ours[0].session_id
-    own, other, shared = talk_of(talk, ours), talk_of(talk, theirs), len(talk_of(talk, ours[:base]).turns)
-    numbers, last = {number: number for number in range(1, shared + 1)}, len(own.turns)
-    for turn in other.turns[shared:]:
-        is_known = any(_alike(turn, mine) for mine in own.turns[shared:])
-        last += not is_known
-        numbers[turn.number] = 0 if is_known else last  # 0: this branch has the same one
-    said: dict[str, list[Any]] = {"adopted": [], "places": [], "same": [], "left": []}
-    state = talk_of(talk, theirs[:base])
-    for event in theirs[base:]:
-        apply(state, event)
-        if event.id in fresh and isinstance(event, _OF_A_TURN):
-            number = numbers[state.turn_of(event).number]
-            is_answered = number <= shared and number and own.turns[number - 1].answer is not None
-            said["same" if not number else "left" if is_answered else "adopted"].append(event.id)
-            if number and not is_answered:
-                said["places"].append(number)
-    return {name: tuple(found) for name, found in said.items()}
-
-
-def _alike(one: Turn, other: Turn) -> bool:
-    """Return whether two turns have the same question and the same answer."""
-    if one.text != other.text or one.answer is None or other.answer is None:
-        return False
-    return one.answer.sentences == other.answer.sentences
 
 
 def canonical(first: Branch, second: Branch) -> tuple[Branch, Branch]:
@@ -301,11 +257,31 @@ def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Rec
 
 
 def _joined_talks(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:
+    """Let the other branch's questions follow this one's, unless both have the same question with the same answer."""
     events, others = (list(decode_all(record.data for record in branch.records)) for branch in (kept, taken))
-    turns = _joined_turns(events, others, base, {record.id for record in fresh})
-    heads = {"kept": kept.head, "taken": taken.head, "machines": (_machine(events), _machine(others))}
-    merged = e.BranchMerged(base=base, **heads, **turns, **_bill(kept, fresh, turns["adopted"], _without_history))
-    return _records(kept, taken, [merged], [record for record in taken.records[base:] if record.id in turns["adopted"]])
+    talk, new = kept.records[0].session_id, {record.id for record in fresh}
+    own, other, shared = talk_of(talk, events), talk_of(talk, others), len(talk_of(talk, events[:base]).turns)
+    answers = [(turn.text, turn.answer.sentences) for turn in own.turns[shared:] if turn.answer]
+    numbers, last = {number: number for number in range(1, shared + 1)}, len(own.turns)
+    for turn in other.turns[shared:]:
+        is_known = turn.answer is not None and (turn.text, turn.answer.sentences) in answers
+        last += not is_known
+        numbers[turn.number] = 0 if is_known else last  # 0: this branch has the same one
+    turns: dict[str, list[Any]] = {"adopted": [], "places": [], "same": [], "left": []}
+    state = talk_of(talk, others[:base])
+    for event in others[base:]:
+        apply(state, event)
+        if event.id in new and isinstance(event, _OF_A_TURN):
+            number = numbers[state.turn_of(event).number]
+            is_answered = number <= shared and number and own.turns[number - 1].answer is not None
+            turns["same" if not number else "left" if is_answered else "adopted"].append(event.id)
+            if number and not is_answered:
+                turns["places"].append(number)
+    said = {name: tuple(found) for name, found in turns.items()}
+    bill = _bill(kept, fresh, said["adopted"], _without_history)
+    machines = (_machine(events), _machine(others))
+    merged = e.BranchMerged(base=base, kept=kept.head, taken=taken.head, machines=machines, **said, **bill)
+    return _records(kept, taken, [merged], [record for record in taken.records[base:] if record.id in said["adopted"]])
 
 
 def _records(kept: Branch, taken: Branch, drafts: Sequence[e.EventBase], copies: Iterable[Record]) -> list[Record]:
@@ -328,8 +304,9 @@ def _bill(
     counted, unanswered = _lost_calls(known), _lost_calls([*known, *new])
     lost = [call for call in unanswered if call not in counted]
     answers = [event.cost for event in new if isinstance(event, e.Answered) and event.id not in adopted]
+    cost = total([*answers, *(assumed(call.worst, expected(call.step, call.worst)) for call in lost)])
     return {
-        "cost": _cost(answers, lost, expected),
+        "cost": cost.model_copy(update={"cached_tokens": 0}),
         "lost": len(lost),
         "lost_usd": round(sum(call.worst.usd for call in lost), 9),
         "answered": tuple(call.worst for call in counted if call not in unanswered),
@@ -338,21 +315,6 @@ def _bill(
 
 def _without_history(_step: str, worst: Cost) -> float:
     return CallHistory().expected_usd(worst)
-
-
-def _cost(answers: Sequence[Cost], lost: Sequence[e.CallSent], expected: Callable[[str, Cost], float]) -> Cost:
-    """Return the sum of what the answers cost, and of the worst cases of the lost calls."""
-    sums: Counter[str] = Counter()
-    for cost in (*answers, *(call.worst for call in lost)):
-        sums.update({name: getattr(cost, name) for name in ("input_tokens", "output_tokens", "total_tokens", "calls")})
-    lost_usd = sum(call.worst.usd for call in lost)
-    assumed = sum(cost.expected_usd for cost in answers) + sum(expected(call.step, call.worst) for call in lost)
-    return Cost(
-        **sums,
-        usd=round(sum(cost.usd for cost in answers) + lost_usd, 9),
-        assumed_usd=round(sum(cost.assumed_usd for cost in answers) + lost_usd, 9),
-        expected_usd=round(assumed, 9),
-    )
 
 
 def _lost_calls(events: Iterable[e.EventBase]) -> list[e.CallSent]:

@@ -59,25 +59,17 @@ def problems(nodes: Iterable[PlanNode], known: Mapping[str, PlanNode], perspecti
     """
     added = list(nodes)
     whole = {**known, **{node.id: node for node in added}}
-    wrong = _identity_problems(added, known)
+    ids = [node.id for node in added]
+    wrong = [f"{name} is in the plan twice" for name in sorted({name for name in ids if ids.count(name) > 1})]
+    wrong += [f"{name} is already planned" for name in ids if name in known and known[name].task != "synthesize"]
     for node in added:
         wrong += [f"{node.id} depends on {name}, which is not in the plan" for name in node.depends_on if name not in whole]
         if node.task == "search" and node.perspective not in perspectives:
             wrong.append(f"{node.id} has no perspective {node.perspective!r}")
     if not any(node.task == "search" for node in added):
         wrong.append("the plan has no search node")
-    return wrong or _cycle_problems(whole)
-
-
-def _identity_problems(added: Sequence[PlanNode], known: Mapping[str, PlanNode]) -> list[str]:
-    ids = [node.id for node in added]
-    wrong = [f"{name} is in the plan twice" for name in sorted({name for name in ids if ids.count(name) > 1})]
-    return wrong + [f"{name} is already planned" for name in ids if name in known and known[name].task != "synthesize"]
-
-
-def _cycle_problems(nodes: Mapping[str, PlanNode]) -> list[str]:
     try:
-        TopologicalSorter({node.id: node.depends_on for node in nodes.values()}).prepare()
+        TopologicalSorter({} if wrong else {node.id: node.depends_on for node in whole.values()}).prepare()
     except CycleError as error:
-        return ["the plan has a cycle: " + " → ".join(error.args[1])]
-    return []
+        wrong.append("the plan has a cycle: " + " → ".join(error.args[1]))
+    return wrong

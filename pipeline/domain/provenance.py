@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from pipeline.domain.findings import all_facts, by_model, chosen_pages, contradictions, disputed_facts, page_of
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
-from pipeline.domain.values import Fact, Hit, Paragraph, Sentence
+from pipeline.domain.values import Fact, Hit, Paragraph, ReportSection
 from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.words import jaccard
@@ -37,20 +37,20 @@ class WrittenSentence:
 def sentences_of_report(state: SessionState) -> list[WrittenSentence]:
     """Return the sentences of the report, the summary first, then those that were cut; before the report, those written."""
     kept, cut = (state.report.sections, state.report.cut_sentences) if state.report else kept_text(state)
-    summary = state.report.summary if state.report else ()
-    found = [_written(SUMMARY, "", one) for one in summary]
-    found += [_written(section.id, section.title, one) for section in kept for one in _all(section.paragraphs)]
+    summary = ReportSection(id=SUMMARY, title="", paragraphs=(Paragraph(sentences=state.report.summary if state.report else ()),))
+    found = [
+        WrittenSentence(section.id, _title(section.id, section.title), one.text, one.facts)
+        for section in (summary, *kept)
+        for paragraph in section.paragraphs
+        for one in paragraph.sentences
+    ]
     known = {(one.section, one.text) for one in found}
-    found += [_written(one.section, one.title, one, one.reason) for one in cut if (one.section, one.text) not in known]
-    return found
+    lost = (one for one in cut if (one.section, one.text) not in known)
+    return found + [WrittenSentence(one.section, _title(one.section, one.title), one.text, one.facts, one.reason) for one in lost]
 
 
-def _all(paragraphs: Iterable[Paragraph]) -> Iterator[Sentence]:
-    return (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
-
-
-def _written(section: str, title: str, one: Any, cut: str = "") -> WrittenSentence:
-    return WrittenSentence(section, "In short" if section == SUMMARY else title, one.text, one.facts, cut)
+def _title(section: str, title: str) -> str:
+    return "In short" if section == SUMMARY else title
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,37 +7,14 @@ which step ended first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
 from pipeline.domain import ENDED
+from pipeline.domain import values as v
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.values import (
-    EXTRACTIVE,
-    Addition,
-    AnswerKind,
-    Changes,
-    Contradiction,
-    Cost,
-    CutSentence,
-    EarlierSession,
-    Fact,
-    FailedSide,
-    Gap,
-    Hit,
-    Outcome,
-    PageDone,
-    Perspective,
-    PlanNode,
-    Recalled,
-    RejectedFact,
-    ReportSection,
-    ResearchConfig,
-    Spent,
-    Verdict,
-)
 from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
@@ -78,8 +55,8 @@ class SearchDone:
     """A completed search; ``failed`` names the side that failed; other fields as in ``TopicSurveyed``."""
 
     provider: str
-    hits: tuple[Hit, ...]
-    failed: tuple[FailedSide, ...] = ()
+    hits: tuple[v.Hit, ...]
+    failed: tuple[v.FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=TermStatistics)
     languages: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -93,8 +70,8 @@ GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to
 class PageObserved:
     """The findings in a page: accepted facts and rejected ones. ``whole``: nothing of it was left out; else what was shown."""
 
-    facts: tuple[Fact, ...]
-    rejected: tuple[RejectedFact, ...]
+    facts: tuple[v.Fact, ...]
+    rejected: tuple[v.RejectedFact, ...]
     whole: bool = True
     shown: tuple[tuple[int, int], ...] = ()
 
@@ -135,8 +112,8 @@ class Analysis:
     """One round of cross-checking; a part is None until its event is recorded."""
 
     round: int
-    contradictions: tuple[Contradiction, ...] | None = None
-    gaps: tuple[Gap, ...] | None = None
+    contradictions: tuple[v.Contradiction, ...] | None = None
+    gaps: tuple[v.Gap, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -148,15 +125,15 @@ class ReportPart:
     ``ClaimsChecked``.
     """
 
-    sections: tuple[ReportSection, ...]
-    outcome: Outcome | Literal[""] = ""
+    sections: tuple[v.ReportSection, ...]
+    outcome: v.Outcome | Literal[""] = ""
     lacks: str = ""
     revision: int = 0
     checked: bool = False
-    verdicts: dict[int, Verdict] = field(default_factory=dict)
-    additions: tuple[Addition, ...] = ()
+    verdicts: dict[int, v.Verdict] = field(default_factory=dict)
+    additions: tuple[v.Addition, ...] = ()
     new: tuple[int, ...] | None = None
-    lost: tuple[CutSentence, ...] = ()
+    lost: tuple[v.CutSentence, ...] = ()
     answered: tuple[str, ...] = ()
     unfound: tuple[str, ...] = ()
 
@@ -195,36 +172,36 @@ class SessionState:
     tags: tuple[str, ...] = ()
     previous_session: str = ""
     names: str = "latin"  # how its notes are named: `latin`, `any` or `nested`
-    config: ResearchConfig = field(default_factory=ResearchConfig)
+    config: v.ResearchConfig = field(default_factory=v.ResearchConfig)
     started_at: str = ""
     ended_at: str = ""
     end_reason: str = ""
     runs: list[RunSpan] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
-    open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+    spent: v.Spent = field(default_factory=v.Spent)
+    open_calls: dict[str, list[v.Cost]] = field(default_factory=dict)
     call_histories: dict[str, CallHistory] = field(default_factory=dict)
-    earlier: EarlierSession | None = None
-    recalled: Recalled | None = None
-    changes: Changes | None = None
+    earlier: v.EarlierSession | None = None
+    recalled: v.Recalled | None = None
+    changes: v.Changes | None = None
     survey: SearchDone | None = None
-    perspectives: dict[str, Perspective] = field(default_factory=dict)
-    nodes: dict[str, PlanNode] = field(default_factory=dict)
+    perspectives: dict[str, v.Perspective] = field(default_factory=dict)
+    nodes: dict[str, v.PlanNode] = field(default_factory=dict)
     approval: Literal["", "requested", "given"] = ""
     gap_rounds: int = 0
-    kind: AnswerKind = "overview"
+    kind: v.AnswerKind = "overview"
     recent: bool = False
     window: int = 0
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)
-    pages: dict[str, PageDone] = field(default_factory=dict)
+    pages: dict[str, v.PageDone] = field(default_factory=dict)
     observed: dict[str, PageObserved] = field(default_factory=dict)
-    facts: dict[str, Fact] = field(default_factory=dict)
+    facts: dict[str, v.Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     past_failures: list[Failure] = field(default_factory=list)  # those from before the session was reopened
     without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
     passages: tuple[str, ...] | None = None
-    more_places: tuple[Fact, ...] = ()
+    more_places: tuple[v.Fact, ...] = ()
     synthesis: bool = False
     parts: dict[int, ReportPart] = field(default_factory=dict)
     claims: dict[str, bool] = field(default_factory=dict)
@@ -245,7 +222,7 @@ class SessionState:
         """Whether the plan waits for the user's approval."""
         return self.approval == "requested" and not self.ended
 
-    def bears_claim(self, fact: Fact) -> bool:
+    def bears_claim(self, fact: v.Fact) -> bool:
         """Return whether a fact's claim may be shown with its quote: it is a part of it, or it was compared with it and holds.
 
         In a session that compared none, as older ones did, every claim may.
@@ -268,29 +245,21 @@ def working_seconds(state: SessionState) -> float:
     return round(sum(seconds_between(run.first_at, run.last_at) for run in state.runs), 3)
 
 
-def cost_of(state: SessionState) -> Cost:
+def cost_of(state: SessionState) -> v.Cost:
     """Return the cost of a session so far; calls without a recorded answer count at their worst case."""
-    spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
-    expected = sum(expected_usd(state, step, cost) for step, costs in state.open_calls.items() for cost in costs)
-    return Cost(
-        input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
-        output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
-        total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
-        usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
-        assumed_usd=round(spent.assumed_usd + sum(cost.usd for cost in unsettled), 9),
-        expected_usd=round(spent.expected_usd + expected, 9),
-        calls=spent.calls + sum(cost.calls for cost in unsettled),
-    )
+    settled = v.Cost(**{name: amount for name, amount in asdict(state.spent).items() if name in v.Cost.model_fields})
+    unsettled = [v.assumed(one, expected_usd(state, step, one)) for step, costs in state.open_calls.items() for one in costs]
+    return v.total([settled, *unsettled]) if unsettled else settled
 
 
-def expected_usd(state: SessionState, step: str, worst: Cost) -> float:
+def expected_usd(state: SessionState, step: str, worst: v.Cost) -> float:
     """Return what a call of a step probably cost, by the answered calls of steps of the same kind, or else of any."""
     known = state.call_histories
     history = known.get(step.partition(":")[0]) or known.get(ANY_STEP) or CallHistory()
     return history.expected_usd(worst)
 
 
-def search_nodes(state: SessionState) -> Iterator[PlanNode]:
+def search_nodes(state: SessionState) -> Iterator[v.PlanNode]:
     """Yield the plan's search nodes in plan order."""
     return (node for node in state.nodes.values() if node.task == "search")
 
@@ -310,7 +279,7 @@ OUTCOME_WORDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def outcome_of(state: SessionState) -> Outcome | Literal[""]:
+def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:
     """Return the outcome; "" for a session that has not ended, failed or was cancelled.
 
     Logs from before outcomes were recorded do not say it: there a report is an answer if a model gave it.
@@ -320,4 +289,4 @@ def outcome_of(state: SessionState) -> Outcome | Literal[""]:
     if state.status != "complete":
         return ""
     said = state.report.outcome if state.report else ""
-    return said or ("passages" if state.config.reasoner == EXTRACTIVE else "answered")
+    return said or ("passages" if state.config.reasoner == v.EXTRACTIVE else "answered")

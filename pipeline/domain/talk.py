@@ -12,7 +12,7 @@ from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase
 from pipeline.domain.session import StoredEvents
-from pipeline.domain.values import EXTRACTIVE, Cost, Fact, minus, total
+from pipeline.domain.values import EXTRACTIVE, Cost, Fact, assumed, minus, total
 
 
 @dataclass(slots=True)
@@ -136,11 +136,11 @@ def apply(state: TalkState, event: EventBase) -> None:
         case e.StepFailed() if not event.recoverable:
             turn.failed[event.step] = event.message
         case e.CallSent():
-            state.open_calls.setdefault(event.step, []).append(_assumed(event.worst))
+            state.open_calls.setdefault(event.step, []).append(_lost(event.worst))
         case e.RunStarted() | e.BranchMerged():
             state.spent, state.open_calls = state.cost(), {}  # no later run will record the answers of lost calls
     if isinstance(event, e.BranchMerged):
-        state.spent = minus(total([state.spent, event.cost]), total(map(_assumed, event.answered)))
+        state.spent = minus(total([state.spent, event.cost]), total(map(_lost, event.answered)))
         state.places |= dict(zip(event.adopted, event.places, strict=False))
     elif isinstance(event, Answered):
         if event.id not in state.places:  # an adopted answer settles a call of its own branch: the merge has counted that
@@ -148,9 +148,8 @@ def apply(state: TalkState, event: EventBase) -> None:
         state.spent = total([state.spent, event.cost])
 
 
-def _assumed(worst: Cost) -> Cost:
-    """Return the worst case of a call as a cost that is assumed, not known."""
-    return worst.model_copy(update={"assumed_usd": worst.usd, "expected_usd": CallHistory().expected_usd(worst)})
+def _lost(worst: Cost) -> Cost:
+    return assumed(worst, CallHistory().expected_usd(worst))
 
 
 StepName = Literal["resolve", "find", "take", "draft", "check", "answer"]

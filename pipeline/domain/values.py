@@ -55,6 +55,11 @@ class Cost(Value):
 _AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "expected_usd", "cached_tokens", "calls")
 
 
+def assumed(worst: Cost, expected_usd: float = 0.0) -> Cost:
+    """Return the worst case of a call without an answer as a cost that is assumed, not known."""
+    return worst.model_copy(update={"assumed_usd": worst.usd, "expected_usd": expected_usd})
+
+
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs; it names no model."""
     known = list(costs)

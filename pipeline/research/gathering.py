@@ -76,7 +76,7 @@ def start_worker(step: StartWorker, state: SessionState) -> Outcome:
 
 def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:
     """Record that a worker has finished."""
-    facts = len(facts_of(state, state.workers[step.worker_id]))
+    facts = len(facts_of(state.workers[step.worker_id]))
     return Outcome((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
 
 

@@ -199,7 +199,7 @@ def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
     Of the last round, those come first that were searched for: only these can be said not to be found.
     """
     workers = [worker for worker in workers_in_order(state) if worker.iterations and worker.round == step.round]
-    answered = {worker.id: {fact.question for fact in facts_of(state, worker)} for worker in workers}
+    answered = {worker.id: {fact.question for fact in facts_of(worker)} for worker in workers}
     open_of = [
         [
             question

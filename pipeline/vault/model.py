@@ -20,8 +20,8 @@ from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.domain.events.stream_events import import_of
-from pipeline.domain.findings import IterationPages, all_pages, disputed_facts, facts_on, shown_sources
-from pipeline.domain.state import SessionState
+from pipeline.domain.findings import disputed_facts, facts_of, shown_sources
+from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.talk import Turn, read_talk
 from pipeline.domain.values import Fact
 from pipeline.errors import LogError
@@ -128,14 +128,9 @@ class LoadedSession:
         return shown_sources(self.state)
 
     @cached_property
-    def pages(self) -> dict[str, tuple[IterationPages, ...]]:
-        """The pages of each worker's iterations, by worker id."""
-        return all_pages(self.state)
-
-    @cached_property
     def facts(self) -> dict[str, tuple[Fact, ...]]:
         """Each worker's facts, by worker id."""
-        return {worker: facts_on(iterations) for worker, iterations in self.pages.items()}
+        return {worker.id: facts_of(worker) for worker in workers_in_order(self.state)}
 
     def is_disputed(self, facts: Iterable[str]) -> bool:
         """Tell whether another source denies one of these facts."""

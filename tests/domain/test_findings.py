@@ -45,7 +45,7 @@ def test_a_page_that_was_observed_stays_chosen_when_a_search_that_failed_is_answ
     searched(state, "two", "c.md", "d.md", "a.md")
     assert chosen_pages(state, worker, 1) == ("a.md", "b.md")
     assert chosen_pages(state, worker, 2) == ("e.md",)
-    assert facts_of(state, worker) == (fact,)
+    assert facts_of(worker) == (fact,)
     steps[0].observed.clear()
     assert chosen_pages(state, worker, 1) == ("a.md", "c.md")
 

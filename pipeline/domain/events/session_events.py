@@ -16,31 +16,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.domain.values import (
-    Addition,
-    AnswerKind,
-    Changes,
-    Contradiction,
-    Cost,
-    CutSentence,
-    EarlierSession,
-    Fact,
-    FailedSide,
-    Gap,
-    Hit,
-    Outcome,
-    Paragraph,
-    Perspective,
-    PlanNode,
-    Recalled,
-    Reference,
-    RejectedFact,
-    ReportSection,
-    ResearchConfig,
-    Sentence,
-    Value,
-    Verdict,
-)
+from pipeline.domain import values as v
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 SCHEMA_MAJOR = 2  # 2: no scores of sources, no names, no states of doubt; logs of 1 are read and gone on with
@@ -48,7 +24,7 @@ SCHEMA_MINOR = 0
 SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
 
 
-class EventBase(Value):
+class EventBase(v.Value):
     """The envelope of every event. ``version`` counts from 1 in the session; ``at`` is RFC 3339 in UTC with milliseconds."""
 
     id: str = ""
@@ -68,7 +44,7 @@ class Answered(EventBase):
     """
 
     step: str = ""
-    cost: Cost = Cost()
+    cost: v.Cost = v.Cost()
     exchange: str = ""
     seconds: float | None = None
 
@@ -119,7 +95,7 @@ class ResearchStarted(EventBase):
     type: Literal["research.started"] = "research.started"
     query: str
     query_id: str
-    config: ResearchConfig = ResearchConfig()
+    config: v.ResearchConfig = v.ResearchConfig()
     tags: tuple[str, ...] = ()
     previous_session: str = ""
     names: Literal["latin", "any", "nested"] = "latin"
@@ -129,14 +105,14 @@ class EarlierRecalled(EventBase):
     """The knowledge of a recurring query's last report, with which the new session is compared."""
 
     type: Literal["earlier.recalled"] = "earlier.recalled"
-    earlier: EarlierSession
+    earlier: v.EarlierSession
 
 
 class MemoryRecalled(EventBase):
     """What earlier nights, on whatever question, left behind about this one. It is recorded, so that memory may change later."""
 
     type: Literal["memory.recalled"] = "memory.recalled"
-    recalled: Recalled
+    recalled: v.Recalled
 
 
 class TopicSurveyed(Answered):
@@ -148,11 +124,11 @@ class TopicSurveyed(Answered):
 
     type: Literal["topic.surveyed"] = "topic.surveyed"
     provider: str
-    hits: tuple[Hit, ...]
+    hits: tuple[v.Hit, ...]
     statistics: TermStatistics = TermStatistics()
     languages: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    failed: tuple[FailedSide, ...] = ()
+    failed: tuple[v.FailedSide, ...] = ()
 
 
 class PlanCreated(Answered):
@@ -162,9 +138,9 @@ class PlanCreated(Answered):
     """
 
     type: Literal["plan.created"] = "plan.created"
-    perspectives: tuple[Perspective, ...]
-    nodes: tuple[PlanNode, ...]
-    kind: AnswerKind = "overview"
+    perspectives: tuple[v.Perspective, ...]
+    nodes: tuple[v.PlanNode, ...]
+    kind: v.AnswerKind = "overview"
     recent: bool = False
     window: int = 0
 
@@ -174,8 +150,8 @@ class PlanExtended(EventBase):
 
     type: Literal["plan.extended"] = "plan.extended"
     round: int
-    perspectives: tuple[Perspective, ...]
-    nodes: tuple[PlanNode, ...]
+    perspectives: tuple[v.Perspective, ...]
+    nodes: tuple[v.PlanNode, ...]
 
 
 class ApprovalRequested(EventBase):
@@ -188,8 +164,8 @@ class ApprovalGiven(EventBase):
     """The user approved the plan: unchanged, or with these perspectives and nodes instead of the planned ones."""
 
     type: Literal["approval.given"] = "approval.given"
-    perspectives: tuple[Perspective, ...] = ()
-    nodes: tuple[PlanNode, ...] = ()
+    perspectives: tuple[v.Perspective, ...] = ()
+    nodes: tuple[v.PlanNode, ...] = ()
 
 
 class WorkerStarted(EventBase):
@@ -221,8 +197,8 @@ class SearchCompleted(Answered):
     type: Literal["search.completed"] = "search.completed"
     query: str
     provider: str
-    hits: tuple[Hit, ...]
-    failed: tuple[FailedSide, ...] = ()
+    hits: tuple[v.Hit, ...]
+    failed: tuple[v.FailedSide, ...] = ()
 
 
 class PageRead(Answered):
@@ -268,8 +244,8 @@ class FactsObserved(Answered):
     iteration: int
     url: str
     digest: str
-    facts: tuple[Fact, ...]
-    rejected: tuple[RejectedFact, ...] = ()
+    facts: tuple[v.Fact, ...]
+    rejected: tuple[v.RejectedFact, ...] = ()
     whole: bool = True
     shown: tuple[tuple[int, int], ...] = ()
     last: bool = False
@@ -317,7 +293,7 @@ class ResearchCompleted(EventBase):
 
     type: Literal["research.completed"] = "research.completed"
     duration_s: float
-    cost: Cost
+    cost: v.Cost
     sources: int
     facts: int
 
@@ -350,7 +326,7 @@ class ResearchReopened(EventBase):
     reason: str = ""
 
 
-class Conflict(Value):
+class Conflict(v.Value):
     """Two branches recorded different outcomes of one step: the ids of the event that counts, and of the other.
 
     ``kept`` and ``other`` are what they say, in a few words.
@@ -387,7 +363,7 @@ class BranchMerged(Answered):
     conflicts: tuple[Conflict, ...] = ()
     lost: int = 0
     lost_usd: float = 0.0
-    answered: tuple[Cost, ...] = ()
+    answered: tuple[v.Cost, ...] = ()
     places: tuple[int, ...] = ()
 
 
@@ -445,7 +421,7 @@ class CallSent(EventBase):
 
     type: Literal["call.sent"] = "call.sent"
     step: str
-    worst: Cost
+    worst: v.Cost
 
 
 class BudgetExhausted(EventBase):
@@ -469,7 +445,7 @@ class ContradictionsFound(Answered):
 
     type: Literal["contradictions.found"] = "contradictions.found"
     round: int
-    contradictions: tuple[Contradiction, ...]
+    contradictions: tuple[v.Contradiction, ...]
 
 
 class AnalysisCompleted(Answered):
@@ -477,14 +453,14 @@ class AnalysisCompleted(Answered):
 
     type: Literal["analysis.completed"] = "analysis.completed"
     round: int
-    gaps: tuple[Gap, ...]
+    gaps: tuple[v.Gap, ...]
 
 
 class GapLookedUp(Answered):
     """In older logs: a page that the session had read was searched for an answer to a gap; ``facts`` answer it."""
 
     type: Literal["gap.looked_up"] = "gap.looked_up"
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[v.Fact, ...] = ()
 
 
 class GapsFound(EventBase):
@@ -492,7 +468,7 @@ class GapsFound(EventBase):
 
     type: Literal["gaps.found"] = "gaps.found"
     round: int
-    gaps: tuple[Gap, ...]
+    gaps: tuple[v.Gap, ...]
 
 
 class SynthesisStarted(EventBase):
@@ -510,8 +486,8 @@ class PassagesChosen(Answered):
     """
 
     type: Literal["passages.chosen"] = "passages.chosen"
-    passages: tuple[Fact, ...]
-    more: tuple[Fact, ...] = ()
+    passages: tuple[v.Fact, ...]
+    more: tuple[v.Fact, ...] = ()
 
 
 class ReportWritten(Answered):
@@ -524,8 +500,8 @@ class ReportWritten(Answered):
     type: Literal["report.written"] = "report.written"
     part: int
     parts: int = 1
-    sections: tuple[ReportSection, ...]
-    outcome: Outcome | Literal[""] = ""
+    sections: tuple[v.ReportSection, ...]
+    outcome: v.Outcome | Literal[""] = ""
     lacks: str = ""
 
 
@@ -545,13 +521,13 @@ class ClaimsChecked(Answered):
     section_id: str = ""
     part: int = 0
     revision: int
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[v.Verdict, ...]
     missing: dict[str, str] = Field(default_factory=dict)
-    outcome: Outcome | Literal[""] = ""
-    additions: tuple[Addition, ...] = ()
+    outcome: v.Outcome | Literal[""] = ""
+    additions: tuple[v.Addition, ...] = ()
     answered: tuple[str, ...] = ()
     unfound: tuple[str, ...] = ()
-    heading: Verdict | None = None
+    heading: v.Verdict | None = None
     claims: tuple[str, ...] = ()
     overstated: tuple[str, ...] = ()
 
@@ -568,19 +544,19 @@ class ReportRevised(Answered):
     section_id: str = ""
     part: int = 0
     revision: int
-    sections: tuple[ReportSection, ...] = ()
+    sections: tuple[v.ReportSection, ...] = ()
     new: tuple[int, ...] = ()
-    lost: tuple[CutSentence, ...] = ()
-    paragraphs: tuple[Paragraph, ...] = ()
+    lost: tuple[v.CutSentence, ...] = ()
+    paragraphs: tuple[v.Paragraph, ...] = ()
     title: str = ""
-    carried: tuple[Verdict, ...] = ()
+    carried: tuple[v.Verdict, ...] = ()
 
 
 class ChangesFound(EventBase):
     """The differences from the earlier session, computed from the facts and texts of both."""
 
     type: Literal["changes.found"] = "changes.found"
-    changes: Changes
+    changes: v.Changes
 
 
 class ReportGenerated(EventBase):
@@ -593,13 +569,13 @@ class ReportGenerated(EventBase):
 
     type: Literal["report.generated"] = "report.generated"
     title: str
-    summary: tuple[Sentence, ...]
-    sections: tuple[ReportSection, ...]
-    references: tuple[Reference, ...]
-    contradictions: tuple[Contradiction, ...] = ()
-    unknowns: tuple[Gap, ...] = ()
+    summary: tuple[v.Sentence, ...]
+    sections: tuple[v.ReportSection, ...]
+    references: tuple[v.Reference, ...]
+    contradictions: tuple[v.Contradiction, ...] = ()
+    unknowns: tuple[v.Gap, ...] = ()
     limits: tuple[str, ...] = ()
     words: int = 0
     cut: int = 0
-    cut_sentences: tuple[CutSentence, ...] = ()
-    outcome: Outcome | Literal[""] = ""
+    cut_sentences: tuple[v.CutSentence, ...] = ()
+    outcome: v.Outcome | Literal[""] = ""

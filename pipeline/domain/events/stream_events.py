@@ -8,28 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from pipeline.domain import values as v
 from pipeline.domain.events.session_events import Answered, EventBase
-from pipeline.domain.values import (
-    EXTRACTIVE,
-    Contradiction,
-    Cost,
-    Episode,
-    Fact,
-    FailedSide,
-    Gap,
-    Hit,
-    Outcome,
-    PageDone,
-    Procedure,
-    RejectedFact,
-    Sentence,
-    Solution,
-    Spent,
-    Statement,
-    Superseded,
-    Value,
-    Yield,
-)
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking.term_statistics import TermStatistics
 
@@ -76,7 +56,7 @@ class PassagesEmbedded(EventBase):
     passages: int
     left: int = 0
     tokens: int = 0
-    cost: Cost = Cost()
+    cost: v.Cost = v.Cost()
     failed: str = ""
 
 
@@ -94,9 +74,9 @@ class QueryEnded(EventBase):
     query: str
     session: str
     status: str
-    outcome: Outcome | Literal[""] = ""
+    outcome: v.Outcome | Literal[""] = ""
     reason: str = ""
-    cost: Cost = Cost()
+    cost: v.Cost = v.Cost()
     duration_s: float = 0.0
     cause: str = ""
 
@@ -113,7 +93,7 @@ class BatchEnded(EventBase):
     failed: int
     skipped: int
     exit_code: int
-    cost: Cost = Cost()
+    cost: v.Cost = v.Cost()
     duration_s: float = 0.0
     open: int = 0
     not_found: int = 0
@@ -130,7 +110,7 @@ class VaultFailed(EventBase):
     part: Literal["vault", "site"] = "vault"
 
 
-class Due(Value):
+class Due(v.Value):
     """A session to consolidate, and its version at that time."""
 
     session: str
@@ -158,12 +138,12 @@ class SessionConsolidated(Answered):
     query_id: str
     tags: tuple[str, ...]
     outcome: str
-    episode: Episode
-    statements: tuple[Statement, ...] = ()
-    superseded: tuple[Superseded, ...] = ()
-    yields: tuple[Yield, ...] = ()
-    procedures: tuple[Procedure, ...] = ()
-    solutions: tuple[Solution, ...] = ()
+    episode: v.Episode
+    statements: tuple[v.Statement, ...] = ()
+    superseded: tuple[v.Superseded, ...] = ()
+    yields: tuple[v.Yield, ...] = ()
+    procedures: tuple[v.Procedure, ...] = ()
+    solutions: tuple[v.Solution, ...] = ()
 
 
 class MemoryEnded(EventBase):
@@ -178,7 +158,7 @@ class MemoryEnded(EventBase):
 Scope = Literal["session", "query", "topic", "vault"]
 
 
-class ReadPage(Value):
+class ReadPage(v.Value):
     """A page that a session of the scope read: its address, title, the digest of its stored text, and that session.
 
     ``gone``: it was a document that is no longer in its folder; ``read_at`` is then when it was last read, else "".
@@ -202,7 +182,7 @@ class TalkOpened(EventBase):
     scope: Scope
     ids: tuple[str, ...] = ()
     subject: str = ""
-    reasoner: str = EXTRACTIVE
+    reasoner: str = v.EXTRACTIVE
     budget_usd: float | None = None
     note: str = ""
 
@@ -233,12 +213,12 @@ class PassagesFound(Answered):
 
     type: Literal["passages.found"] = "passages.found"
     number: int
-    hits: tuple[Hit, ...]
+    hits: tuple[v.Hit, ...]
     pages: tuple[ReadPage, ...]
     sessions: int = 0
     statistics: TermStatistics = TermStatistics()
     languages: tuple[str, ...] = ()
-    failed: tuple[FailedSide, ...] = ()
+    failed: tuple[v.FailedSide, ...] = ()
 
 
 class PassagesTaken(Answered):
@@ -246,8 +226,8 @@ class PassagesTaken(Answered):
 
     type: Literal["passages.taken"] = "passages.taken"
     number: int
-    passages: tuple[Fact, ...]
-    more: tuple[Fact, ...] = ()
+    passages: tuple[v.Fact, ...]
+    more: tuple[v.Fact, ...] = ()
 
 
 class PassagesObserved(Answered):
@@ -257,8 +237,8 @@ class PassagesObserved(Answered):
     number: int
     url: str
     digest: str
-    facts: tuple[Fact, ...]
-    rejected: tuple[RejectedFact, ...] = ()
+    facts: tuple[v.Fact, ...]
+    rejected: tuple[v.RejectedFact, ...] = ()
 
 
 class AnswerDrafted(Answered):
@@ -266,7 +246,7 @@ class AnswerDrafted(Answered):
 
     type: Literal["answer.drafted"] = "answer.drafted"
     number: int
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[v.Sentence, ...]
     follow_ups: tuple[str, ...] = ()
 
 
@@ -282,12 +262,12 @@ class MessageAnswered(Answered):
     type: Literal["message.answered"] = "message.answered"
     number: int
     found: bool
-    outcome: Outcome | Literal[""] = ""
-    sentences: tuple[Sentence, ...] = ()
+    outcome: v.Outcome | Literal[""] = ""
+    sentences: tuple[v.Sentence, ...] = ()
     facts: tuple[str, ...] = ()
     follow_ups: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    nearest: tuple[Sentence, ...] = ()
+    nearest: tuple[v.Sentence, ...] = ()
     cut: int = 0
 
 
@@ -315,11 +295,11 @@ class ResearchPruned(EventBase):
 
     type: Literal["research.pruned"] = "research.pruned"
     counts: dict[str, int]
-    spent: Spent
-    facts: tuple[Fact, ...] = ()
-    pages: tuple[PageDone, ...] = ()
-    contradictions: tuple[Contradiction, ...] | None = None
-    gaps: tuple[Gap, ...] | None = None
+    spent: v.Spent
+    facts: tuple[v.Fact, ...] = ()
+    pages: tuple[v.PageDone, ...] = ()
+    contradictions: tuple[v.Contradiction, ...] | None = None
+    gaps: tuple[v.Gap, ...] | None = None
     claims: dict[str, bool] = Field(default_factory=dict)
     run_ends: dict[str, str] = Field(default_factory=dict)
     models: tuple[str, ...] = ()
@@ -443,7 +423,7 @@ class Ratings:
         found = self.latest.get((query_id, fact))
         return found.rating if found else ""
 
-    def latest_on(self, query_id: str, fact: Fact) -> NoteRated | None:
+    def latest_on(self, query_id: str, fact: v.Fact) -> NoteRated | None:
         """Return the rating of a passage for a question, or else of its source; None if there is none, or it was taken back."""
         names = ((query_id, fact.id), (query_id, fact.url), ("", fact.url))
         return next((found for name in names if (found := self.latest.get(name)) and found.rating), None)
@@ -460,7 +440,7 @@ class Ratings:
 NOT_CHECKED = "Not checked: it was imported, and no quote in it was compared with a page. No report cites it."
 
 
-class ImportedClaim(Value):
+class ImportedClaim(v.Value):
     """A claim of another program, who made it there, and the addresses that it named; none of them was read here."""
 
     text: str
@@ -469,7 +449,7 @@ class ImportedClaim(Value):
     sources: tuple[str, ...] = ()
 
 
-class ImportedMessage(Value):
+class ImportedMessage(v.Value):
     """Anything that was said or done: a question, a thought, a call of a tool, a task. ``at`` is the original's time, or ""."""
 
     role: str

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pipeline.domain.agenda import counts_of
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import NOT_CHECKED, Import
-from pipeline.domain.findings import by_model, contradictions, open_gaps
+from pipeline.domain.findings import by_model, contradictions, open_gaps, shown_pages
 from pipeline.domain.state import OUTCOME_WORDS, SessionState, Worker, outcome_of, search_nodes, workers_in_order
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
@@ -222,7 +222,6 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
 def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
     """One iteration: its thought, its searches with hits or failure, the pages that were chosen, with facts or failure."""
     state, step = loaded.state, worker.iterations[number - 1]
-    pages = loaded.pages[worker.id][number - 1]
 
     def searched(query: str) -> View:
         done, failure = state.searches.get(query), state.failures.get(f"SearchFor:{query}")
@@ -230,7 +229,7 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
         return {"query": query, "hits": len(done.hits) if done else 0, "failure": why}
 
     def page(url: str) -> View:
-        seen, read = pages.observed.get(url), url in state.pages
+        seen, read = step.observed.get(url), url in state.pages
         steps = (f"ReadPages:{worker.id}:{number}", f"ObservePage:1:{url}") if read else (f"Read:{url}",)
         failure = next((state.failures[name] for name in steps if name in state.failures), None)
         why = "" if seen else failure.message if failure else "not evaluated" if by_model(state) else "read"
@@ -241,7 +240,7 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
         "number": number,
         "thought": step.reasoning,
         "searches": [searched(query) for query in step.queries],
-        "pages": [page(url) for url in pages.chosen],
+        "pages": [page(url) for url in shown_pages(state, worker, number)],
         "evaluated": step.evaluated,
         "gaps": step.gaps,
     }
