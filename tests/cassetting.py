@@ -20,9 +20,7 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.replies import Content, meaning_of
-from pipeline.search.providers import NAMES, web_search
-from pipeline.search.providers.papers import Arxiv
-from pipeline.search.providers.provider import WebSearch
+from pipeline.search.providers import NAMES, Arxiv, WebSearch, web_search
 from pipeline.text.redaction import Redaction, Secret
 
 FOLDER = Path(__file__).parent / "cassettes"

@@ -13,10 +13,9 @@ from dataclasses import replace
 from functools import cache
 from html import escape, unescape
 
-from pipeline.documents.file_types import is_manual
 from pipeline.documents.html_reader import read_html
 from pipeline.documents.page import Document, squash
-from pipeline.documents.text_reader import read_text
+from pipeline.documents.text_reader import is_manual, read_text
 from pipeline.errors import ReadFailed
 
 _PLACES = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/opt/local/bin"

@@ -18,6 +18,13 @@ _UNDERLINES = "=-~^\"'`#*+_:."
 _BULLET = re.compile(r"(?:[-*•·o+]|\(?\d{1,2}[.)])[ \t]+(?=\S)")
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\S")  # words set apart: a table or a drawing, whose line breaks carry meaning
 
+_MANUAL = re.compile(r"^[.'][ \t]*(?:TH|Dd|SH|Sh)\b", re.MULTILINE)  # the requests that a manual page consists of
+
+
+def is_manual(source: str) -> bool:
+    """Return whether ``source`` has the requests that a manual page consists of."""
+    return bool(_MANUAL.search(source))
+
 
 def read_text(source: str, name: str) -> Document:
     """Return the document in ``source``; ``name`` is the title if its first line is none."""

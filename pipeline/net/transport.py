@@ -1,4 +1,7 @@
-"""Decoding of compressed reply bodies under a size cap, so that a decompression bomb costs no more memory than the cap."""
+"""One exchange: a connection to checked addresses alone, the request, and the whole reply, decoded under a size cap.
+
+A decompression bomb costs no more memory than the cap. Only connecting has a timeout of its own; ``exchange`` bounds the rest.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ import json
 import logging
 import ssl
 import zlib
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
+import httpcore
 import httpx
 
 from pipeline.config.network import Proxy, Route
 from pipeline.net.calls import Again, Call, Failed, Reply, loop_time
-from pipeline.net.connection import GuardedBackend
 from pipeline.net.guard import AddressGuard
 
 _AUTOMATIC = zlib.MAX_WBITS | 32  # gzip or zlib, by the header
@@ -24,6 +28,7 @@ _AUTOMATIC = zlib.MAX_WBITS | 32  # gzip or zlib, by the header
 Transport = httpx.AsyncBaseTransport
 
 _CONNECT_S = 15.0
+_FIRST_CONNECT_S = 4.0  # for an address that is not the last, so that a machine without IPv6 soon tries IPv4
 _RESOLVE_S = 5.0  # for a name that a proxy will resolve too
 _CONNECTIONS = httpx.Limits(max_connections=200, max_keepalive_connections=20, keepalive_expiry=15.0)
 
@@ -109,6 +114,39 @@ _FAULTS: tuple[tuple[tuple[type[BaseException], ...], Again | Failed, bool], ...
     ((httpx.TransportError, OSError), Again("the connection broke", down=True), True),
     ((httpx.InvalidURL, UnicodeError), Failed("the address or a header is not valid"), False),
 )
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Connects only to addresses that the guard has checked."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._sockets = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,  # noqa: ARG002 - the pool is given neither this nor socket options
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
+    ) -> httpcore.AsyncNetworkStream:
+        """Return a connection to the first address of ``host`` that answers.
+
+        Raises:
+            AddressRefused: the guard refuses the name, or one of its addresses.
+            httpcore.ConnectError, httpcore.ConnectTimeout: no address answers.
+        """
+        try:
+            addresses = await asyncio.wait_for(self._guard.addresses(host, port), timeout)
+        except OSError:
+            raise httpcore.ConnectError("the name cannot be resolved") from None
+        for address in addresses[:-1]:
+            try:
+                return await self._sockets.connect_tcp(address, port, min(_FIRST_CONNECT_S, timeout or _FIRST_CONNECT_S))
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return await self._sockets.connect_tcp(addresses[-1], port, timeout)
 
 
 class GuardedTransport(Transport):

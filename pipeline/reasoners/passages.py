@@ -15,10 +15,18 @@ from typing import NamedTuple
 from pipeline.domain.events.stream_events import Rated
 from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
-from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import Passage, passages, without_open_end
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import BEST, FLOOR, StemmedText, best_coverage, scores, statistics_of, without_twins
+from pipeline.text.ranking.scoring import (
+    BEST,
+    FLOOR,
+    StemmedText,
+    best_coverage,
+    chosen_passages,
+    scores,
+    statistics_of,
+    without_twins,
+)
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-from pipeline.documents.file_types import refuse_by_name_and_size
+from pipeline.documents.extract import refuse_by_name_and_size
 from pipeline.errors import GONE, CorpusUnusable, ReadFailed
 from pipeline.system.files import open_regular
 

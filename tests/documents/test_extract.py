@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.documents.extract import MAX_TEXT, extract
-from pipeline.documents.file_types import MAX_BYTES, MAX_PDF_BYTES, refuse_by_name_and_size
+from pipeline.documents.extract import MAX_BYTES, MAX_PDF_BYTES, MAX_TEXT, extract, refuse_by_name_and_size
 from pipeline.documents.page import Document
 from pipeline.errors import ReadFailed
 from tests.documents.pdfs import pdf

@@ -23,7 +23,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
-from pipeline.search.providers.web import Brave
+from pipeline.search.providers import Brave
 from pipeline.store.files import FileStore
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited

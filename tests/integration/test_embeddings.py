@@ -14,7 +14,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.store.files import FileStore
 from tests.commanding import said, workspace_in
-from tests.embedding_server import Stage, reply_to, serving
+from tests.embedding_server import Stage, serving
 
 QUERIES = "  - {query: How deep is the harbour at low tide?, id: deep, mode: fast}\n"
 
@@ -60,16 +60,6 @@ def test_a_run_asks_for_the_vectors_of_the_passages_first_and_their_cost_is_in_t
     assert {head["authorization"] for head in stage.headers} == {"Bearer a-key-of-some-length"}
 
 
-def test_a_second_run_asks_for_no_passage_again(stage: Stage, tmp_path: Path) -> None:
-    folder = workspace(tmp_path / "w", stage.url)
-    said(folder, "run")
-    stage.asked.clear()
-    with (folder / "queries.yaml").open("a") as queue:
-        queue.write("  - {query: Where do ships wait?, id: ships, mode: fast}\n")
-    assert said(folder, "run").code == 0
-    assert [text for text in stage.texts if text.startswith("Harbour ")] == []
-
-
 def test_a_server_that_is_down_is_reported_also_when_quiet_and_the_report_is_written(tmp_path: Path) -> None:
     with serving() as stage:
         folder = workspace(tmp_path / "w", stage.url)
@@ -104,12 +94,3 @@ def test_ask_finds_by_meaning_records_the_cost_and_goes_on_without(stage: Stage,
     assert "no such key" in turn["without_meaning"][0]
     found = [event for event in events_of(folder, "passages.found") if isinstance(event, t.PassagesFound)]
     assert [bool(event.failed) for event in found] == [False, True]
-
-
-def test_a_model_that_was_replaced_is_noticed(stage: Stage, tmp_path: Path) -> None:
-    folder = workspace(tmp_path / "w", stage.url)
-    said(folder, "run")
-    stage.asked.clear()
-    stage.answer = lambda texts: reply_to(texts, 48)
-    said(folder, "--json", "ask", "--all", "How deep is the harbour?")
-    assert len([text for text in stage.texts if text.startswith("Harbour ")]) == 2

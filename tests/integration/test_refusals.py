@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -80,32 +78,3 @@ def test_the_next_search_takes_over_from_one_that_refuses(stage: Stage, tmp_path
     assert ended.result.exit_code == 0
     assert len(stage.standin.log.of("brave")) == 1
     assert all(state.status == "complete" for state in ended.states)
-
-
-def in_hours(hours: float) -> str:
-    return format_datetime(datetime.now(UTC) + timedelta(hours=hours), usegmt=True)
-
-
-WAITS = {
-    **{"54000": "54000", "-5": "-5", "abc": "abc", "1e309": "1e309", "1e999999": "1e999999", "nothing": "", "nan": "nan"},
-    **{"digits": "9" * 300, "yesterday": in_hours(-24), "tomorrow": in_hours(24), "soon": in_hours(0.005), "0": "0", "59": "59"},
-}
-CAP_S = 60.0
-MOST_HITS = 24  # of four sessions: of a page, two tries of a step and two attempts each
-ASKED_TO_WAIT = ("chat", "brave", "wikipedia", "pages", "robots")
-
-
-@pytest.mark.parametrize(("wait", "route", "status"), drawn(6, WAITS, ASKED_TO_WAIT, (429, 503)))
-def test_no_retry_after_makes_anyone_sleep_past_the_cap_or_spin(
-    stage: Stage, tmp_path: Path, wait: str, route: str, status: int
-) -> None:
-    stage.loop.skips.clear()
-    stage.standin.fault(route, f"status:{status}+Retry-After={WAITS[wait]}")
-    search = route if route in SEARCHES else "brave"
-    ended = stage.night(tmp_path, queue_text(stage.standin, search=search, queries=FOUR), config=SMALL)
-    assert_correct_or_honest(ended, ("robots.txt" if route == "robots" else "127.0.0.",))
-    causes = {"pages": {""}, "robots": {""}}.get(route, {"outage"})
-    assert ended.result is not None
-    assert {event.cause for event in ended.result.ended} | {event.cause for event in ended.result.skipped} == causes
-    assert max(stage.loop.skips, default=0.0) <= CAP_S
-    assert len(stage.standin.log.of(route)) <= MOST_HITS

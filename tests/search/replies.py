@@ -11,7 +11,7 @@ import httpx
 
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.search.providers.provider import Pacer, Provider, WebSearch
+from pipeline.search.providers import Pacer, Provider, WebSearch
 from tests.net.clocks import Clock
 
 Scripted = httpx.Response | Exception

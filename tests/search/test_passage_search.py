@@ -247,15 +247,6 @@ def test_a_passage_is_found_by_its_meaning_though_it_shares_no_word_with_the_que
     assert result.failed == ()
 
 
-def test_a_search_whose_embeddings_fail_gives_what_words_alone_find_and_says_so(docs: Path) -> None:
-    write_harbour(docs)
-    with serving() as stage:
-        folder = by_meaning(docs, stage)
-    result = asyncio.run(folder.search("baked bread", 10))
-    assert list(result.hits) == list(hits(corpus(docs), "baked bread"))
-    assert [side.origin for side in result.failed] == ["embeddings"]
-
-
 def test_the_vectors_of_all_passages_can_be_asked_for_ahead_and_a_changed_file_costs_its_own(docs: Path) -> None:
     write_harbour(docs)
 

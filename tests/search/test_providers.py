@@ -16,10 +16,22 @@ from pipeline.config.values import PROVIDERS
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy
-from pipeline.search.providers import NAMES, web_search
-from pipeline.search.providers.papers import Arxiv, Openalex, SemanticScholar, parse_feed
-from pipeline.search.providers.provider import Pace, Pacer, Provider, pace_of
-from pipeline.search.providers.web import Brave, Searxng, Tavily, Wikipedia
+from pipeline.search.providers import (
+    NAMES,
+    Arxiv,
+    Brave,
+    Openalex,
+    Pace,
+    Pacer,
+    Provider,
+    Searxng,
+    SemanticScholar,
+    Tavily,
+    Wikipedia,
+    pace_of,
+    parse_feed,
+    web_search,
+)
 from pipeline.text.redaction import Secret
 from tests.net.clocks import Clock
 from tests.search.replies import Bench, Script, reply

@@ -21,7 +21,7 @@ from pipeline.cli.main import cli
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent
 from pipeline.errors import UsageError
-from pipeline.search.providers.web import Brave
+from pipeline.search.providers import Brave
 from pipeline.wiring.store_adapters import store_of
 from tests.integration.stage import KEYS, queue_text
 from tests.standin.fixtures import hosted

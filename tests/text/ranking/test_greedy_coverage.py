@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.greedy_coverage import chosen_passages, concept_weights
-from pipeline.text.ranking.scoring import StemmedText, statistics_of
+from pipeline.text.ranking.scoring import StemmedText, chosen_passages, concept_weights, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 

@@ -1,0 +1,599 @@
+"""Web searches, by the port ``Search``: what all have in common, one small class a provider, and the parts of replies.
+
+A provider is the request of a search, where the rows are in the reply, and how a row becomes a hit. A reply of an unexpected
+shape is an error, never an empty result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeVar
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from pipeline.domain.budget import announce_call
+from pipeline.domain.values import Cost, Hit
+from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status, loop_time
+from pipeline.net.client import HttpClient
+from pipeline.ports import SearchResult
+from pipeline.ports.distribution import SharedPace
+from pipeline.search.addresses import distinct
+from pipeline.text.normalise import clean, one_line
+from pipeline.text.redaction import Secret
+
+T = TypeVar("T")
+
+MAX_BYTES = 2_000_000
+LONGEST_PAUSE = 60.0  # seconds
+DEADLINE_S = 30.0
+_LONGEST_QUERY = 1_000
+_LONGEST_TEXT = 4_000
+# The tags that result lists mark words with, and no others: without it "<b>" is shown, and with more "vector<int>" is lost.
+_TAG = re.compile(
+    r"<!--.{0,2000}?-->|</?(?:strong|b|em|i|u|s|a|p|br|wbr|span|sub|sup|mark|small|code|font|(?:mml|jats):[a-z]+)\b[^<>]{0,500}>",
+    re.IGNORECASE | re.DOTALL,
+)
+_DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")  # providers add a time of day, or give the year alone
+# Where servers put the message of an error: Brave, OpenAI and OpenAlex, Tavily, FastAPI, Semantic Scholar.
+_SAID = (
+    ("error", "detail"), ("errors", 0, "detail"), ("error", "message"), ("detail", "error"), ("detail", 0, "msg"),
+    ("message",), ("error",), ("error", "info"), ("detail",),
+)  # fmt: skip
+
+
+class Provider:
+    """The base of all providers. None of them sends or waits.
+
+    ``price`` is the cost of one search in USD if the reply does not state it. ``rows`` is where the reply has its results, and
+    ``total`` where it has their number. Replies with a status of ``refused``, or with one of the words ``refusals`` in an error,
+    say that no search will pass tonight; ``hint`` says what to do then.
+    """
+
+    name = ""
+    price = 0.0
+    rows: tuple[str, ...] = ()
+    total: tuple[str, ...] = ()
+    refused: tuple[int, ...] = (401, 402, 403)
+    refusals: tuple[str, ...] = ()
+    hint = ""
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for a search."""
+        raise NotImplementedError
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row; None if it has no address."""
+        raise NotImplementedError
+
+    def judge(self, reply: Reply) -> Verdict:
+        """Return the verdict on a reply by its status and errors; raising ``Malformed`` counts as ``Again``."""
+        if reply.status == 200:
+            return Good()
+        try:
+            body = reply.json_object()
+        except Malformed:
+            body = {}
+        why = message_in(body) or f"it answered with status {reply.status}"
+        words = reply.body.decode("utf-8", "replace")
+        if reply.status in self.refused or (body and any(word in words for word in self.refusals)):
+            return Refused(why, self.hint)
+        if reply.status == 429:
+            return Again(why, self.wait_s(reply))
+        return Failed(why) if reply.status in (400, 404, 422) else judged_by_status(reply)
+
+    def wait_s(self, reply: Reply) -> float | None:
+        """Return how long to wait after a status 429, if the reply says so in a way of its own."""
+        return pace_of(reply.headers).pause_s or None
+
+    def hits(self, reply: Reply) -> tuple[Hit, ...]:
+        """Return the hits of a reply with the verdict ``Good``, best first.
+
+        Raises:
+            Malformed: the reply has another shape, so it is not good after all.
+        """
+        body = reply.json_object()
+        rows = value_at(body, *self.rows)
+        if not isinstance(rows, list):
+            raise Malformed("shape", f"the reply has no list of results under {'.'.join(self.rows)}")
+        return self.checked(rows, value_at(body, *self.total) if self.total else None)
+
+    def checked(self, rows: list[Any], total: object) -> tuple[Hit, ...]:
+        """Return the hits of ``rows``. Raises ``Malformed`` if there should be some and are none."""
+        found = tuple(made for row in rows if isinstance(row, Mapping) and (made := self.hit(row)) is not None)
+        if rows and not found:
+            raise Malformed("shape", "not one result in the reply has an address")
+        if not found and isinstance(total, int) and total > 0:
+            raise Malformed("shape", f"the reply announces {total} results and holds none")
+        return found
+
+    def usd(self, reply: Reply) -> float:  # noqa: ARG002 - for providers whose replies state a price
+        """Return the cost in USD of a reply with the verdict ``Good``: the usual price, unless the reply states another."""
+        return self.price
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The rate that a reply allows. ``gap_s``: seconds between requests; ``pause_s``: seconds until the next may be sent."""
+
+    gap_s: float = 0.0
+    pause_s: float = 0.0
+
+
+def pace_of(headers: Mapping[str, str]) -> Pace:
+    """Return the pace that the ``x-ratelimit-*`` headers allow; a header holds one number per window; others are ignored.
+
+    A spent window that takes longer than ``LONGEST_PAUSE`` to reset is a quota: it gives no pause, and the next reply is judged.
+    """
+
+    def numbers(listed: str) -> list[float]:
+        parts = [part.strip() for part in listed.split(",")]
+        return [float(part) if part.isascii() and part.isdigit() and len(part) < 16 else float("inf") for part in parts if part]
+
+    policy = [part.partition(";w=") for part in headers.get("x-ratelimit-policy", "").split(",")]
+    windows = [(*numbers(limit), *numbers(seconds)) for limit, _, seconds in policy]
+    left, resets = (numbers(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "reset"))
+    spent = [reset for rest, reset in zip(left, resets, strict=False) if rest <= 0 and reset <= LONGEST_PAUSE]
+    gaps = [one[1] / one[0] for one in windows if len(one) == 2 and one[0] > 0 and 0 < one[1] <= LONGEST_PAUSE]
+    return Pace(max(gaps, default=0.0), max(spent, default=0.0))
+
+
+class Pacer:
+    """Starts the calls of one provider a gap apart, in seconds; with ``one_at_a_time`` each waits for the one before it to end.
+
+    ``shared`` keeps the gap over several machines, under ``name``. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        gap_s: float = 0.0,
+        *,
+        one_at_a_time: bool = False,
+        name: str = "",
+        shared: SharedPace | None = None,
+        clock: Callable[[], float] = loop_time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.gap_s = gap_s
+        self._one_at_a_time, self._name, self._shared = one_at_a_time, name, shared
+        self._clock, self._sleep = clock, sleep
+        self._lock = asyncio.Lock()
+        self._free_at = 0.0
+
+    async def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run ``work`` when it is its turn."""
+        async with self._lock:
+            if (wait := self._free_at - self._clock()) > 0:
+                await self._sleep(wait)
+            if self._shared is not None and self.gap_s:
+                await self._shared.turn(f"provider {self._name}", self.gap_s)
+            self._free_at = max(self._free_at, self._clock() + self.gap_s)
+            if self._one_at_a_time:
+                try:
+                    return await work()
+                finally:
+                    self._free_at = max(self._free_at, self._clock() + self.gap_s)
+        return await work()
+
+    def slow_down(self, pace: Pace) -> None:
+        """Apply the pace that a reply allows; it never shortens the gap."""
+        self.gap_s = max(self.gap_s, pace.gap_s)
+        self._free_at = max(self._free_at, self._clock() + pace.pause_s)
+
+
+class WebSearch:
+    """Searches one provider. ``headers`` are sent with every request (``user-agent``)."""
+
+    def __init__(
+        self, provider: Provider, http: HttpClient, pacer: Pacer | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._provider, self._http = provider, http
+        self._pacer, self._headers = pacer or Pacer(), dict(headers or {})
+        self.name, self.price = provider.name, provider.price
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        """Return at most ``limit`` hits, each page once, under its canonical address.
+
+        Raises:
+            SearchFailed: the search failed, for now or for good; its ``cost`` is what attempts without a reply may have cost.
+            ProviderRefused: key, quota or credit is missing or used up.
+        """
+        wanted = one_line(query, _LONGEST_QUERY)
+        if not wanted:
+            raise SearchFailed(f"The query for {self.name} is empty", hint="write a query")
+        call = self._provider.call(wanted, limit)
+        headers = {**self._headers, **call.headers}
+        call = replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=self._pacer.gap_s)
+
+        async def announced() -> None:
+            if self.price:
+                await announce_call(_cost(self.price))
+
+        try:
+            reply = await self._pacer.run(lambda: self._http.send(call, self._judge, announced))
+        except (ServiceUnavailable, ServiceFailed) as error:
+            failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
+            failure.outage = error.outage
+            failure.cost = _cost(error.lost * self.price) if error.lost else None
+            raise failure from error
+        hits = distinct(self._provider.hits(reply))[:limit]
+        return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self.price))
+
+    def _judge(self, reply: Reply) -> Verdict:
+        self._pacer.slow_down(pace_of(reply.headers))
+        verdict = self._provider.judge(reply)
+        if isinstance(verdict, Good):
+            self._provider.hits(reply)
+        return verdict
+
+
+def _cost(usd: float) -> Cost:
+    return Cost(usd=round(usd, 9))
+
+
+def value_at(holder: object, *keys: str | int) -> Any:
+    """Return the value at the path ``keys`` of nested objects and lists; None if part of the path is missing."""
+    for key in keys:
+        if isinstance(key, int):
+            holder = holder[key] if isinstance(holder, list) and len(holder) > key else None
+        else:
+            holder = holder.get(key) if isinstance(holder, Mapping) else None
+    return holder
+
+
+def message_in(body: object) -> str:
+    """Return the message of an error reply as one plain line, in the forms that servers use; "" if there is none."""
+    return next((said for path in _SAID if (said := one_line(plain(value_at(body, *path)), 200))), "")
+
+
+def plain(text: object) -> str:
+    """Return a title or snippet without markup and with its entities resolved; "" if ``text`` is no string."""
+    if not isinstance(text, str):
+        return ""
+    return " ".join(clean(html.unescape(_TAG.sub("", text[: 5 * _LONGEST_TEXT]))).split())[:_LONGEST_TEXT]
+
+
+def hit(urls: object, title: object, snippet: object = "", published: object = "") -> Hit | None:
+    """Return a hit with plain texts under the first of ``urls`` that is an address; None without one."""
+    listed = urls if isinstance(urls, tuple) else (urls,)
+    url = next((one for one in listed if isinstance(one, str) and one.strip()), None)
+    if url is None:
+        return None
+    dated = _DATE.match(published) if isinstance(published, str) else None
+    return Hit(url=url, title=one_line(plain(title)) or url, snippet=plain(snippet), published=dated[0] if dated else "")
+
+
+# -- the whole web, and Wikipedia -------------------------------------------------------------------------------------------
+
+
+class Brave(Provider):
+    """Needs a key. 1,000 searches cost 5 USD; failed ones are free. A wrong key is a 422, a spent quota a 429 with a code."""
+
+    name, price = "brave", 0.005
+    rows = ("web", "results")
+    refusals = ("QUOTA_LIMITED", "SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_NOT_FOUND", "x-subscription-token")
+    hint = "check BRAVE_API_KEY, and the plan's limits at api-dashboard.search.brave.com"
+
+    def __init__(self, key: Secret, base_url: str = "https://api.search.brave.com") -> None:
+        self._key, self._url = key, f"{base_url}/res/v1/web/search"
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 20 hits; the query is cut to 50 words and 400 characters."""
+        words = one_line(" ".join(query.split()[:50]), 400)
+        params: dict[str, str | int] = {"q": words, "count": max(1, min(limit, 20)), "extra_snippets": "true"}
+        headers = {"x-subscription-token": self._key.reveal(), "accept": "application/json"}
+        return Call(self.name, "GET", self._url, headers, params)
+
+    def hits(self, reply: Reply) -> tuple[Hit, ...]:
+        """Return the hits. Without any there is no section ``web``."""
+        body = reply.json_object()
+        if "web" not in body and body.get("type") == "search":
+            return self.checked([], json.dumps(value_at(body, "mixed", "main")).count('"type": "web"'))
+        return super().hits(reply)
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row."""
+        extra = row.get("extra_snippets")
+        texts = (row.get("description"), *(extra if isinstance(extra, list) else ()))
+        snippet = " … ".join(text for text in texts if isinstance(text, str))
+        return hit(row.get("url"), row.get("title"), snippet, row.get("page_age"))
+
+
+class Tavily(Provider):
+    """Needs a key. A search costs one credit, counted as 0.008 USD, the price without a plan; 432 and 433: it is used up."""
+
+    name, price = "tavily", 0.008
+    rows = ("results",)
+    refused = (401, 402, 403, 432, 433)
+    hint = "check TAVILY_API_KEY, and the plan's limits at app.tavily.com"
+
+    def __init__(self, key: Secret, base_url: str = "https://api.tavily.com") -> None:
+        self._key, self._url = key, f"{base_url}/search"
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 20 hits; the query is cut to 400 characters."""
+        body = {"query": one_line(query, 400), "search_depth": "basic", "topic": "general", "max_results": max(1, min(limit, 20))}
+        body |= {"include_answer": False, "include_raw_content": False, "include_usage": True}
+        return Call(self.name, "POST", self._url, {"authorization": f"Bearer {self._key.reveal()}"}, json=body)
+
+    def usd(self, reply: Reply) -> float:
+        """Return the price in USD of the credits that the reply states, or of one credit."""
+        credits_used = value_at(reply.json_object(), "usage", "credits")
+        known = isinstance(credits_used, int | float) and not isinstance(credits_used, bool) and 0 <= credits_used < 1_000
+        return self.price * (credits_used if known else 1)
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row."""
+        return hit(row.get("url"), row.get("title"), row.get("content"), row.get("published_date"))
+
+
+class Searxng(Provider):
+    """Needs the server's address and no key. No results while engines do not respond is an outage."""
+
+    name = "searxng"
+    rows = ("results",)
+    hint = "add json to search.formats in the server's settings.yml, and check SEARXNG_URL"
+    _NO_JSON = "it does not answer in JSON"
+    _COMMAND = re.compile(r"(?<!\S)[!:]+(?=\S)")  # SearXNG's commands (``!!g``, ``:de``), which must not act
+
+    def __init__(self, base_url: str) -> None:
+        self._url = f"{base_url.rstrip('/')}/search"
+
+    def call(self, query: str, _limit: int) -> Call:
+        """Return the request for one page of hits."""
+        params: dict[str, str | int] = {"q": one_line(self._COMMAND.sub("", query), 400), "format": "json"}
+        return Call(self.name, "GET", self._url, params={**params, "categories": "general", "language": "all", "pageno": 1})
+
+    def judge(self, reply: Reply) -> Verdict:
+        """Return the verdict on a reply; a web page instead of JSON is a wrong setting."""
+        if reply.status == 403:
+            return Refused(self._NO_JSON, self.hint)
+        if 300 <= reply.status < 400:
+            return Failed("it redirects elsewhere instead of searching")
+        if reply.status != 200:
+            return judged_by_status(reply)
+        try:
+            found, listed = self.hits(reply), reply.json_object().get("unresponsive_engines")
+        except Malformed as error:
+            if error.kind == "html":
+                return Refused(self._NO_JSON, self.hint)
+            raise
+        engines = [one if isinstance(one, list) else [one] for one in (listed if isinstance(listed, list) else [])]
+        silent = ", ".join(one_line(plain(": ".join(map(str, one))), 200) or "an engine" for one in engines[:5])
+        return Again(f"it found nothing, and engines did not respond: {silent}", down=True) if silent and not found else Good()
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row."""
+        return hit(row.get("url"), row.get("title"), row.get("content"), row.get("publishedDate"))
+
+
+class Wikipedia(Provider):
+    """Needs no key. ``base_url`` selects the language. Errors come with status 200; 403 means that no contact was sent."""
+
+    name = "wikipedia"
+    rows, total = ("query", "search"), ("query", "searchinfo", "totalhits")
+    hint = "write `contact:` with an e-mail address or a page under settings in queries.yaml; Wikipedia requires it"
+    _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error", "cirrussearch-too-busy-error")
+
+    def __init__(self, base_url: str = "https://en.wikipedia.org") -> None:
+        self._base = base_url
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 50 hits; the query is cut to 300 characters."""
+        params: dict[str, str | int] = {"action": "query", "list": "search", "srsearch": one_line(query, 300)}
+        params |= {"srlimit": max(1, min(limit, 50)), "srprop": "snippet|timestamp", "format": "json", "formatversion": 2}
+        return Call(self.name, "GET", f"{self._base}/w/api.php", params={**params, "maxlag": 5})
+
+    def judge(self, reply: Reply) -> Verdict:
+        """Return the verdict on a reply."""
+        if reply.status == 403:
+            return Refused("it requires a contact address", self.hint)
+        if reply.status != 200:
+            return judged_by_status(reply)
+        error = reply.json_object().get("error")
+        if error is None:
+            return Good()
+        why = message_in({"error": error}) or "an error without a message"
+        return Again(why, down=True) if str(value_at(error, "code")).startswith(self._PASSING) else Failed(why)
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row."""
+        title = row.get("title")
+        if not isinstance(title, str) or not title.strip():
+            return None
+        url = f"{self._base}/wiki/{quote(title.replace(' ', '_'), safe='/:()', errors='replace')}"
+        return hit(url, title, row.get("snippet"), row.get("timestamp"))
+
+
+# -- scientific works -------------------------------------------------------------------------------------------------------
+
+ARXIV_GAP_S, SCHOLAR_GAP_S = 3.0, 1.0  # between two requests, by their terms
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_TOTAL = "{http://a9.com/-/spec/opensearch/1.1/}totalResults"
+Element = ElementTree.Element
+
+
+def parse_feed(body: bytes) -> Element:
+    """Return the root element of the UTF-8 Atom feed in ``body``.
+
+    Raises:
+        Malformed: ``body`` is no Atom feed, or declares a document type (a way to attack XML parsers).
+    """
+    try:
+        text = body.decode("utf-8-sig")
+        if "<!DOCTYPE" in text or "<!ENTITY" in text:
+            raise Malformed("doctype", "the feed declares a document type, which no feed needs")
+        feed = ElementTree.fromstring(text.strip())  # noqa: S314 - a document that could declare entities was refused above
+    except (UnicodeDecodeError, ElementTree.ParseError, ValueError):
+        raise Malformed("xml", "the reply is not valid XML") from None
+    if feed.tag != f"{_ATOM}feed":
+        raise Malformed("shape", "the reply is not an Atom feed")
+    return feed
+
+
+class Arxiv(Provider):
+    """Needs no key. An Atom feed; errors are entries of it."""
+
+    name = "arxiv"
+    # arXiv joins words by operators, so a question is taken apart, without the words that all papers have.
+    _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+    _STOP = frozenset(("and", "or", "andnot", "to", "the", "a", "an", "of", "in", "on", "for", "is", "are", "was", "were"))
+    _STOP |= frozenset(("how", "what", "why", "does", "do", "did", "with", "by", "at"))
+
+    def __init__(self, base_url: str = "https://export.arxiv.org") -> None:
+        self._url = f"{base_url}/api/query"
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 50 hits: papers with any of the query's words, the most relevant first."""
+        words = dict.fromkeys(word for word in self._WORD.findall(query.lower()) if word not in self._STOP)
+        asked = " OR ".join(f"all:{word}" for word in islice(words, 12)) or f"all:{query[:100]}"
+        params: dict[str, str | int] = {"search_query": asked, "start": 0, "max_results": max(1, min(limit, 50))}
+        return Call(self.name, "GET", self._url, params=params)
+
+    def judge(self, reply: Reply) -> Verdict:
+        """Return the verdict on a reply."""
+        if reply.status == 429:
+            return Again("it asks for fewer requests", ARXIV_GAP_S, down=True)
+        if reply.status not in (200, 400):
+            return judged_by_status(reply)
+        entries = parse_feed(reply.body).iter(f"{_ATOM}entry")
+        error = next((entry for entry in entries if "/api/errors" in entry.findtext(f"{_ATOM}id", "")), None)
+        if error is None and reply.status == 200:
+            return Good()
+        said = "" if error is None else error.findtext(f"{_ATOM}summary", "")
+        return Failed(one_line(plain(said), 200) or "it rejects the query")
+
+    def hits(self, reply: Reply) -> tuple[Hit, ...]:
+        """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
+        feed = parse_feed(reply.body)
+        listed = feed.findall(f"{_ATOM}entry")
+        found = tuple(made for entry in listed if (made := self._of_entry(entry)) is not None)
+        total = feed.findtext(_TOTAL, "").strip()
+        if total == "" or (listed and not found):
+            raise Malformed("shape", "the feed has no count, or no entry with an address")
+        return found or self.checked([], int(total) if total.isdecimal() and len(total) < 12 else 0)
+
+    def _of_entry(self, entry: Element) -> Hit | None:
+        links = {link.get("rel"): link.get("href") for link in entry.findall(f"{_ATOM}link")}
+        title, summary, published = (entry.findtext(f"{_ATOM}{name}", "") for name in ("title", "summary", "published"))
+        return hit((links.get("alternate"), entry.findtext(f"{_ATOM}id", "")), title, summary, published)
+
+
+class Openalex(Provider):
+    """Works without a key, within a small daily budget; each reply states its price."""
+
+    name, price = "openalex", 0.001
+    rows, total = ("results",), ("meta", "count")
+    refusals = ("Insufficient budget", "insufficient budget")
+    hint = "its budget starts again at midnight UTC; with OPENALEX_API_KEY it is ten times as large as without"
+    _FIELDS = "id,doi,display_name,publication_date,open_access,primary_location,abstract_inverted_index,is_retracted"
+    _MOST_WORDS = 2_000
+
+    def __init__(self, key: Secret | None = None, base_url: str = "https://api.openalex.org") -> None:
+        self._key, self._url = key, f"{base_url}/works"
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 100 hits."""
+        params: dict[str, str | int] = {"search": one_line(query, 400), "per_page": max(1, min(limit, 100))}
+        key = {"api_key": self._key.reveal()} if self._key is not None else {}
+        return Call(self.name, "GET", self._url, params={**params, "select": self._FIELDS, **key})
+
+    def wait_s(self, reply: Reply) -> float | None:
+        """Return the wait that the error states."""
+        try:
+            said = reply.json_object().get("retryAfter")
+        except Malformed:
+            return None
+        return float(said) if isinstance(said, int | float) and not isinstance(said, bool) else None
+
+    def usd(self, reply: Reply) -> float:
+        """Return the price in the reply's headers, or the usual price."""
+        try:
+            usd = float(reply.headers.get("x-ratelimit-cost-usd", ""))
+        except ValueError:
+            return self.price
+        return usd if 0 <= usd < 1_000 else self.price
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row. An abstract is an index that maps each word to its places."""
+        urls = (value_at(row, "open_access", "oa_url"), value_at(row, "primary_location", "landing_page_url"))
+        index = row.get("abstract_inverted_index")
+        words = index.items() if isinstance(index, dict) else ()
+        placed = {place: word for word, places in words if isinstance(places, list) for place in places if isinstance(place, int)}
+        abstract = " ".join(placed[place] for place in sorted(placed)[: self._MOST_WORDS])
+        warning = "This work was retracted. " if row.get("is_retracted") is True else ""
+        return hit(
+            (*urls, row.get("doi"), row.get("id")), row.get("display_name"), warning + abstract, row.get("publication_date")
+        )
+
+
+class SemanticScholar(Provider):
+    """Often refuses requests without a key; with a key, one request a second is allowed. An empty result has no ``data``."""
+
+    name = "semanticscholar"
+    rows, total = ("data",), ("total",)
+    hint = "check SEMANTIC_SCHOLAR_API_KEY"
+    _FIELDS = "title,url,abstract,year,publicationDate,openAccessPdf,externalIds"
+
+    def __init__(self, key: Secret | None = None, base_url: str = "https://api.semanticscholar.org") -> None:
+        self._key, self._url = key, f"{base_url}/graph/v1/paper/search"
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 100 hits. A query with a hyphen has no results there."""
+        headers = {"x-api-key": self._key.reveal()} if self._key is not None else {}
+        params: dict[str, str | int] = {"query": one_line(query, 300).replace("-", " "), "fields": self._FIELDS, "offset": 0}
+        return Call(self.name, "GET", self._url, headers, {**params, "limit": max(1, min(limit, 100))})
+
+    def wait_s(self, reply: Reply) -> float | None:  # noqa: ARG002
+        """Return the gap of its terms."""
+        return SCHOLAR_GAP_S
+
+    def hits(self, reply: Reply) -> tuple[Hit, ...]:
+        """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
+        body = reply.json_object()
+        return () if body.get("total") == 0 and "data" not in body else super().hits(reply)
+
+    def hit(self, row: Any) -> Hit | None:
+        """Return the hit of a row: the paper itself, as its page there needs a browser, and the paper is better evidence."""
+        paper, doi = value_at(row, "externalIds", "ArXiv"), value_at(row, "externalIds", "DOI")
+        urls = (
+            value_at(row, "openAccessPdf", "url"),
+            f"https://arxiv.org/abs/{paper}" if isinstance(paper, str) and paper else "",
+            f"https://doi.org/{doi}" if isinstance(doi, str) and doi else "",
+            row.get("url"),
+        )
+        year = row.get("year")
+        published = row.get("publicationDate") or (str(year) if isinstance(year, int) else "")
+        return hit(urls, row.get("title"), row.get("abstract"), published)
+
+
+_MADE: dict[str, Callable[[Secret | None, str], Provider]] = {
+    "brave": lambda key, url: Brave(key or Secret(""), url),
+    "tavily": lambda key, url: Tavily(key or Secret(""), url),
+    "searxng": lambda _key, url: Searxng(url),
+    "wikipedia": lambda _key, url: Wikipedia(url),
+    "arxiv": lambda _key, url: Arxiv(url),
+    "openalex": Openalex,
+    "semanticscholar": SemanticScholar,
+}
+NAMES = tuple(_MADE)
+
+
+def web_search(
+    name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str], pace: SharedPace | None = None
+) -> WebSearch:
+    """Return the search of the provider ``name`` at ``url``; ``headers`` are sent with every request. ``pace`` is shared.
+
+    Raises:
+        KeyError: there is no such provider.
+    """
+    # arXiv's terms allow one connection, so its requests run one at a time.
+    gap_s = {"arxiv": ARXIV_GAP_S, "semanticscholar": SCHOLAR_GAP_S}.get(name, 0.0)
+    pacer = Pacer(gap_s, one_at_a_time=name == "arxiv", name=name, shared=pace)
+    return WebSearch(_MADE[name](key, url), http, pacer, headers)
