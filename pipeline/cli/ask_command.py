@@ -13,15 +13,18 @@ import click
 
 from pipeline.batch import talk_scopes
 from pipeline.batch.scheduling import Decision
+from pipeline.batch.session_actions import new_session
 from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.talk_scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of, research_one
+from pipeline.cli.note_questions import talks_in
+from pipeline.cli.researching import config_of, research_one, run_async
+from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import TalkResearched
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
-from pipeline.domain.talk import TalkState, Turn, read_talk
+from pipeline.domain.talk import TalkState, Turn
 from pipeline.domain.values import Fact, Sentence
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
@@ -30,6 +33,7 @@ from pipeline.ops.console_output import Console, end, put
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import slug
 from pipeline.text.times import timestamp
+from pipeline.wiring.recording import context_of
 from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 from pipeline.wiring.workspace_adapters import source_notes
 
@@ -114,10 +118,10 @@ def _parsed(env: RunEnvironment, words: tuple[str, ...], *options: Any) -> _Aske
 def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[TalkLog, TalkScope]:
     """Return the talk to speak in, a new one or one that goes on, and the sessions that it is about."""
     scope = _scope(known, asked)
-    context = env.recording()
+    context = context_of(env.workspace, env.keys)
     if asked.goes_on:
         wanted = scope if asked.session or asked.topic or asked.everything else None
-        state = talk_scopes.latest_talk(_talks(env), wanted)
+        state = talk_scopes.latest_talk(talks_in(env.store), wanted)
         return TalkLog(env.store, context, state), talk_scopes.scope_of(state, known)
     return TalkLog(
         env.store, context, TalkState(id=talk_scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
@@ -128,10 +132,6 @@ def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
     if asked.session:
         return talk_scopes.session_scope(known, asked.session)
     return talk_scopes.topic_scope(known, asked.topic) if asked.topic else talk_scopes.vault_scope(known)
-
-
-def _talks(env: RunEnvironment) -> list[TalkState]:
-    return [read_talk(env.store, name) for name in env.store.ids("talk")]
 
 
 async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, asked: _Asked) -> list[Turn]:
@@ -185,12 +185,10 @@ def research_deeper(env: RunEnvironment, log: TalkLog, tags: tuple[str, ...]) ->
     Raises:
         ResearchError: the workspace is locked, the documents cannot be searched, a service is down.
     """
-    from pipeline.batch.session_actions import new_session
-
     turn = log.state.turns[-1]
     text = turn.stands_alone
     query = Query(id=f"ask-{slug(text, 40)}", text=text, mode="fast", tags=tags, line=sys.maxsize)
-    config = env.config_of(query)
+    config = config_of(env, query)
 
     async def opened(context: RunContext) -> ResearchSession:
         session = await new_session(env.store, Decision(query, "new", "asked in a talk"), config, context)
@@ -198,7 +196,7 @@ def research_deeper(env: RunEnvironment, log: TalkLog, tags: tuple[str, ...]) ->
         return session
 
     with unattended_run(env.console, "research ask --deeper") as run, run.lock(None):
-        return run.run_async(research_one(env, run, config.search, opened))
+        return run_async(run, research_one(env, run, config.search, opened))
 
 
 NEAREST = "The stored pages do not clearly say. This comes nearest:"

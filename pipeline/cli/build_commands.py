@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -18,20 +21,18 @@ from pipeline.cli.command_parts import (
     require_workspace,
     session_named,
 )
-from pipeline.config.settings import store_address
+from pipeline.config.settings import load_workspace, store_address
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
+from pipeline.ops.file_watcher import FileWatcher, run_on_changes
+from pipeline.ops.following import EventWatcher
+from pipeline.site.serve import Server
 from pipeline.text.normalise import counted
-from pipeline.wiring import workspace_adapters
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipeline.domain.events.session_events import EventBase
-    from pipeline.ops.file_watcher import FileWatcher
-    from pipeline.vault.kept import KnownNote
-
+from pipeline.vault.kept import KnownNote, notes_in
+from pipeline.wiring.recording import rate, record_decisions
+from pipeline.wiring.store_adapters import store_of
 
 _PORT = 8420
 
@@ -91,7 +92,8 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     encrypted, so use it in a network that you trust.
     """
     require_workspace(console.folder)
-    server = workspace_adapters.server_of(console.folder, port, host)
+    base = urlsplit(load_workspace(console.folder).queue.settings.site_url).path
+    server = Server(console.folder / "site", port, base, host, partial(rate, console.folder))
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
     try:
@@ -105,8 +107,6 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
 
     ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "".
     """
-    from pipeline.ops.file_watcher import FileWatcher, run_on_changes
-
     folder = console.folder
     (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # a folder must exist to be watched
     watched = FileWatcher([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
@@ -131,12 +131,10 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
 @contextmanager
 def _events_of_the_database(folder: Path, watched: FileWatcher) -> Iterator[None]:
     """While the context is open, an event that any machine records in a database counts as a change below ``events``."""
-    from pipeline.ops.following import EventWatcher
-
     if not store_address(folder):
         yield
         return
-    with EventWatcher(workspace_adapters.store_of(folder), lambda: watched.changes.add(str(folder / "events"))):
+    with EventWatcher(store_of(folder), lambda: watched.changes.add(str(folder / "events"))):
         yield
 
 
@@ -168,8 +166,6 @@ def hide(console: Console, names: tuple[str, ...]) -> None:
     A hidden note is removed from vault and site, and links to it become plain text. Deleting a note in the vault does the same.
     The research stays in the log; `research unhide` brings the note back. Text that you wrote in it moves to vault/attic.
     """
-    from pipeline.domain.events.stream_events import NoteHidden
-
     notes = [note for note in _named(console, names) if note.path]
     _record(console, [NoteHidden(note=note.id) for note in notes])
     _print(console, "hidden", [note.path for note in notes])
@@ -181,8 +177,6 @@ def hide(console: Console, names: tuple[str, ...]) -> None:
 @click.pass_obj
 def unhide(console: Console, names: tuple[str, ...], everything: bool) -> None:
     """Generate NOTE again, which was hidden or deleted in the vault. `research show --hidden` lists these notes."""
-    from pipeline.domain.events.stream_events import NoteShown
-
     if not names and not everything:
         raise UsageError("no note is named", hint="research show --hidden lists the hidden notes; --all means all of them")
     notes = [note for note in (_known(console) if everything else _named(console, names)) if not note.path]
@@ -199,7 +193,7 @@ def print_hidden(console: Console) -> None:
 
 
 def _known(console: Console) -> list[KnownNote]:
-    return workspace_adapters.notes_of(console.folder)
+    return notes_in(console.folder / "events" / "local")
 
 
 def _named(console: Console, names: Sequence[str]) -> list[KnownNote]:
@@ -222,7 +216,7 @@ def _is_meant(note: KnownNote, name: str) -> bool:
 
 
 def _notes_of_session(console: Console, known: Sequence[KnownNote], name: str) -> dict[str, KnownNote]:
-    store = workspace_adapters.store_of(console.folder)
+    store = store_of(console.folder)
     if imported := import_named(store, name):
         return {note.id: note for note in known if note.owner == f"import:{imported}"}
     try:
@@ -236,7 +230,7 @@ def _notes_of_session(console: Console, known: Sequence[KnownNote], name: str) -
 def _record(console: Console, drafts: Sequence[EventBase]) -> None:
     """Record decisions, if there are any, and build vault and site."""
     if drafts:
-        workspace_adapters.record_decisions(console.folder, drafts)
+        record_decisions(console.folder, drafts)
     report = bring_vault_up_to_date(console)
     print_decisions(console, report)
     bring_site_up_to_date(console)

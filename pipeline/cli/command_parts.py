@@ -12,25 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
-from pipeline.batch.session_index import read_all, refresh
+from pipeline.batch.session_index import SessionIndex, read_all, refresh
 from pipeline.config.queue_file import read
-from pipeline.config.settings import QUEUE_FILE, load_workspace, store_address
+from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
 from pipeline.ops.console_output import PRINTED, Console, note_damage
-from pipeline.text.normalise import digest_of
+from pipeline.ops.queue_notes import link_reports
+from pipeline.ports import EventStore
+from pipeline.site.files import SiteReport
+from pipeline.text.normalise import counted, digest_of
 from pipeline.text.times import since
+from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
-
-if TYPE_CHECKING:
-    from pipeline.batch.session_index import SessionIndex
-    from pipeline.config.settings import Workspace
-    from pipeline.domain.events.session_events import BranchMerged, EventBase
-    from pipeline.domain.state import SessionState
-    from pipeline.ports import EventStore
-    from pipeline.site.files import SiteReport
-    from pipeline.vault import BuildReport
-
+from pipeline.wiring.store_adapters import store_of
 
 _MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
@@ -46,26 +42,6 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
     for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
-
-
-def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
-    """Store how the branches of these streams are joined; print and return what came of it, by stream.
-
-    Raises:
-        LogError: a stream cannot be continued or written.
-    """
-    from pipeline.cli.presentation import happened
-    from pipeline.domain.events.json_codec import decode
-    from pipeline.domain.events.session_events import BranchMerged
-
-    done = {}
-    for name in sorted(branched):
-        events = [decode(record.data) for record in store.join(name)]
-        done[name] = [event for event in events if isinstance(event, BranchMerged)]
-        for event in done[name]:
-            console.say(f"joined the branches of {name}: {happened(event)}")
-            _log.info("joined the branches of %s: %s", name, happened(event))
-    return done
 
 
 def session_named(folder: Path, store: EventStore, name: str) -> str:
@@ -122,14 +98,6 @@ def require_workspace(folder: Path) -> None:
         raise NoWorkspace(
             f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init creates a workspace; -C names another folder"
         )
-
-
-def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
-    """Print a session as ``research show`` does."""
-    from pipeline.cli.presentation import show_lines, shown
-
-    report = workspace_adapters.report_of(console.folder)(state.id)
-    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
 
 
 class BuildProblem(NamedTuple):
@@ -198,21 +166,17 @@ def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make:
         return None
     named = list(report.problems[:_MOST_NAMED])
     if more := len(report.problems) - len(named):
-        from pipeline.text.normalise import counted
-
         named.append(f"and {counted(more, 'more file')}; `research build` lists them")
     problems += [BuildProblem(part, problem, "fix that, then run `research build`") for problem in named]
     return report
 
 
 def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
-    from pipeline.ops.queue_notes import link_reports
-
     folder = workspace.folder
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
     documents = None if travels else workspace.corpus.absolute()
     report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers, documents)
-    store, summaries = workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder)
+    store, summaries = store_of(folder), workspace_adapters.summaries_of(folder)
     refresh(store, summaries, report.marks, report.sessions)
     if report.problems:
         note_damage(read_all(store, summaries).damaged.values())
@@ -263,8 +227,6 @@ def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
 
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     _Type = click.ParamType[Any]
 else:
     _Type = click.ParamType  # not subscriptable before click 8.4
@@ -324,8 +286,6 @@ class _Name(_Type):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click asks so
         """Return the names that begin like ``incomplete``."""
-        from click.shell_completion import CompletionItem
-
         folder = Path(ctx.find_root().params.get("folder") or ".")
         names: list[str] = []
         for known in self._known:
@@ -358,7 +318,5 @@ def _queries(folder: Path) -> list[str]:
 
 def _sessions(folder: Path) -> list[str]:
     if store_address(folder):
-        from pipeline.wiring.store_adapters import store_of
-
         return sorted(store_of(folder).ids("session"), reverse=True)
     return sorted((path.name for path in (folder / "events" / "sessions").iterdir()), reverse=True)

@@ -19,11 +19,16 @@ from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import NOT_CHECKED, Import, import_of
 from pipeline.errors import LogError, SessionUnknown, UsageError
+from pipeline.imports.converters import read_all
+from pipeline.imports.recording import record_import
 from pipeline.ops.console_output import Console, end
 from pipeline.ports import EventStore
 from pipeline.text.normalise import clean, counted, spelling_free
 from pipeline.text.redaction import Redaction
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring.recording import context_of
+from pipeline.wiring.store_adapters import lock_of, store_of
+from pipeline.wiring.talk_adapters import unrecorded_talks
+from pipeline.wiring.workspace_adapters import summaries_of
 
 FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
 _MOST_LISTED = 10  # imports in a list of everything
@@ -42,9 +47,6 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
     They get session notes that say that nothing in them is checked; no report, answer or export cites them. A second import
     records nothing. Exit code 1: something could not be read, and a message says what and why.
     """
-    from pipeline.imports.converters import read_all
-    from pipeline.imports.recording import record_import
-
     if not (path.is_dir() or path.is_file()):
         what = "is neither a file nor a folder" if path.exists() else "does not exist"
         raise UsageError(f"{path} {what}", hint="name a file or a folder of another program")
@@ -52,11 +54,11 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
         raise UsageError(f"{wrong[0][:60]!r} cannot be a tag", hint="a tag has a letter and at most 60 characters")
     env = environment_of(console, Request())
     redaction = Redaction(secrets_of(env.workspace.queue.settings, env.keys))
-    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
+    context = context_of(env.workspace, env.keys)
     sessions, faults = read_all(path, form, redaction.data)
     done: list[dict[str, Any]] = []
     questions: list[str] = []
-    with nullcontext() if dry_run else workspace_adapters.lock_of(console.folder, "research import"):
+    with nullcontext() if dry_run else lock_of(console.folder, "research import"):
         for one in sessions:
             stream, outcome = record_import(env.store, context, one, tags, dry=dry_run)
             said = {"id": stream, "outcome": outcome, "title": one.said.heading, "records": one.said.records}
@@ -157,8 +159,6 @@ def print_import(console: Console, store: EventStore, name: str) -> None:
 @click.pass_obj
 def mcp(console: Console) -> None:
     """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
-    from pipeline.wiring.talk_adapters import unrecorded_talks
-
     require_workspace(console.folder)
     try:
         import anyio
@@ -169,8 +169,8 @@ def mcp(console: Console) -> None:
             raise
         hint = "install it with the program: pip install 'night-research[mcp]'"
         raise UsageError("research mcp needs the package mcp, which is not installed", hint=hint) from None
-    store = workspace_adapters.store_of(console.folder)
-    kept = workspace_adapters.summaries_of(console.folder, writable=False)
+    store = store_of(console.folder)
+    kept = summaries_of(console.folder, writable=False)
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
         pages, talk = unrecorded_talks(workspace, keys, store, Path(own) / "pages.sqlite")

@@ -26,7 +26,7 @@ from pipeline.ops.console_output import Console, end, put
 from pipeline.ops.following import LogTail, is_over
 from pipeline.ports import EventStore
 from pipeline.text.normalise import counted
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring.store_adapters import repair_log, store_of, undecodable, verify_log
 
 LOOK_EVERY_S = 0.5
 
@@ -48,7 +48,7 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
     """Print all events of SESSION (default: the latest), one per line; with --json as stored. Works during a run."""
     require_workspace(console.folder)
     refuse_unknown_types(types)
-    store = workspace_adapters.store_of(console.folder)
+    store = store_of(console.folder)
     if imported := import_named(store, session or ""):
         _print(console, store, imported, types)
         return
@@ -143,14 +143,14 @@ def verify(console: Console, repair: bool) -> None:
     lines = check.lines
     value: dict[str, Any] = {"findings": [str(finding) for finding in check.findings]}
     if repair and check.findings:
-        done = workspace_adapters.repair_log(console.folder)
+        done = repair_log(console.folder)
         check = _check_log(console)
         lines += [line for one in done for line in repair_lines(one)] + [f"remaining: {line}" for line in check.lines]
         value |= {"repairs": [asdict(one) for one in done], "left": check.lines}
     hint = "; research verify --repair keeps the intact part" if check.exit_code == 20 and not repair else ""
     problems = len(check.bad) + len(check.unsupported)
     verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
-    pruned = _pruned_lines(workspace_adapters.store_of(console.folder))
+    pruned = _pruned_lines(store_of(console.folder))
     lines += pruned
     lines.append(f"{check.quotes} quotes and {check.citations} citations checked against stored pages: {verdict}")
     value["pruned"] = pruned
@@ -189,8 +189,8 @@ def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Check
 
 def _check_log(console: Console) -> _LogCheck:
     """Check the files; then check the quotes of every readable session against its stored pages."""
-    store = workspace_adapters.store_of(console.folder)
-    check = _LogCheck(workspace_adapters.verify_log(console.folder))
+    store = store_of(console.folder)
+    check = _LogCheck(verify_log(console.folder))
     for name in store.marks(KINDS):
         try:
             records = store.load(name)
@@ -200,7 +200,7 @@ def _check_log(console: Console) -> _LogCheck:
             events = list(decode_all(record.data for record in records))
             found = _audited(name, events, store)
         except LogError as error:
-            check.findings.append(workspace_adapters.undecodable(name, error))
+            check.findings.append(undecodable(name, error))
             continue
         check.quotes, check.citations = check.quotes + found.quotes, check.citations + found.citations
         check.unsupported += found.unsupported

@@ -13,23 +13,32 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pipeline.batch.memory import Recaller
+from pipeline.batch.night_workers import NightWorker, open_night
+from pipeline.batch.session_pool import PASSED, Batch, ended_event, with_limits
+from pipeline.cli.progress import Lines, progress_on
+from pipeline.cli.researching import config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
+from pipeline.config.service_selection import LOCAL
+from pipeline.config.settings import environment
+from pipeline.domain.budget import Budget, SharedPart
+from pipeline.domain.events.json_codec import decode
+from pipeline.domain.events.records import Record
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost, ResearchConfig
+from pipeline.engine.run_context import RunContext
 from pipeline.ops.console_output import PRINTED
+from pipeline.ops.following import Feed
+from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, Nights, entry_of
-
-if TYPE_CHECKING:
-    from pipeline.cli.run_environment import Decisions, Request, RunEnvironment
-    from pipeline.domain.budget import SharedPart
-    from pipeline.domain.events.records import Record
-    from pipeline.domain.session import ResearchSession
-    from pipeline.domain.state import SessionState
-    from pipeline.domain.values import ResearchConfig
-    from pipeline.engine.run_context import RunContext
-    from pipeline.ops.unattended import UnattendedRun
-    from pipeline.research import StepContext
-    from pipeline.wiring.queue_adapters import DocumentsFingerprint
-    from pipeline.wiring.session_adapters import AdapterFactory
+from pipeline.research import StepContext
+from pipeline.text.normalise import counted
+from pipeline.text.times import night_of
+from pipeline.wiring import queue_adapters, workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.night")
 RESCAN_S = 10.0  # between two looks at the documents
@@ -50,15 +59,6 @@ async def distribute(
         CorpusUnusable: a session has only documents to search, and there are none here.
         LogError: the database cannot be used.
     """
-    from pipeline.batch.memory import Recaller
-    from pipeline.batch.night_workers import open_night
-    from pipeline.batch.session_pool import PASSED, Batch
-    from pipeline.cli.progress import progress_on
-    from pipeline.cli.run_environment import context_of
-    from pipeline.config.settings import environment
-    from pipeline.text.times import night_of
-    from pipeline.wiring import queue_adapters
-
     settings, limit = env.workspace.queue.settings, request.selection.limit
     env = replace(env, store=queue_adapters.patient_store_of(env.workspace.folder))
     nights = queue_adapters.nights_of(env.workspace.folder, queue_adapters.PATIENCE_S)
@@ -76,8 +76,8 @@ async def distribute(
         if before is not None:
             env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
             return await view.show(before.batch)
-        documents = _documents_of(env, {env.config_of(decision.query).search for decision in due})
-        batch = Batch(env.store, env.workspace.queue, _no_desk, env.config_of, context, takes_handoffs=False)
+        documents = _documents_of(env, {config_of(env, decision.query).search for decision in due})
+        batch = Batch(env.store, env.workspace.queue, _no_desk, partial(config_of, env), context, takes_handoffs=False)
         batch.archived, batch.granted_usd = decided.archived, env.granted_usd
         if settings.memory != "off":
             batch.recall = Recaller(env.store)
@@ -101,10 +101,6 @@ class _View:
 
     async def show(self, batch: str) -> dict[str, Any]:
         """Show a batch until it is built; return its account, or an empty one if somebody asked to stop."""
-        from pipeline.batch.night_workers import NightWorker
-        from pipeline.ops.following import Feed
-        from pipeline.wiring import queue_adapters
-
         account: dict[str, Any] = {}
 
         async def build(name: str) -> None:
@@ -136,9 +132,6 @@ class _View:
 
     async def give_up(self, batch: str, reason: str) -> None:
         """End the jobs that are left."""
-        from pipeline.batch.session_pool import ended_event
-        from pipeline.domain.session import ResearchSession
-
         refused = await asyncio.to_thread(self.nights.refusals, batch)
 
         def result(session: str) -> dict[str, Any]:
@@ -151,9 +144,6 @@ class _View:
 
     async def _look(self, night: Night) -> None:
         """Say what nobody can take; end a night that is over, or that nobody goes on with."""
-        from pipeline.batch.session_pool import PASSED
-        from pipeline.text.normalise import counted
-
         queue, workers = await asyncio.to_thread(self.nights.queue), await asyncio.to_thread(self.nights.workers)
         waiting = {entry: counts[0] for entry, counts in queue.items() if entry.startswith(RESEARCH) and counts[0]}
         self._idle_s = self._idle_s + LOOK_S if waiting and not any(running for _, running in queue.values()) else 0.0
@@ -170,9 +160,6 @@ class _View:
             await self.give_up(night.batch, PASSED)
 
     def _listen(self, record: Record) -> None:
-        from pipeline.domain.events.json_codec import decode
-        from pipeline.domain.session import ResearchSession
-
         session = self._sessions.get(record.session_id)
         if session is None:
             session = self._sessions[record.session_id] = ResearchSession(record.session_id)
@@ -197,8 +184,6 @@ def needs_of(entry: str) -> str:
 
 
 def _night(env: RunEnvironment, context: RunContext, day: str, batch: str) -> Night:
-    from pipeline.domain.values import Cost
-
     limits, spent = env.workspace.queue.settings.limits, env.spent or Cost()
     return Night(
         day,
@@ -214,9 +199,6 @@ def _night(env: RunEnvironment, context: RunContext, day: str, batch: str) -> Ni
 
 def _documents_of(env: RunEnvironment, searches: set[tuple[str, ...]]) -> Callable[[ResearchConfig], str]:
     """Return a function from a session's config to the fingerprint of the documents that it searches, "" for none."""
-    from pipeline.config.service_selection import LOCAL
-    from pipeline.wiring import queue_adapters, workspace_adapters
-
     fingerprint = queue_adapters.DocumentsFingerprint(env.workspace)
     if any(LOCAL in names for names in searches):
         fingerprint.refresh()
@@ -250,12 +232,8 @@ def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
         UsageError: the workspace's log is not in PostgreSQL.
         LogError: the database cannot be used.
     """
-    from pipeline.cli.run_environment import Request, environment_of
-    from pipeline.wiring import queue_adapters
-
     env = environment_of(run.console, Request())
-    queue_adapters.require_queue(env.workspace.folder)
-    ended = run.run_async(_work(run, env, request))
+    ended = run_async(run, _work(run, env, request))
     done = [f"{count} {word}" for word, count in sorted(ended.items())]
     run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"
     code = run.stop.exit_code if run.stop.exit_code > 3 else 0  # the end of its own time is no failure
@@ -265,14 +243,6 @@ def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
 
 
 async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -> dict[str, int]:
-    from pipeline.batch.night_workers import NightWorker
-    from pipeline.batch.session_pool import with_limits
-    from pipeline.cli.progress import Lines
-    from pipeline.cli.run_environment import Request, context_of, prepare, sessions_at_once
-    from pipeline.domain.budget import Budget
-    from pipeline.wiring import queue_adapters
-    from pipeline.wiring.session_adapters import AdapterFactory
-
     def say(line: str, problem: bool) -> None:
         env.console.say(line, always=problem, **({"fg": "yellow"} if problem else {}))
         _log.log(logging.WARNING if problem else logging.INFO, "%s", line, extra=PRINTED)
@@ -282,7 +252,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
 
     async def build(batch: str) -> None:
         if request.finish is not None:
-            await asyncio.to_thread(request.finish, env.in_its_night(Request()), batch)
+            await asyncio.to_thread(request.finish, in_its_night(env, Request()), batch)
 
     folder, machine = env.workspace.folder, env.machine
     nights, documents = queue_adapters.nights_of(folder), queue_adapters.DocumentsFingerprint(env.workspace)
@@ -308,7 +278,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
 
 
 @asynccontextmanager
-async def _following_documents(documents: DocumentsFingerprint, factory: AdapterFactory) -> AsyncIterator[None]:
+async def _following_documents(documents: queue_adapters.DocumentsFingerprint, factory: AdapterFactory) -> AsyncIterator[None]:
     """Keep fingerprint and index up to date while the context is open."""
 
     async def follow() -> None:

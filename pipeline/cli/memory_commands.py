@@ -31,9 +31,11 @@ from pipeline.errors import UsageError
 from pipeline.ops import forgetting
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.text.normalise import counted
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring.recording import context_of
+from pipeline.wiring.search_adapters import remove_text_caches
 from pipeline.wiring.session_adapters import AdapterFactory
-from pipeline.wiring.talk_adapters import remove_text_caches, talk_reasoner
+from pipeline.wiring.store_adapters import lock_of
+from pipeline.wiring.talk_adapters import talk_reasoner
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -49,7 +51,7 @@ _KIND = click.Choice(forgetting.PRUNABLE)
 def consolidate(console: Console) -> None:
     """Consolidate ended sessions into memory, which later sessions recall; then update the vault. A run does it at its end."""
     env = environment_of(console, Request())
-    with workspace_adapters.lock_of(console.folder, "research consolidate"):
+    with lock_of(console.folder, "research consolidate"):
         done = _consolidate_now(env)
         problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
     _print_failures(console, done)
@@ -86,7 +88,7 @@ def _consolidate_now(
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    context = replace(workspace_adapters.context_of(env.workspace, lambda _event, _state: None), deadline=deadline)
+    context = replace(context_of(env.workspace), deadline=deadline)
     sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
     model, problems = EXTRACTIVE, []
     if asks_model and settings.memory == "model":
@@ -176,8 +178,8 @@ def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *,
     if dry_run:
         _print_plan(env, *chosen())
         return
-    with workspace_adapters.lock_of(console.folder, "research forget"):
-        context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+    with lock_of(console.folder, "research forget"):
+        context = context_of(env.workspace)
         finished = forgetting.finish(env.store, context)
         usage, plan = chosen()
         done = forgetting.prune(env.store, context, plan, usage)
@@ -216,8 +218,8 @@ def _kept_lines(plan: forgetting.PrunePlan) -> list[str]:
 def _one(console: Console, session: str, *, asks: bool) -> None:
     """Forget one session or import for good; what an interrupted command left of it is taken away."""
     env = environment_of(console, Request())
-    with workspace_adapters.lock_of(console.folder, "research forget"):
-        context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+    with lock_of(console.folder, "research forget"):
+        context = context_of(env.workspace)
         forgetting.finish(env.store, context)
         if at := env.store.tombstones().forgotten.get(id_digest(session)):
             lines, value = [f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at}

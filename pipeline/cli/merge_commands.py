@@ -13,10 +13,10 @@ from pipeline.cli.command_parts import (
     Length,
     SessionName,
     bring_up_to_date,
-    join_branches,
     report_build_problems,
     session_named,
 )
+from pipeline.cli.night import join_branches
 from pipeline.cli.run_environment import Request, environment_of
 from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.session_events import HandoffInitiated
@@ -25,7 +25,7 @@ from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import since, timestamp
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring.recording import context_of, copy_log
 
 _REFUSED = 20
 
@@ -43,7 +43,7 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
     """
     env = environment_of(console, Request())
     with unattended_run(console, "research merge") as run, run.lock(None):
-        copied = workspace_adapters.copy_log(console.folder, directory, check=check) if directory else None
+        copied = copy_log(console.folder, directory, check=check) if directory else None
         branched = sorted(env.store.branched(env.store.marks(KINDS)))
         merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or (copied and copied.segments)) else 0
@@ -97,7 +97,7 @@ def handoff(console: Console, session: str, machine: str, why: str, until: datet
     if not name:
         raise UsageError("--to names no machine", hint="write its RESEARCH_MACHINE, or its host name")
     env = environment_of(console, Request())
-    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+    context = context_of(env.workspace)
     about = HandoffInitiated(to=name, why=one_line(why, 500), until=timestamp(until) if until else "")
     found = session_named(console.folder, env.store, session)
     session_actions.record_wish(env.store, found, context, about)

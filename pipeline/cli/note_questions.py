@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from pipeline.batch import talk_scopes
+from pipeline.batch.session_index import SessionIndex
+from pipeline.batch.talk_scopes import TalkScope, new_talk_id, opening_of
+from pipeline.cli.command_parts import read_sessions
+from pipeline.cli.run_environment import RunEnvironment
+from pipeline.domain.talk import TalkState, read_talk
+from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.errors import ResearchError
 from pipeline.ops.console_output import PRINTED
-
-if TYPE_CHECKING:
-    from pipeline.batch.session_index import SessionIndex
-    from pipeline.batch.talk_scopes import TalkScope
-    from pipeline.cli.run_environment import RunEnvironment
-    from pipeline.domain.talk import TalkState
-    from pipeline.vault.identity.said import AskedLine
+from pipeline.ports import EventStore
+from pipeline.text.normalise import slug
+from pipeline.text.times import timestamp
+from pipeline.vault.identity.decisions import is_retired
+from pipeline.vault.identity.said import AskedLine, asked_lines
+from pipeline.wiring.recording import context_of
+from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 
 _log = logging.getLogger("pipeline.cli.note_questions")
 
 
 def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
     """Return the questions in notes that no talk has answered yet."""
-    from pipeline.wiring.workspace_adapters import questions_in_notes
-
-    lines = questions_in_notes(env.console.folder)
+    lines = asked_lines(env.console.folder / "vault")
     if not lines:
         return []
-    from pipeline.vault.identity.decisions import is_retired  # what follows is not needed by a night with nothing to do
-
-    asked = [(talk.note, turn.text) for talk in _talks(env) for turn in talk.turns if turn.answer is not None]
+    asked = [(talk.note, turn.text) for talk in talks_in(env.store) for turn in talk.turns if turn.answer is not None]
     moved = {text for note, text in asked if is_retired(note)}  # now in the report that took over what stood in the note
     return [line for line in lines if line.text not in moved and (line.note, line.text) not in asked]
 
 
 def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> int:
     """Answer these questions; return how many were answered. A failure is reported and keeps nothing else from being done."""
-    import asyncio
-
     done = 0
     for note in dict.fromkeys(line.note for line in lines):
         texts = [line.text for line in lines if line.note == note]
@@ -51,17 +52,10 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> in
 
 
 async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
-    from pipeline.batch.talk_scopes import new_talk_id, opening_of
-    from pipeline.cli.command_parts import read_sessions
-    from pipeline.domain.talk import TalkState
-    from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
-    from pipeline.text.times import timestamp
-    from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
-
     settings = env.workspace.queue.settings
     scope = _scope(read_sessions(env.console, env.store, again=True), note)
-    context = env.recording()
-    state = next((talk for talk in _talks(env) if talk.note == note), None)
+    context = context_of(env.workspace, env.keys)
+    state = next((talk for talk in talks_in(env.store) if talk.note == note), None)
     is_new = state is None
     state = state or TalkState(id=new_talk_id(timestamp(context.now()), note.replace(":", " ")))
     if is_new:
@@ -86,9 +80,6 @@ async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
 
 def _scope(known: SessionIndex, note: str) -> TalkScope:
     """Return what a note's questions are about: its session, its topic, or else everything."""
-    from pipeline.batch import talk_scopes
-    from pipeline.text.normalise import slug
-
     kind, _, name = note.partition(":")
     if kind in ("report", "session") and any(one.id == name for one in known.sessions):
         return talk_scopes.session_scope(known, name)
@@ -96,7 +87,6 @@ def _scope(known: SessionIndex, note: str) -> TalkScope:
     return talk_scopes.topic_scope(known, tag) if tag else talk_scopes.vault_scope(known)
 
 
-def _talks(env: RunEnvironment) -> list[TalkState]:
-    from pipeline.domain.talk import read_talk
-
-    return [read_talk(env.store, name) for name in env.store.ids("talk")]
+def talks_in(store: EventStore) -> list[TalkState]:
+    """Return all talks."""
+    return [read_talk(store, name) for name in store.ids("talk")]

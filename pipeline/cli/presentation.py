@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any, NamedTuple
 
+from pipeline.batch.scheduling import LOG_TROUBLE, UP_TO_DATE
 from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
 from pipeline.domain.events import session_events as e
@@ -12,7 +13,7 @@ from pipeline.domain.events.stream_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts
 from pipeline.domain.state import OUTCOME_WORDS, SessionState, cost_of, outcome_of, workers_in_order, working_seconds
 from pipeline.domain.values import Cost
-from pipeline.text.normalise import clean, counted, one_line
+from pipeline.text.normalise import clean, counted, first_few, one_line
 
 _MOST_DROPPED = 20
 
@@ -274,3 +275,54 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
         if view is not None:  # it waits for approval
             yield f"{'':<31}{one_line(view.focus, 200)}"
             yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)
+
+
+def counts_line(account: dict[str, Any]) -> str:
+    """Return how many queries of a run ended in which way."""
+    words = {"answered": "answered", "passages": "with passages"}
+    parts = [f"{account[kind]} {word}" for kind, word in words.items() if account[kind]]
+    parts = parts or [counted(account["done"], "report")]
+    parts += [f"{account['not_found']} not found"] if account["not_found"] else []
+    parts += [f"{account['failed']} failed"]
+    parts += [f"{account['open']} open"] if account["open"] else []
+    return ", ".join([*parts, f"{account['left_out']} skipped"])
+
+
+def troubles_of(account: dict[str, Any]) -> dict[str, Any]:
+    """Return the account of only those queries that failed or were interrupted; ``stops``: why others were skipped."""
+    ended = [entry for entry in account["ended"] if entry["status"] in ("failed", "interrupted")]
+    stops = {entry["reason"]: "" for entry in account["skipped"] if entry["cause"] not in ("left", *LOG_TROUBLE)}
+    skipped = [entry for entry in account["skipped"] if entry["cause"] in LOG_TROUBLE]
+    return {**account, "ended": ended, "skipped": skipped, "stops": stops.keys() - {entry["reason"] for entry in ended}}
+
+
+def outcome_lines(account: dict[str, Any], path: Callable[[str], str]) -> list[str]:
+    """Return what became of each query of a run, in lines; ``path`` returns how a path in the workspace is printed."""
+    lines = []
+    for entry in account["ended"]:
+        word = OUTCOME_WORDS.get(entry["outcome"]) or entry["status"].replace("-", " ")
+        lines.append(f"{word:<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
+        lines += [f"{'':<11} {path(entry['report'])}"] if entry["report"] else []
+    lines += _skipped_lines(account["skipped"])
+    lines += [f"{'stopped':<11} {reason}" for reason in sorted(account.get("stops", ()))]
+    lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
+    return [*lines, f"{counts_line(account)}; exit code {account['exit_code']}"]
+
+
+def _effort(entry: dict[str, Any]) -> str:
+    unknown, likely = entry["not_accounted_usd"], entry["not_accounted_estimate_usd"]
+    usd = entry["cost_usd"] + unknown
+    cost = Cost(usd=usd, assumed_usd=unknown, expected_usd=likely, total_tokens=entry["tokens"])
+    show = "" if entry["report"] else f"; research show {entry['session']}"
+    return f"{duration(entry['duration_s'])}, {price(cost)}{show}"
+
+
+def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each skipped query; of many with the same cause only the first few and a count."""
+    lines = []
+    for cause in dict.fromkeys(entry["cause"] for entry in skipped):
+        mine = [entry for entry in skipped if entry["cause"] == cause]
+        reasons = {entry["reason"] for entry in mine}
+        why = reasons.pop() if len(reasons) == 1 else "research list --why lists them"
+        lines += first_few([f"{'skipped':<11} {entry['query_id']}: {entry['reason']}" for entry in mine], f" are skipped: {why}")
+    return lines

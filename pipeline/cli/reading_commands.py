@@ -1,17 +1,16 @@
-"""The commands that read what was found: ``why``, ``graph``, ``digest``, ``export`` and ``references``."""
+"""The commands that read what was found: ``why``, ``graph`` and ``digest``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import SessionName, bring_vault_up_to_date, require_workspace, session_named
+from pipeline.cli.command_parts import SessionName, require_workspace, session_named
 from pipeline.config.settings import load_workspace
 from pipeline.domain.events.stream_events import NoteRated
 from pipeline.domain.provenance import NODE_KINDS, Evidence, Why, graph_of, value_of
@@ -20,12 +19,12 @@ from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, put
-from pipeline.text.normalise import counted
+from pipeline.site.paths import encoded, page_of
 from pipeline.vault.cards import Card
-from pipeline.vault.digest import Digest
+from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.vault.identity.decisions import read_decisions
 from pipeline.vault.model import Night
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring.store_adapters import store_of
 
 _AT = click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As of the event with this version.")
 _MOST_ORIGINS = 3
@@ -48,7 +47,7 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
         what = "has no report yet" if state.report is None else "has no sentence like that"
         hint = "take some words of a sentence, or the id of a fact: research graph SESSION --kinds sentence,fact lists both"
         raise UsageError(f"{state.id} {what}", hint=hint)
-    ratings = read_decisions(workspace_adapters.store_of(console.folder)).ratings
+    ratings = read_decisions(store_of(console.folder)).ratings
     rated = {one.fact.id: event for one in found.evidence if (event := ratings.latest_on(state.query_id, one.fact))}
     value = value_of(found)
     for evidence in value["evidence"]:
@@ -59,7 +58,7 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
 
 def _state(console: Console, session: str, version: int | None) -> SessionState:
     require_workspace(console.folder)
-    store = workspace_adapters.store_of(console.folder)
+    store = store_of(console.folder)
     name = session_named(console.folder, store, session)
     newest = ResearchSession.open(store, name).state
     if version and version > newest.version:
@@ -119,10 +118,8 @@ def graph(console: Console, session: str, version: int | None, kinds: str | None
 @click.pass_obj
 def digest(console: Console, day: str | None, html: bool) -> None:
     """Print what a night found: what changed first, each answer in a sentence, how sure it is, what failed."""
-    from pipeline.vault.digest import digest_of, heading_of, html_of, nights_in, text_of
-
     require_workspace(console.folder)
-    store = workspace_adapters.store_of(console.folder)
+    store = store_of(console.folder)
     nights, unread = nights_in(store)
     night = _chosen(nights, day)
     if night is None:
@@ -156,8 +153,6 @@ def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
 
 def place_of(console: Console, url: str) -> Callable[[Card], str]:
     """Return what says where a report is: on the site, if its address is set, else in the vault."""
-    from pipeline.site.paths import encoded, page_of
-
     if url:
         return lambda card: f"{url.rstrip('/')}/{encoded(page_of(f'{card.report_path}.md'))}"
     return lambda card: console.path(f"vault/{card.report_path}.md")
@@ -186,87 +181,3 @@ def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
         "open": one.card.open if one.card else (),
         "found": {name: found[name] for name in ("answer", "disputed", "dispute", "news")} if card else None,
     }
-
-
-# Written here as well, so that `--help` imports nothing heavy; a test compares them with the formats there are.
-_FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf", ".docx": "docx", ".epub": "epub"}
-_REFERENCES = {".json": "csl-json", ".bib": "bibtex", ".ris": "ris"}
-_FOLDER = "exports"
-_STDOUT = "-"
-
-
-@click.command()
-@click.argument("session", type=SessionName())
-@click.option("--format", "form", type=click.Choice([*_FORMATS.values()]), help="[default: that of PATH's suffix, else html]")
-@click.option("--out", metavar="PATH", help="A file, a folder, or - for stdout.  [default: exports/ in the workspace]")
-@click.pass_obj
-def export(console: Console, session: str, form: str | None, out: str | None) -> None:
-    """Write the report of SESSION to one file that needs nothing beside it: every citation is a footnote with its quote.
-
-    html and markdown need no other program; pdf needs Chromium or Chrome, docx and epub need pandoc.
-    """
-    from pipeline.vault.export.formats import TEXTS, report_file
-    from pipeline.wiring import export_adapters, workspace_adapters
-
-    require_workspace(console.folder)
-    name = session_named(console.folder, workspace_adapters.store_of(console.folder), session)
-    form = form or _form_of(out, _FORMATS, "html")
-    if out == _STDOUT and form not in TEXTS:
-        raise click.UsageError(f"{form} is no text; give --out a file")
-    bring_vault_up_to_date(console)
-    note = export_adapters.report_document(console.folder, name)
-    data = report_file(note.document, form, note.date)
-    if out == _STDOUT and not console.as_json:
-        put(data.decode().rstrip("\n"))
-        return
-    place = _place(console.folder, out, note.stem, form, _FORMATS)
-    export_adapters.write_export(console.folder, place, data)
-    value = {"session": name, "format": form, "path": str(place), "bytes": len(data), "quotes": len(note.document.notes)}
-    console.data([str(place)], value)
-
-
-@click.command()
-@click.argument("session", required=False, type=SessionName())
-@click.option("--all", "everything", is_flag=True, help="The sources of all reports; the default without SESSION.")
-@click.option(
-    "--format", "form", type=click.Choice([*_REFERENCES.values()]), help="[default: that of PATH's suffix, else csl-json]"
-)
-@click.option("--out", metavar="PATH", help="A file.  [default: stdout]")
-@click.pass_obj
-def references(console: Console, session: str | None, everything: bool, form: str | None, out: str | None) -> None:
-    """Print the sources that the report of SESSION cites, with the quotes, for Zotero, pandoc or LaTeX.
-
-    A source's key, such as handbook2024append-9c1f, never changes; it is an alias of the source's note in the vault.
-    """
-    from pipeline.vault.export.references import references as written
-    from pipeline.wiring import export_adapters, workspace_adapters
-
-    if session and everything:
-        raise click.UsageError("give SESSION or --all, not both")
-    require_workspace(console.folder)
-    name = session_named(console.folder, workspace_adapters.store_of(console.folder), session) if session else ""
-    form = form or _form_of(out, _REFERENCES, "csl-json")
-    bring_vault_up_to_date(console)
-    sources = export_adapters.cited_sources_of(console.folder, name)
-    text = written(sources, form)
-    if not sources:
-        console.say("no report cites a source" if not name else f"{name} has no report that cites a source", fg="yellow")
-    if out and out != _STDOUT:
-        export_adapters.write_export(console.folder, Path(out), text.encode())
-        console.data([f"{out}: {counted(len(sources), 'source')}"], {"path": out, "format": form, "sources": len(sources)})
-    elif console.as_json:
-        console.data([], json.loads(text) if form == "csl-json" else {"format": form, "text": text})
-    else:
-        put(text.rstrip("\n"))
-
-
-def _form_of(out: str | None, forms: Mapping[str, str], otherwise: str) -> str:
-    return forms.get(Path(out).suffix.lower(), otherwise) if out else otherwise
-
-
-def _place(folder: Path, out: str | None, stem: str, form: str, forms: Mapping[str, str]) -> Path:
-    """Where the file goes: PATH, or under the report's name in the folder PATH, or in the workspace's own folder for exports."""
-    if out and out != _STDOUT and not Path(out).is_dir():
-        return Path(out)
-    suffix = next(suffix for suffix, known in forms.items() if known == form)
-    return (Path(out) if out and out != _STDOUT else folder / _FOLDER) / f"{stem}{suffix}"

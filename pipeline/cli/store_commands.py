@@ -10,8 +10,12 @@ from typing import Any
 import click
 
 from pipeline.cli.command_parts import Length
+from pipeline.cli.run_commands import moment
+from pipeline.config.keys import shown_store
 from pipeline.ops.console_output import Console, begin, end
+from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted
+from pipeline.wiring.store_adapters import require_psycopg, require_queue
 
 _REFUSED = 20
 
@@ -27,13 +31,14 @@ def store() -> None:
 @click.pass_obj
 def init_store(console: Console, address: str, print_roles: bool) -> None:
     """Create or upgrade the tables in the database of the setting `store`, or at ADDRESS (postgresql://ROLE@HOST/DATABASE)."""
-    from pipeline.wiring import store_adapters
+    require_psycopg()
+    from pipeline.wiring import queue_adapters
 
     if print_roles:
-        sql = store_adapters.roles_of_store()
+        sql = queue_adapters.roles()
         console.data(sql.splitlines(), {"sql": sql})
         return
-    name, done = store_adapters.init_store(console.folder, address)
+    name, done = queue_adapters.init_store(console.folder, address)
     console.data([f"{name}: {', '.join(done) if done else 'nothing to do'}"], {"store": name, "done": done})
 
 
@@ -48,10 +53,10 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
 
     Every record is verified before it is copied. What is there already is not copied again, so it may be repeated at any time.
     """
-    from pipeline.config.keys import shown_store
-    from pipeline.wiring import store_adapters
+    require_psycopg()
+    from pipeline.wiring import queue_adapters
 
-    report = store_adapters.copy_store(console.folder, source, target, check=check)
+    report = queue_adapters.copy_store(console.folder, source, target, check=check)
     for finding in report.refused:
         console.say(f"refused: {finding}", always=True, fg="red")
     names = [shown_store(name) if "://" in name else name for name in (source, target)]
@@ -129,9 +134,9 @@ def work(
     ping_url_file: Path | None,
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
+    require_queue(console.folder)
     from pipeline.cli.machines import WorkRequest, work_on_jobs
-    from pipeline.cli.run_commands import finish_batch, moment
-    from pipeline.ops.unattended import unattended_run
+    from pipeline.cli.night import finish_batch
 
     console = replace(
         console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json

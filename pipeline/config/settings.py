@@ -1,46 +1,30 @@
 """Loads the workspace's settings from ``queries.yaml`` and the environment. The only module that reads the environment.
 
-``load_workspace`` reads and checks the file in one pass; ``config_for`` turns one query into the limits its session
-runs under. Nothing here opens a log, a search or a network connection.
+``load_workspace`` reads and checks the file in one pass. Nothing here opens a log, a search or a network connection.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from pipeline.config.keys import DATABASE_PASSWORD, FILES, STORE_VARIABLE, Keys, read_keys, store_fault
 from pipeline.config.queue_file import contents, invalid, parse, read
-from pipeline.config.service_selection import LOCAL, Documents, SearchChoice, reasoner_for, searches_for
-from pipeline.config.values import Query, Queue, Settings
+from pipeline.config.values import Queue, Settings
 from pipeline.config.vault_queue import questions_in
 from pipeline.errors import NoWorkspace, UsageError
-
-if TYPE_CHECKING:
-    from pipeline.domain.values import ResearchConfig
+from pipeline.text.normalise import one_line
 
 QUEUE_FILE = "queries.yaml"
+MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
-_FAST = {"perspectives": 1, "iterations": 1}
-# Ranking reads a page at no cost, and a report is chosen from many passages; a model is paid for each page.
-_EXTRACTIVE = {
-    "pages_per_iteration": 12,
-    "hits_per_query": 20,
-    "survey_hits": 40,
-    "reads_survey": True,
-    "gap_rounds": 0,
-    **_FAST,
-}
-# The window of a model that nobody sets is what its server says.
-_MODEL = {"perspectives": 3, "iterations": 2, "pages_per_iteration": 6, "reads_survey": True, "context_tokens": 0}
 _NAMES_A_STORE = re.compile(rb"""\bstore["']?[ \t]*:""")
-_COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,56 +67,6 @@ def load_workspace(folder: Path) -> Workspace:
         return Workspace(folder, queue)
     asked, faults = questions_in(folder / "vault", queue.queries)
     return Workspace(folder, replace(queue, queries=(*queue.queries, *asked), left_out=faults))
-
-
-def search_for(query: Query, settings: Settings, keys: Keys, documents: Documents = "") -> SearchChoice:
-    """Return who searches for ``query``, and why; ``documents`` is what their folder holds.
-
-    One that names a folder of the documents is searched for there alone, unless it names its searches too.
-
-    Raises:
-        UsageError: a provider is named that is not set up.
-    """
-    usual = (LOCAL,) if query.within else settings.search
-    return searches_for(usual if query.search is None else query.search, settings, keys, documents)
-
-
-def config_for(query: Query, settings: Settings, keys: Keys | None = None, documents: Documents = "") -> ResearchConfig:
-    """Return the limits of a session on ``query``: the mode's numbers, unless the query says otherwise; and who answers.
-
-    Without ``keys`` there are none. ``documents`` is what the folder of documents holds.
-
-    Raises:
-        UsageError: query or settings name a model or a provider that is not set up.
-    """
-    from pipeline.domain.values import ResearchConfig
-
-    keys = Keys() if keys is None else keys
-    reasoner = reasoner_for(settings, keys, query.model).name
-    if reasoner == "extractive":
-        values: dict[str, Any] = dict(_EXTRACTIVE)
-    else:
-        values = _MODEL | (_FAST if query.mode == "fast" else {})
-        values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
-    if context := query.context_tokens or settings.query_limits.context_tokens:
-        values["context_tokens"] = context
-    usual = settings.query_limits
-    timeout = query.timeout or usual.timeout
-    return ResearchConfig(
-        mode=query.mode,
-        reasoner=reasoner,
-        approve=query.approve or "",
-        within=query.within,
-        allow=query.sources.allow or settings.sources.allow,
-        deny=tuple(dict.fromkeys((*settings.sources.deny, *query.sources.deny))),
-        beyond=settings.beyond if query.beyond is None else query.beyond,
-        search=search_for(query, settings, keys, documents).names,
-        budget_usd=usual.cost_usd if query.budget_usd is None else query.budget_usd,
-        budget_tokens=usual.tokens if query.budget_tokens is None else query.budget_tokens,
-        budget_calls=usual.calls if query.budget_calls is None else query.budget_calls,
-        timeout_s=timeout.total_seconds() if timeout else None,
-        **values,
-    )
 
 
 def keys_of(folder: Path) -> Keys:
@@ -202,3 +136,8 @@ def store_password(folder: Path) -> str:
 def environment() -> Mapping[str, str]:
     """Return the process's environment, read-only, as it is now."""
     return MappingProxyType(dict(os.environ))
+
+
+def machine_of(settings: Settings) -> str:
+    """Return the name of this computer in the log: from the environment, else from the settings, else its host name."""
+    return one_line(environment().get(MACHINE, ""), 100) or settings.machine or socket.gethostname()

@@ -38,14 +38,15 @@ from pipeline.config.settings import QUEUE_FILE, Workspace, store_address
 from pipeline.config.values import Settings
 from pipeline.domain.events.json_codec import decode
 from pipeline.errors import CorpusUnusable, LogError, ResearchError, UsageError
+from pipeline.search.folders import Corpus
 from pipeline.search.local_model import files_of, missing_packages
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import counted
 from pipeline.text.redaction import SHORTEST
 from pipeline.text.times import moment_of
-from pipeline.wiring import queue_adapters, store_adapters
 from pipeline.wiring import workspace_adapters as w
-from pipeline.wiring.embedding_adapters import local_model
+from pipeline.wiring.search_adapters import local_model, thin_documents
+from pipeline.wiring.store_adapters import file_store, refuse_missing_log, require_psycopg, store_of
 
 _KEY_NAMES = (OPENROUTER.key_name, OPENAI.key_name, *(one.key_name for one in SEARCHES.values() if one.key_name))
 _LEAST_FREE, _LITTLE_FREE = 50_000_000, 500_000_000  # bytes
@@ -311,18 +312,18 @@ def _documents(subject: Subject) -> Iterator[Finding]:
     except CorpusUnusable as error:
         yield problem("documents", error.message, error.hint) if wanted else note("documents", "there is no folder of documents")
         return
-    for missing in w.unusable_folders(workspace):
+    for missing in Corpus(workspace.corpora).unusable():
         yield problem("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
     text = f"{counted(found, 'file')} in {', '.join(settings.corpus)}" + (f", {skipped} skipped" if skipped else "")
     if wanted and not found:
         yield problem("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:
         yield ok("documents", text + ("" if wanted else "; not searched"))
-    yield from (note("documents", thin) for thin in w.thin_documents(workspace))
+    yield from (note("documents", thin) for thin in thin_documents(workspace))
 
 
 def _templates(subject: Subject) -> Iterator[Finding]:
-    roots = (w.templates_of(subject.folder), w.prompts_of(subject.folder))
+    roots = (w.templates_of(subject.folder), w.templates_of(subject.folder, "prompts"))
     paths = [path for root in roots for path in sorted(root.glob("*.j2"))]
     faults = 0
     for path in paths:
@@ -338,10 +339,12 @@ def _templates(subject: Subject) -> Iterator[Finding]:
 
 
 def _store(subject: Subject) -> Iterator[Finding]:
-    found = store_adapters.status_of_store(subject.folder)
-    unused = store_adapters.unused_files(subject.folder)
-    if found is None:
+    if not store_address(subject.folder):
         return
+    require_psycopg()
+    from pipeline.wiring import queue_adapters
+
+    found, unused = queue_adapters.status_of_store(subject.folder), sum(1 for _ in file_store(subject.folder).ids("session"))
     place = f"database {found.database}, PostgreSQL {found.server}, as {found.role}"
     if found.is_copy:
         yield problem("store", f"{place}: the server is a read-only copy", "name the primary server in `store`", 12)
@@ -362,6 +365,9 @@ def _store(subject: Subject) -> Iterator[Finding]:
 def _machines(subject: Subject) -> Iterator[Finding]:
     if not store_address(subject.folder):
         return
+    require_psycopg()
+    from pipeline.wiring import queue_adapters
+
     nights = queue_adapters.nights_of(subject.folder)
     try:
         ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
@@ -390,12 +396,12 @@ def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding
 
 def _log(subject: Subject) -> Iterator[Finding]:
     """Read the newest sessions, but no stored pages (``research verify`` checks all); and compare the clock with them."""
-    store = w.store_of(subject.folder)
+    store = store_of(subject.folder)
     names = sorted(store.ids("session"), reverse=True)
     newest: datetime | None = None
     faults = 0
     try:
-        w.refuse_missing_log(subject.folder)
+        refuse_missing_log(subject.folder)
     except LogError as error:
         faults += 1
         yield problem("log", error.message, error.hint, error.exit_code)

@@ -21,8 +21,8 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.ops.doctor import Finding, note, ok, problem
 from pipeline.text.normalise import counted, one_line
-from pipeline.wiring.embedding_adapters import embedding_client
-from pipeline.wiring.workspace_adapters import Searches, documents_of
+from pipeline.wiring.search_adapters import documents_of, embedding_client
+from pipeline.wiring.session_adapters import Searches
 
 PROBE = "history of the bicycle"
 PORTS: Mapping[str, int] = MappingProxyType({"Ollama": 11_434, "LM Studio": 1_234, "llama.cpp": 8_080})

@@ -5,32 +5,30 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pipeline import __version__
 from pipeline.engine import stopping
-from pipeline.engine.stopping import SteadyClock, Stop, handle_signals
+from pipeline.engine.stopping import Stop, handle_signals
 from pipeline.errors import NOT_FOUND, ResearchError, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask, end, end_at_once, masked
 from pipeline.system.files import open_log
 from pipeline.text.normalise import one_line
+from pipeline.text.redaction import Redaction
+from pipeline.wiring.store_adapters import lock_of
 
 if TYPE_CHECKING:
-    from pipeline.engine.run_context import RunContext
     from pipeline.ops.alerts import MonitorPing
 
 
-T = TypeVar("T")
-
 _log = logging.getLogger("pipeline.ops.unattended")
-_TICK_S = 0.5
 _LOCK_TICK_S = 0.2
 
 
@@ -44,10 +42,6 @@ class UnattendedRun:
     summary_line: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
-    def with_stop(self, context: RunContext) -> RunContext:
-        """Return the context with this run's stop, and a clock that never goes back."""
-        return replace(context, stop=self.stop, now=SteadyClock())
-
     @contextmanager
     def lock(self, wait: timedelta | None = None) -> Iterator[None]:
         """Hold the workspace's lock. If another run holds it, wait up to ``wait``.
@@ -56,14 +50,12 @@ class UnattendedRun:
             WorkspaceLocked: another run still holds it.
             LogUnwritable: the lock file cannot be written.
         """
-        from pipeline.wiring import workspace_adapters
-
         with ExitStack() as held:
             give_up_at = time.monotonic() + (wait.total_seconds() if wait else 0.0)
             announced = False
             while True:
                 try:
-                    held.enter_context(workspace_adapters.lock_of(self.console.folder, self.program))
+                    held.enter_context(lock_of(self.console.folder, self.program))
                     break
                 except WorkspaceLocked as error:
                     if time.monotonic() >= give_up_at:
@@ -82,36 +74,12 @@ class UnattendedRun:
             self.summary_line = self.stop.reason
             end(self.stop.exit_code)
 
-    def run_async(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run ``work`` in a new event loop that handles signals."""
-        import asyncio  # only once there is work: it is slow to import
-
-        return asyncio.run(self._with_signals(work))
-
-    async def _with_signals(self, work: Coroutine[Any, Any, T]) -> T:
-        import asyncio
-
-        others = [asyncio.create_task(_wake_regularly()), asyncio.create_task(self._announce_stop())]
-        try:
-            return await work
-        finally:
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-
-    async def _announce_stop(self) -> None:
+    async def announce_stop(self) -> None:
+        """Print that the run stops, once somebody asks for it."""
         await self.stop.wait()
         _log.warning("%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=PRINTED)
         once_more = "; a second signal ends it at once" if self.stop.exit_code > stopping.INTERRUPTED else ""
         self.console.say(f"{self.stop.reason}; current calls have {self.stop.grace_s:g} s{once_more}", fg="yellow")
-
-
-async def _wake_regularly() -> None:
-    """Wake the loop regularly: else a signal that comes just before the loop waits is handled only at its next event."""
-    import asyncio
-
-    while True:
-        await asyncio.sleep(_TICK_S)
 
 
 @contextmanager
@@ -136,8 +104,7 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
 def _ping_of(path: Path | None) -> MonitorPing | None:
     if path is None:
         return None
-    from pipeline.ops.alerts import MonitorPing, read_address, secrets_in
-    from pipeline.text.redaction import Redaction
+    from pipeline.ops.alerts import MonitorPing, read_address, secrets_in  # it asks by HTTP, which takes long to import
 
     try:
         url = read_address(path)
@@ -164,10 +131,7 @@ def _report_end(run: UnattendedRun, ping: MonitorPing | None, code: int, why: st
     if word:
         _log.info("%s ended: %s; exit code %d", run.program, word, code, extra=PRINTED)
     if ping is not None:
-        from pipeline.ops.console_output import masked
-
         # A monitor takes every code but 0 for a failure, and a question without an answer is none.
-
         ping.send_end(
             0 if code == NOT_FOUND else code, {"summary": masked(word) or "nothing to do", "exit_code": code, **run.details}
         )

@@ -1,63 +1,146 @@
-"""Builds what a shared night needs: its rows, the engine that gives jobs, and the fingerprint of the documents."""
+"""Builds what is in PostgreSQL: the event store, and what a shared night needs: its rows, the engine that gives jobs.
+
+It needs the extra ``postgres``: whoever imports it has called ``require_psycopg`` or ``require_queue`` before.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pipeline.config.settings import Workspace, store_address, store_password
+from pipeline.config.keys import store_fault
+from pipeline.config.settings import Workspace, objects_address, store_address, store_password
 from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
-from pipeline.wiring.store_adapters import postgres_store, require_psycopg
+from pipeline.ports.distribution import Nights
+from pipeline.search.folders import Corpus, FoundFile, contents
+from pipeline.store.copying import CopyReport, copy_log
+from pipeline.store.files import FileStore
+from pipeline.store.jobs import PgQueuerEngine
+from pipeline.store.nights import PostgresNights
+from pipeline.store.objects import StoredObjects
+from pipeline.store.postgres import PostgresStore
+from pipeline.store.postgres_database import Database, StoreStatus, check_schema, migrate, roles, store_status
 
-if TYPE_CHECKING:
-    from pipeline.ports.distribution import Nights
-    from pipeline.search.folders import Corpus, FoundFile
-    from pipeline.store.jobs import PgQueuerEngine
-    from pipeline.store.nights import PostgresNights
-    from pipeline.store.postgres import PostgresStore
+__all__ = ["roles"]
 
 PATIENCE_S = 600.0
 LOOK_S = 0.5  # at most, between two looks whether a turn is free
-_IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
-_HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/several-machines.md"
 
 
-def require_queue(folder: Path) -> str:
-    """Return the address of the database that machines can share.
+def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> PostgresStore:
+    """Return the store in the database at ``address``; caches are in the workspace.
+
+    A connection that is lost is tried again for ``patience_s`` seconds.
 
     Raises:
-        UsageError: the log is in files, or the extra ``postgres`` is not installed.
+        UsageError: psycopg is not installed, or the password's file cannot be read.
     """
-    if not (address := store_address(folder)):
-        raise UsageError(_IN_FILES, hint=_HINT)
-    require_psycopg()
-    return address
+    mine = address == store_address(folder)  # another database's objects are in it
+    objects_in = _objects_of(folder) if mine else lambda usual: usual
+    return PostgresStore(
+        address, folder / "events", password=store_password(folder), patience_s=patience_s, objects_in=objects_in
+    )
+
+
+def _objects_of(folder: Path) -> Callable[[StoredObjects], StoredObjects]:
+    """Return a function from the database's own place for objects to the one that the settings name."""
+    if not (address := objects_address(folder)):
+        return lambda usual: usual
+    try:
+        from pipeline.store.buckets import Bucket
+    except ImportError as error:
+        hint = "install it with: pip install 'night-research[objects]'"
+        raise UsageError(f"an object storage needs obstore: {error}", hint=hint) from None
+    return lambda usual: Bucket(address, usual)
+
+
+def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
+    """Create or upgrade the tables of the database at ``address``, else of the workspace's; return its name and what was done.
+
+    Raises:
+        UsageError: the workspace's log is in files, or the address cannot be used.
+        StoreUnreachable, LogUnwritable, SchemaTooNew: as the names say.
+    """
+    address = address or store_address(folder)
+    if not address:
+        hint = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, or name the address: research store init ADDRESS"
+        raise UsageError("the log is in files, which need no preparation", hint=hint)
+    database = _database(folder, address, checked=False)
+    try:
+        return database.name, database.run(migrate)
+    finally:
+        database.close()
+
+
+def status_of_store(folder: Path) -> StoreStatus:
+    """Return what can be said of the workspace's database.
+
+    Raises:
+        UsageError, LogError: it cannot be used.
+    """
+    database = _database(folder, store_address(folder), checked=True)
+    try:
+        return store_status(database)
+    finally:
+        database.close()
+
+
+def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:
+    """Copy one whole log into another; each is a workspace's folder, whose files are meant, or a database's address.
+
+    Raises:
+        UsageError: one of them cannot be used, or both are the same.
+        LogError: one cannot be read or written.
+        WorkspaceLocked: a run works with one of the streams.
+    """
+    first, second = _log_at(folder, source), _log_at(folder, target)
+    if source == target or _place(source) == _place(target):
+        raise UsageError(f"{source} and {target} are the same", hint="name two stores")
+    if "://" not in source and not (Path(source) / "events").is_dir():
+        raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
+    return copy_log(first, second, check=check)
+
+
+def _place(name: str) -> str:
+    return name if "://" in name else os.path.realpath(name)
+
+
+def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
+    if "://" not in name:
+        return FileStore(Path(name) / "events")
+    fault, wanted = store_fault(name)
+    if fault:
+        raise UsageError(fault, hint=wanted)
+    return postgres_store(folder, name)
+
+
+def _database(folder: Path, address: str, *, checked: bool) -> Database:
+    """The database at an address; ``checked``: only with tables that this program can use."""
+    fault, wanted = store_fault(address)
+    if fault:
+        raise UsageError(fault, hint=wanted)
+    return Database(address, check_schema if checked else lambda _connection: None, password=store_password(folder))
 
 
 def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
-    """Return the nights in the database that holds the workspace's log. Raises: as ``require_queue``."""
-    address = require_queue(folder)
-    from pipeline.store.nights import PostgresNights
-    from pipeline.store.postgres_database import Database, check_schema
-
-    return PostgresNights(Database(address, check_schema, password=store_password(folder), patience_s=patience_s))
+    """Return the nights in the database that holds the workspace's log."""
+    return PostgresNights(Database(store_address(folder), check_schema, password=store_password(folder), patience_s=patience_s))
 
 
 def engine_of(folder: Path, program: str, at_once: int, lease_s: float, say: Callable[[str], None]) -> PgQueuerEngine:
-    """Return what gives jobs to this process; ``program`` names it to others. Raises: as ``require_queue``."""
-    address = require_queue(folder)
-    from pipeline.store.jobs import PgQueuerEngine
-
-    return PgQueuerEngine(address, store_password(folder), program=program[:63], at_once=at_once, lease_s=lease_s, say=say)
+    """Return what gives jobs to this process; ``program`` names it to others."""
+    return PgQueuerEngine(
+        store_address(folder), store_password(folder), program=program[:63], at_once=at_once, lease_s=lease_s, say=say
+    )
 
 
 def patient_store_of(folder: Path) -> PostgresStore:
-    """Return the workspace's store for a run that does not end because the database is being restarted. Raises: as above."""
-    return postgres_store(folder, require_queue(folder), PATIENCE_S)
+    """Return the workspace's store for a run that does not end because the database is being restarted."""
+    return postgres_store(folder, store_address(folder), PATIENCE_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +169,6 @@ class DocumentsFingerprint:
 
     def refresh(self) -> bool:
         """Look at the folders again, reading only files that look changed; return whether the fingerprint is another one."""
-        from pipeline.search.folders import Corpus
-
         before, corpus = self.value, Corpus(self.workspace.corpora)
         self._hashes = {file: self._hashes.get(file) or _hash_of(corpus, file) for file in _files_of(corpus)}
         lines = sorted(f"{file.url} {digest}" for file, digest in self._hashes.items())
@@ -96,8 +177,6 @@ class DocumentsFingerprint:
 
 
 def _files_of(corpus: Corpus) -> list[FoundFile]:
-    from pipeline.search.folders import FoundFile
-
     try:
         return [file for file in corpus.scan() if isinstance(file, FoundFile)]
     except (CorpusUnusable, OSError):
@@ -105,8 +184,6 @@ def _files_of(corpus: Corpus) -> list[FoundFile]:
 
 
 def _hash_of(corpus: Corpus, file: FoundFile) -> str:
-    from pipeline.search.folders import contents
-
     try:
         return sha256(contents(corpus.locate(file.url))).hexdigest()
     except ReadFailed:

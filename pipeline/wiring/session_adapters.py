@@ -5,21 +5,32 @@ of the model's server. Belongs to one event loop."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from pipeline.config.keys import Keys
-from pipeline.config.network import pages_route
-from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, reasoner_for, secrets_of
+from pipeline.config.network import pages_route, services_route
+from pipeline.config.service_selection import (
+    LOCAL,
+    USUAL_MODELS,
+    ModelServer,
+    agent_of,
+    own_servers,
+    reasoner_for,
+    requests_at_once,
+    search_access,
+    secrets_of,
+)
 from pipeline.config.settings import Workspace
 from pipeline.config.values import ModelChoice, Settings
+from pipeline.config.workspace_files import source
 from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
-from pipeline.net.client import HttpClient, Policy
+from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
@@ -30,15 +41,55 @@ from pipeline.reasoners.model.reasoner import OpenAIReasoner
 from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
 from pipeline.reasoners.no_model import PassageReasoner
 from pipeline.research import StepContext
-from pipeline.search.passage_search import IndexReport
+from pipeline.search.passage_search import IndexReport, PassageSearch
+from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity.decisions import read_decisions
-from pipeline.wiring.embedding_adapters import ChargedSearch, meaning_of, reranker_of
-from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
+from pipeline.wiring.search_adapters import ChargedSearch, documents_of, meaning_of, reranker_of
+from pipeline.wiring.workspace_adapters import templates_of
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
+
+
+def http_of(settings: Settings, keys: Keys) -> HttpClient:
+    """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
+    return HttpClient(
+        SERVICES,
+        at_once=settings.limits.concurrency,
+        at_once_at=requests_at_once(settings, keys),
+        guard=AddressGuard(own_servers(settings, keys)),
+        route=services_route(settings, keys),
+    )
+
+
+class Searches:
+    """The searches that settings and queries name. Each is made once, so that all queries of a night share its pace and fate.
+
+    Belongs to one event loop; ``documents`` is the search called ``local``.
+    """
+
+    def __init__(
+        self, settings: Settings, keys: Keys, http: HttpClient, documents: PassageSearch, pace: SharedPace | None = None
+    ) -> None:
+        self._settings, self._keys, self._http, self._pace = settings, keys, http, pace
+        self._members = {"local": Member(documents)}
+
+    def chain(self, names: Iterable[str]) -> FallbackChain:
+        """Return the search that asks ``names`` in order of preference.
+
+        Raises:
+            UsageError: one of them needs a key or an address which is not set.
+        """
+        return FallbackChain([self._member(name) for name in names])
+
+    def _member(self, name: str) -> Member:
+        if name not in self._members and (access := search_access(name, self._settings, self._keys)):
+            headers = {"user-agent": agent_of(self._settings)}
+            search = web_search(name, access.url, access.key, self._http, headers, self._pace)
+            self._members[name] = Member(search, price=search.price)
+        return self._members[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +266,7 @@ class AdapterFactory:
             self._http,
             Server(server.name, server.base_url, server.key, server.timeout_s, choice.effort, choice.context or 0),
             Roles.of(role, dict(choice.roles)),
-            PromptTemplates(prompts_of(self.workspace.folder), supplied_prompts()),
+            PromptTemplates(templates_of(self.workspace.folder, "prompts"), source() / "templates" / "prompts"),
             self._prices(server),
         )
 

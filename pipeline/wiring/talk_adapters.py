@@ -5,44 +5,40 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.config.keys import Keys
+from pipeline.config.service_selection import reasoner_for
+from pipeline.config.settings import Workspace
+from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE
+from pipeline.ports import EventStore, Reasoner
+from pipeline.reasoners.no_model import PassageReasoner
 from pipeline.research.talking.talk_steps import TalkContext
+from pipeline.search.folders import Corpus
+from pipeline.search.index import copy_index
+from pipeline.search.passage_search import PassageSearch
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.wiring.workspace_adapters import index_file
+from pipeline.wiring.search_adapters import (
+    ASK_WAIT_S,
+    ChargedPages,
+    index_file,
+    local_model,
+    meaning_of,
+    passages_of,
+    reranker_of,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.config.keys import Keys
-    from pipeline.config.settings import Workspace
-    from pipeline.domain.talk import TalkState
     from pipeline.net.client import HttpClient
-    from pipeline.ports import EventStore, Reasoner
-    from pipeline.search.model_servers import Reranker
-    from pipeline.search.passage_search import PassageSearch
-    from pipeline.search.vectors import Meaning
 
 
-def passages_of(
-    workspace: Workspace, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
-) -> PassageSearch:
-    """Return the search over the pages that the workspace's sessions stored, and over its folders of documents."""
-    from pipeline.search.passage_search import PassageSearch
+def _http_of(workspace: Workspace, keys: Keys) -> HttpClient:
+    from pipeline.wiring.session_adapters import http_of  # it takes longer than most answers, and few need it
 
-    return PassageSearch(index_file(workspace.folder), workspace.corpora, store=store, meaning=meaning, reranker=reranker)
-
-
-def remove_text_caches(folder: Path) -> None:
-    """Delete the index of passages: a cache with the texts of all sessions, a forgotten one's among them.
-
-    Raises:
-        OSError: the system refuses.
-    """
-    from pipeline.search.index import remove_index
-
-    remove_index(index_file(folder))
+    return http_of(workspace.queue.settings, keys)
 
 
 def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
@@ -51,8 +47,6 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
     Raises:
         UsageError: the settings name a model that is not set up.
     """
-    from pipeline.config.service_selection import reasoner_for
-
     return reasoner_for(workspace.queue.settings, keys, None).name
 
 
@@ -64,15 +58,9 @@ def unrecorded_talks(
     Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
     meaning if a model in this process does it.
     """
-    from pipeline.reasoners.no_model import PassageReasoner
-    from pipeline.search.index import copy_index
-    from pipeline.search.passage_search import PassageSearch
-    from pipeline.wiring.embedding_adapters import local_model, meaning_of
-    from pipeline.wiring.workspace_adapters import http_of
-
     settings = workspace.queue.settings
     is_local = local_model(settings, keys, workspace.folder) is not None
-    meaning = meaning_of(settings, keys, lambda: http_of(settings, keys), workspace.folder, 0.0) if is_local else None
+    meaning = meaning_of(settings, keys, lambda: _http_of(workspace, keys), workspace.folder, 0.0) if is_local else None
     copy_index(index_file(workspace.folder), index)
     pages, plain = PassageSearch(index, store=store, meaning=meaning), PassageReasoner()
     return pages, lambda sessions: TalkContext(
@@ -89,12 +77,6 @@ async def talk_context(
     Raises:
         UsageError: the talk's model, or that of the embeddings, is not set up (any more).
     """
-    from pipeline.domain.budget import Budget, CombinedBudget
-    from pipeline.reasoners.no_model import PassageReasoner
-    from pipeline.search.folders import Corpus
-    from pipeline.wiring.embedding_adapters import ASK_WAIT_S, ChargedPages, meaning_of, reranker_of
-    from pipeline.wiring.workspace_adapters import http_of
-
     settings, corpus = workspace.queue.settings, Corpus(workspace.corpora)
     is_unusable = bool(corpus.unusable())
 
@@ -105,7 +87,7 @@ async def talk_context(
 
         @cache
         def http() -> HttpClient:
-            client = http_of(settings, keys)
+            client = _http_of(workspace, keys)
             opened.push_async_callback(client.aclose)
             return client
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import reading_commands
-from pipeline.vault.export import formats, references
 from tests.commanding import said, workspace_in
 
 QUESTION = "When is the harbour open?"
@@ -90,13 +88,8 @@ def test_references_come_on_stdout_in_each_format(workspace: Path, tmp_path: Pat
 
 
 def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.wiring.export_adapters.report_of", lambda _folder: lambda _session: "")
+    monkeypatch.setattr("pipeline.cli.export_commands.report_of", lambda _folder: lambda _session: "")
     done = said(workspace, "export", "harbour")
     assert done.code == 1
     assert "has no report" in done.err
     assert "research show" in done.err
-
-
-def test_the_formats_named_in_the_help_are_those_there_are() -> None:
-    assert {form: suffix for suffix, form in reading_commands._FORMATS.items()} == dict(formats.SUFFIXES)
-    assert {form: suffix[1:] for suffix, form in reading_commands._REFERENCES.items()} == dict(references.FORMATS)

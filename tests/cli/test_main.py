@@ -388,7 +388,7 @@ def test_a_second_error_does_not_hide_the_first(workspace: Path, research: Resea
         finally:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("pipeline.wiring.workspace_adapters.store_of", fail)
+    monkeypatch.setattr("pipeline.wiring.store_adapters.file_store", fail)
     told = research(workspace, "list")
     assert (told.code, "the disk is full" in told.err, "Input/output error" in told.err) == (12, True, True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events.stream_events import NoteRated
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring.recording import record_decisions
 from tests.commanding import Said, said, workspace_in
 
 QUESTION = "How deep is the harbour at low tide?"
@@ -45,7 +45,7 @@ def test_why_as_json_names_fact_and_origins(folder: Path) -> None:
 def test_why_says_what_a_person_called_useful_or_wrong(folder: Path) -> None:
     evidence = json.loads(said(folder, "--json", "why", "depth", "metres deep at low tide").out)["evidence"][0]
     about = {"note": "report:x", "query_id": "depth", "fact": evidence["fact"]["id"], "url": evidence["fact"]["url"]}
-    workspace_adapters.record_decisions(folder, [NoteRated(rating="wrong", **about)])
+    record_decisions(folder, [NoteRated(rating="wrong", **about)])
     assert evidence["rating"] == ""
     assert "you called it wrong on 20" in said(folder, "why", "depth", "metres deep at low tide").out
     assert json.loads(said(folder, "--json", "why", "depth", evidence["fact"]["id"]).out)["evidence"][0]["rating"] == "wrong"

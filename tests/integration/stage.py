@@ -15,8 +15,8 @@ from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
 from pipeline.batch.totals import BatchResult
 from pipeline.config.keys import Keys
-from pipeline.config.service_selection import secrets_of
-from pipeline.config.settings import Workspace, config_for, load_workspace
+from pipeline.config.session_config import config_for
+from pipeline.config.settings import Workspace, load_workspace
 from pipeline.config.values import Query
 from pipeline.documents.extractor import Extractor
 from pipeline.documents.page import Document
@@ -28,8 +28,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore
-from pipeline.text.redaction import Redaction
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import recording
 from pipeline.wiring.session_adapters import AdapterFactory
 from tests.fakes import MemoryStore
 from tests.integration.skipping import SkippingLoop
@@ -150,10 +149,7 @@ class Stage:
         self, workspace: Workspace, store: EventStore, keys: Keys, config: Mapping[str, Any], logged: list[logging.LogRecord]
     ) -> Ended:
         settings = workspace.queue.settings
-        redaction = Redaction(secrets_of(settings, keys))
-        context = session_pool.with_limits(
-            workspace_adapters.context_of(workspace, lambda _event, _state: None, redaction.data), settings.limits
-        )
+        context = session_pool.with_limits(recording.context_of(workspace, keys), settings.limits)
 
         def config_of(query: Query) -> ResearchConfig:
             return config_for(query, settings, keys).model_copy(update=dict(config))

@@ -22,7 +22,7 @@ from pipeline.config.settings import load_workspace
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code, machine_findings, note, ok, problem
 from pipeline.ops.doctor_online import local_findings, probe
-from pipeline.wiring.workspace_adapters import store_of
+from pipeline.wiring.store_adapters import store_of
 from tests.search.replies import Script, reply
 from tests.store.samples import record
 

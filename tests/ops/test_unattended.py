@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli.researching import run_async
 from pipeline.errors import WorkspaceLocked
 from pipeline.ops import console_output as consoles
 from pipeline.ops.console_output import LOG_FILE, Console
@@ -107,6 +108,6 @@ def test_signals_are_heard_while_work_is_awaited_and_told(console: Console, caps
         return await work(stopped)
 
     with unattended_run(console, "research run") as run:
-        assert run.run_async(until_stopped()) == "done"
+        assert run_async(run, until_stopped()) == "done"
     assert "stopped by SIGTERM; current calls have 10 s" in capsys.readouterr().err
     assert "no new call is started" in log_of(console)

@@ -19,7 +19,7 @@ from pipeline.search import local_model
 from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of, minilm
 from pipeline.search.vectors import cosine, packed
 from pipeline.store.files import FileStore
-from pipeline.wiring.embedding_adapters import meaning_of
+from pipeline.wiring.search_adapters import meaning_of
 from tests.commanding import said, workspace_in
 
 pytest.importorskip("onnxruntime", reason="no wheels for this platform")

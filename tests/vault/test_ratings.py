@@ -11,7 +11,8 @@ from pipeline.domain.events.stream_events import Rated
 from pipeline.errors import UsageError
 from pipeline.vault.identity.decisions import read_decisions
 from pipeline.vault.identity.said import marked
-from pipeline.wiring.workspace_adapters import rate, store_of
+from pipeline.wiring.recording import rate
+from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said, workspace_in
 
 

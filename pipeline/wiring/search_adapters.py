@@ -1,27 +1,28 @@
-"""Builds the search by meaning from the settings: with a server of embeddings, or with a model in this process."""
+"""Builds the searches over documents and stored pages, by words and by meaning: with a server, or a model in this process."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pipeline.config.keys import Keys
 from pipeline.config.service_selection import embedding_server, reranking_server
-from pipeline.config.values import EmbeddingChoice
+from pipeline.config.settings import Workspace
+from pipeline.config.values import EmbeddingChoice, Settings
+from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import CombinedBudget, paying
-from pipeline.ports import FoundPassages, Page, Search, SearchResult
+from pipeline.ports import EventStore, FoundPassages, Page, Search, SearchResult
+from pipeline.search.index import FILE, remove_index
+from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of, minilm, missing_packages
+from pipeline.search.model_servers import EmbeddingClient, Reranker, ServedModel
+from pipeline.search.passage_search import PassageSearch
+from pipeline.search.vectors import Embedder, Meaning
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from pipeline.config.keys import Keys
-    from pipeline.config.values import Settings
+if TYPE_CHECKING:  # a search in this process needs no HTTP
     from pipeline.net.client import HttpClient
-    from pipeline.search.local_model import LocalModel
-    from pipeline.search.model_servers import EmbeddingClient, Reranker
-    from pipeline.search.passage_search import PassageSearch
-    from pipeline.search.vectors import Meaning
 
 OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
 WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
@@ -36,8 +37,6 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     Raises:
         UsageError: they name a key that is not set, or no server and no key for one.
     """
-    from pipeline.search.model_servers import EmbeddingClient, ServedModel
-
     server, choice = embedding_server(settings, keys), settings.embeddings
     if server is None or not isinstance(choice, EmbeddingChoice):
         return None
@@ -65,8 +64,6 @@ def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | Embeddin
 
 def local_model(settings: Settings, keys: Keys, folder: Path) -> LocalModel | None:
     """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
-    from pipeline.search.local_model import LocalModel, minilm, missing_packages
-
     choice = _choice(settings, keys)
     if choice == "off":
         return None
@@ -90,9 +87,6 @@ def meaning_of(
     choice = _choice(settings, keys)
     if choice == "off":
         return None
-    from pipeline.search.local_model import LocalEmbedder, files_of
-    from pipeline.search.vectors import Embedder, Meaning
-
     client: Embedder | None
     if model := local_model(settings, keys, folder):
         files_of(model)
@@ -106,8 +100,6 @@ def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) 
     """Return the reranker that the settings name. Raises as ``embedding_client``."""
     if settings.reranker is None:
         return None
-    from pipeline.search.model_servers import Reranker, ServedModel
-
     server = reranking_server(settings, keys)
     assert server is not None  # noqa: S101 - the settings name one
     asked = ServedModel(server.model, server.name, floor=settings.reranker.floor, base_url=server.base_url, key=server.key)
@@ -157,3 +149,41 @@ class ChargedPages:
     async def read(self, url: str) -> Page:
         """Read a document. Raises as ``inner``."""
         return await self.inner.read(url)
+
+
+def documents_of(
+    workspace: Workspace,
+    meaning: Meaning | None = None,
+    extractor: Extractor | None = None,
+    reranker: Reranker | None = None,
+) -> PassageSearch:
+    """Return the search over the workspace's own documents."""
+    file = index_file(workspace.folder)
+    return PassageSearch(file, workspace.corpora, meaning=meaning, reranker=reranker, extractor=extractor)
+
+
+def index_file(folder: Path) -> Path:
+    """Return the path of a workspace's index of passages."""
+    return folder / "events" / "local" / FILE
+
+
+def thin_documents(workspace: Workspace) -> list[str]:
+    """Return what lacks much of its text among the documents that are indexed, as the last refresh found them."""
+    thin = documents_of(workspace).thin() if index_file(workspace.folder).is_file() else ()
+    return [f"{workspace.document_name(one.path)}: {one.reason}" for one in thin]
+
+
+def passages_of(
+    workspace: Workspace, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
+) -> PassageSearch:
+    """Return the search over the pages that the workspace's sessions stored, and over its folders of documents."""
+    return PassageSearch(index_file(workspace.folder), workspace.corpora, store=store, meaning=meaning, reranker=reranker)
+
+
+def remove_text_caches(folder: Path) -> None:
+    """Delete the index of passages: a cache with the texts of all sessions, a forgotten one's among them.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    remove_index(index_file(folder))

@@ -1,0 +1,90 @@
+"""The commands that begin a workspace and say what is set up in it: ``init`` and ``doctor``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from pipeline.cli.main import refuse_unprintable
+from pipeline.config import workspace_files
+from pipeline.config.keys import Keys
+from pipeline.config.settings import Workspace, keys_of, load_workspace
+from pipeline.ops.console_output import Console
+from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
+from pipeline.ops.doctor import Finding, answers_with_a_model, examine, exit_code
+from pipeline.ops.doctor_online import local_findings, probe
+from pipeline.text.normalise import counted
+from pipeline.wiring.session_adapters import http_of
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path), required=False)
+@click.pass_obj
+def init(console: Console, directory: Path | None) -> None:
+    """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
+    folder = directory or console.folder
+    refuse_unprintable(folder)
+    result = workspace_files.lay_out(folder)
+    workspace_files.record_shipped(folder)
+    kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
+    found = local_findings()
+    console.data(
+        [
+            f"{counted(len(result.created), 'file')} created in {folder}{kept}",
+            *(f"{finding.text}{_todo(finding)}" for finding in found),
+            f"next: research -C {folder} run",
+        ],
+        {"created": result.created, "kept": result.kept, "model_servers": [finding.text for finding in found]},
+    )
+
+
+@click.command()
+@click.option(
+    "--online",
+    is_flag=True,
+    help="Also send one request to each configured service; a paid search provider charges for one search.",
+)
+@click.option("--schedule", is_flag=True, help="Only print a crontab line and a systemd timer for a run every night.")
+@click.pass_obj
+def doctor(console: Console, online: bool, schedule: bool) -> None:
+    """Check settings, keys, files, clock, log and templates, and print how to fix each problem."""
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    if schedule:
+        _print_schedule(console, workspace, keys)
+        return
+    findings = examine(workspace, keys, datetime.now(UTC))
+    findings += [] if answers_with_a_model(workspace, keys) else local_findings()
+    findings += asyncio.run(_probe_services(workspace, keys)) if online else []
+    code = exit_code(findings)
+    lines = [f"{finding.level:<7}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
+    value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
+    problems = sum(finding.level == "problem" for finding in findings)
+    lines.append(f"{counted(problems, 'problem')} to fix" if problems else "ready: research run")
+    console.data(lines, {"findings": value, "exit_code": code})
+    sys.exit(code)
+
+
+def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
+    schedule = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
+    unseen = keys_out_of_reach(keys)
+    deadline = workspace.queue.settings.limits.deadline
+    lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)
+    console.data(lines, {**asdict(schedule), "keys_out_of_reach": unseen})
+
+
+def _todo(finding: Finding) -> str:
+    return f"\n         → {finding.todo}" if finding.todo else ""
+
+
+async def _probe_services(workspace: Workspace, keys: Keys) -> list[Finding]:
+    http = http_of(workspace.queue.settings, keys)
+    try:
+        return [finding async for finding in probe(workspace, keys, http)]
+    finally:
+        await http.aclose()

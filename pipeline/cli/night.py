@@ -1,0 +1,248 @@
+"""A night's work: what ``run`` does where something is due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from pipeline.batch.dry_run import DryRun, plan_lines
+from pipeline.batch.memory import Recaller
+from pipeline.batch.scheduling import Decision
+from pipeline.batch.session_pool import Batch, ends_at
+from pipeline.batch.totals import BatchResult, account
+from pipeline.cli.command_parts import (
+    BuildProblem,
+    bring_up_to_date,
+    report_build_problems,
+    report_left_out,
+    try_builds,
+)
+from pipeline.cli.memory_commands import consolidate_after_run
+from pipeline.cli.note_questions import answer_note_questions, open_note_questions
+from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
+from pipeline.cli.progress import progress_on
+from pipeline.cli.reading_commands import place_of
+from pipeline.cli.researching import config_of, context_of, in_its_night, prepare, report_embedding, run_async, sessions_at_once
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, environment_of, save_last_run
+from pipeline.config.network import services_route
+from pipeline.config.service_selection import LOCAL
+from pipeline.config.session_config import search_for
+from pipeline.config.settings import environment
+from pipeline.domain.events.json_codec import decode, decode_all
+from pipeline.domain.events.session_events import BranchMerged
+from pipeline.domain.events.stream_events import BatchEnded, BatchStarted, VaultFailed
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.values import Cost, total
+from pipeline.engine.recorder import StreamLog, new_stream
+from pipeline.errors import NOT_FOUND, LogDamaged, LogError, SystemRefused
+from pipeline.ops.alerts import post_digest
+from pipeline.ops.console_output import Console
+from pipeline.ops.unattended import UnattendedRun
+from pipeline.ports import EventStore
+from pipeline.vault.digest import digest_of, heading_of, nights_in, text_of
+from pipeline.wiring import recording, workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
+
+_log = logging.getLogger("pipeline.cli.night")
+
+
+def print_dry_run(console: Console, request: Request) -> None:
+    """Print what the run would do; write nothing, contact no service.
+
+    Raises:
+        ResearchError: what would keep the run from starting.
+    """
+    env = environment_of(console, request)
+    report_left_out(console, env.workspace)
+    decisions = env.decisions_for(request, read_only=True).decisions
+    plan = asyncio.run(_plan(env, request, decisions))
+    words: dict[str, str] = {decision.action: decision.word for decision in decisions}
+    console.data(plan_lines(plan, words), plan)
+
+
+async def _plan(env: RunEnvironment, request: Request, decisions: Sequence[Decision]) -> dict[str, Any]:
+    now, limits = datetime.now(UTC), env.workspace.queue.settings.limits
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
+    try:
+        rehearsal = DryRun(
+            decisions=decisions,
+            limit=request.selection.limit,
+            limits=limits,
+            until=ends_at(limits, now, request.bounds.until),
+            sessions_at_once=sessions_at_once(env.workspace),
+            now=now,
+            config_of=partial(config_of, env),
+            search_of=lambda query: search_for(query, env.workspace.queue.settings, env.keys, env.documents()),
+            opened=lambda name: ResearchSession.open(env.store, name).state,
+            may_cost=factory.may_cost,
+        )
+        plan = rehearsal.plan()
+    finally:
+        await factory.aclose()
+    if any(entry["search"] == [LOCAL] for entry in plan["due"]):
+        workspace_adapters.corpus_files(env.workspace)
+    return plan
+
+
+def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
+    """Store how the branches of these streams are joined; print and return what came of it, by stream.
+
+    Raises:
+        LogError: a stream cannot be continued or written.
+    """
+    done = {}
+    for name in sorted(branched):
+        events = [decode(record.data) for record in store.join(name)]
+        done[name] = [event for event in events if isinstance(event, BranchMerged)]
+        for event in done[name]:
+            console.say(f"joined the branches of {name}: {happened(event)}")
+            _log.info("joined the branches of %s: %s", name, happened(event))
+    return done
+
+
+def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, unfinished: bool) -> int | None:
+    """Research what is due, with the workspace's lock; return the process's exit code, None if there was nothing to do.
+
+    ``unfinished``: a night that is distributed is not over.
+
+    Raises:
+        ResearchError: what keeps the run from starting, or a disk that cannot be written.
+    """
+    with run.lock(request.lock_wait):
+        decided = env.decisions_for(request, again=True)
+        join_branches(env.console, env.store, decided.branched)
+        if not (unfinished or any(decision.due for decision in decided.decisions)):
+            answer_note_questions(env, open_note_questions(env))
+            if decided.archived != archived_before(env.store):
+                _record_archived(env, decided.archived)
+            return None
+        end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.bounds.until)
+        env = in_its_night(env, request)
+        if request.distribute is not None:
+            from pipeline.cli.machines import distribute  # needs the extra `postgres`
+
+            def finish(batch: str) -> dict[str, Any]:
+                return finish_batch(in_its_night(env, Request()), batch, end)
+
+            account = run_async(run, distribute(run, env, decided, request, finish))
+            if not account:  # somebody asked to stop, and the night goes on
+                return run.stop.exit_code
+        else:
+            result = run_async(run, _run_batch(run, env, decided, request))
+            if not result.batch:
+                return None
+            spent = total((*([env.spent] if env.spent else []), *(one.cost for one in result.ended)))
+            account = finish_batch(replace(env, spent=spent), result.batch, end, asks_model=not result.stopped)
+    run.summary_line, run.details = counts_line(account), {"batch": account["batch"]}
+    _print_outcome(env.console, account)
+    _post_digest(env)
+    return int(account["exit_code"])
+
+
+def _post_digest(env: RunEnvironment) -> None:
+    """Post the night's digest where the settings say. What cannot be read or delivered is printed once and fails nothing."""
+    settings = env.workspace.queue.settings
+    if not (settings.notify.ntfy or settings.notify.webhook):
+        return
+    nights, unread = nights_in(env.store)
+    found = digest_of(env.store, nights[-1], unread)
+    text = "\n".join(text_of(found, place_of(env.console, settings.site_url)))
+    for problem in post_digest(settings.notify, heading_of(found), text, services_route(settings, env.keys)):
+        env.console.say(problem, always=True, fg="yellow")
+
+
+def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
+    """Record a batch without work: only that queries were removed from the file, or added to it again.
+
+    Raises:
+        LogError: the log cannot be written.
+    """
+    context = recording.context_of(env.workspace)
+    log = new_stream(env.store, context, "batch")
+    try:
+        start = BatchStarted(due=(), queue_digest=env.workspace.queue.digest, archived=tuple(archived))
+        log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
+    finally:
+        env.store.release(log.id)
+
+
+async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
+    """Check what every due query needs before the first one starts; then research them."""
+    console, workspace = env.console, env.workspace
+    due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
+    searches = {config_of(env, decision.query).search for decision in due}
+    factory = AdapterFactory(workspace, env.store, env.keys, spent=env.spent or Cost())
+    try:
+        prepare(console, workspace, factory, searches)
+        with progress_on(console, len(due), environment().get("TERM", "")) as progress:
+            context = context_of(env, progress.listen, run, request.bounds.until)
+            at_once, gone = sessions_at_once(workspace), decided.archived
+            batch = Batch(env.store, workspace.queue, factory, partial(config_of, env), context, at_once, factory.spent_out, gone)
+            batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
+            if any(LOCAL in names for names in searches):
+                batch.embed = lambda: report_embedding(console, factory.embed_documents())
+            if workspace.queue.settings.memory != "off":
+                batch.recall = Recaller(env.store)
+            return await batch.work(decided.decisions, request.selection.limit)
+    finally:
+        await factory.aclose()
+
+
+def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *, asks_model: bool = True) -> dict[str, Any]:
+    """Answer what was asked in notes, consolidate, build vault and site; return what ``last-run.json`` holds: the outcome.
+
+    Whoever stops a run does not wait for a model. ``end`` is the run's; ``env.spent`` what the night has cost.
+    """
+    answer_note_questions(env, open_note_questions(env))
+    consolidate_after_run(env, env.spent, end, asks_model=asks_model)
+    events = list(decode_all(record.data for record in env.store.load(batch)))
+    if not events:
+        raise LogDamaged(f"the log of {batch} is gone", hint="bring events/ back from a backup")
+    value = account([*events, *_build_outputs(env, batch, events[-1].version)])
+    report = workspace_adapters.report_of(env.console.folder)
+    value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
+    if not save_last_run(env.console, value):
+        value["exit_code"] = value["exit_code"] or 1
+    return value
+
+
+def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultFailed]:
+    """Build vault and site; print the problems, record them in the batch's stream and return them.
+
+    After a failed build one more is made once its problems were recorded, as the note of the batch shows them.
+    """
+    problems = bring_up_to_date(env.console, env.workspace)
+    if not problems:
+        return []
+    log = StreamLog(env.store, recording.context_of(env.workspace), batch, version)
+    failed = _record_problems(log, problems)
+    new_problems = [one for one in try_builds(env.workspace)[0] if one not in problems]
+    failed += _record_problems(log, new_problems) if new_problems else []
+    env.store.release(batch)
+    report_build_problems(env.console, problems + new_problems)
+    return failed
+
+
+def _record_problems(log: StreamLog, problems: Sequence[BuildProblem]) -> list[VaultFailed]:
+    """Add build problems to a batch's stream after its end. A disk that cannot be written was reported already."""
+    failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
+    with suppress(LogError):
+        log.record(*failed)
+    return failed
+
+
+def _print_outcome(console: Console, account: dict[str, Any]) -> None:
+    """Print what became of each query; under ``-q`` only what failed or was stopped, and nothing if nothing was."""
+    quiet = console.quiet and not console.as_json
+    if quiet and account["exit_code"] in (0, NOT_FOUND):
+        return
+    try:
+        console.data(outcome_lines(troubles_of(account) if quiet else account, console.path), account)
+    except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
+        console.say(str(error), fg="yellow")

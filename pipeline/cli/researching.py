@@ -1,0 +1,150 @@
+"""What each command that researches needs: the run's context, the documents' index, one session with its progress."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
+from pipeline.batch.totals import spent_tonight
+from pipeline.cli.command_parts import (
+    read_sessions,
+)
+from pipeline.cli.progress import progress_on
+from pipeline.cli.run_environment import Request, RunEnvironment
+from pipeline.config.service_selection import LOCAL, secrets_of
+from pipeline.config.session_config import config_for
+from pipeline.config.settings import Workspace, environment
+from pipeline.config.values import Query
+from pipeline.domain.events.stream_events import PassagesEmbedded
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import ResearchConfig
+from pipeline.engine.loop import run_session
+from pipeline.engine.run_context import Listener, RunContext
+from pipeline.engine.stopping import SteadyClock, ending_at
+from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
+from pipeline.ops.unattended import UnattendedRun
+from pipeline.text.normalise import counted, first_few
+from pipeline.text.redaction import Redaction
+from pipeline.wiring import recording
+from pipeline.wiring.session_adapters import AdapterFactory
+
+T = TypeVar("T")
+_TICK_S = 0.5
+_log = logging.getLogger("pipeline.cli.researching")
+
+
+async def _with_signals(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
+    async def wake_regularly() -> None:  # else a signal that comes just before the loop waits is handled only at its next event
+        while True:
+            await asyncio.sleep(_TICK_S)
+
+    others = [asyncio.create_task(wake_regularly()), asyncio.create_task(run.announce_stop())]
+    try:
+        return await work
+    finally:
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` in a new event loop that handles signals."""
+    return asyncio.run(_with_signals(run, work))
+
+
+def sessions_at_once(workspace: Workspace) -> int:
+    """Return how many sessions a run works on at the same time."""
+    return max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
+
+
+def config_of(env: RunEnvironment, query: Query) -> ResearchConfig:
+    """Return the limits that a new session on a query runs under.
+
+    Raises:
+        UsageError: it names a model or a provider that is not set up.
+    """
+    return config_for(query, env.workspace.queue.settings, env.keys, env.documents())
+
+
+def in_its_night(env: RunEnvironment, request: Request) -> RunEnvironment:
+    """Return the environment with what the night has cost so far; ``--max-cost`` grants a run that amount beside it."""
+    settings, granted = env.workspace.queue.settings, request.bounds.cost_usd
+    if (settings.limits.cost_usd, settings.limits.tokens, settings.limits.calls) == (None, None, None):
+        return env
+    known = read_sessions(env.console, env.store, again=True).sessions
+    spent = spent_tonight(env.store, known, datetime.now(UTC), settings.timezone)
+    if granted is None:
+        return replace(env, spent=spent)
+    return replace(env, spent=spent.model_copy(update={"usd": 0.0}), granted_usd=granted)
+
+
+def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, until: datetime | None = None) -> RunContext:
+    """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
+    settings = env.workspace.queue.settings
+    add_mask(Redaction(secrets_of(settings, env.keys)).text)
+    context = recording.context_of(env.workspace, env.keys, listener)
+    return with_limits(replace(context, stop=run.stop, now=SteadyClock()), settings.limits, until)
+
+
+def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]) -> None:
+    """Index the documents and print those that cannot be read. ``searches``: the search providers of each session.
+
+    Raises:
+        CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has no other search.
+    """
+    report = factory.prepare(needed=(LOCAL,) in searches)
+    if report is None:
+        if any(LOCAL in names for names in searches):
+            console.say(
+                f"your documents in {', '.join(workspace.queue.settings.corpus)} cannot be searched: see research doctor",
+                fg="yellow",
+            )
+        return
+    skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
+    skipped += [f"{workspace.document_name(one.path)}: {one.reason}" for one in report.thin]
+    for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
+        console.say(line, fg="yellow")
+    if skipped:
+        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
+    console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
+
+
+async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbedded]) -> AsyncGenerator[PassagesEmbedded]:
+    """Pass on what becomes of the documents' embeddings, and print it: at the start, at the end, and why it failed."""
+    done = 0
+    async with aclosing(events):
+        async for event in events:
+            if event.failed:
+                console.say(f"documents are searched by words alone, not by meaning: {event.failed}", always=True, fg="yellow")
+            elif not done and event.left:
+                console.say(f"{event.model} gives vectors to {counted(event.passages + event.left, 'passage')}", dim=True)
+            tenth = 10 * done // max(1, done + event.passages + event.left)
+            done += event.passages
+            if event.left and 10 * done // (done + event.left) > tenth:
+                console.say(f"{done:,} of {counted(done + event.left, 'passage')} have a vector", dim=True)
+            if done and not event.left and not event.failed:
+                console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
+            yield event
+
+
+async def research_one(
+    env: RunEnvironment, run: UnattendedRun, search: tuple[str, ...], opened: Callable[[RunContext], Awaitable[ResearchSession]]
+) -> SessionState:
+    """Research one session now and show its progress; ``opened`` returns it, given the run's context. Returns its state."""
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
+    try:
+        prepare(env.console, env.workspace, factory, {search})
+        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
+            context = context_of(env, progress.listen, run)
+            session = await opened(context)
+            async with ending_at(context.deadline, context.now, context.stop):
+                return await run_session(session, env.store, factory(session.state), context)
+    finally:
+        await factory.aclose()

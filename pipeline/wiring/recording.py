@@ -1,0 +1,124 @@
+"""What writes to the log: the context of a run, what a person decides about notes, and the copy of another log."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline import __version__
+from pipeline.config.keys import Keys
+from pipeline.config.service_selection import secrets_of
+from pipeline.config.settings import Workspace, machine_of, store_address
+from pipeline.config.values import Settings
+from pipeline.domain.events.session_events import EventBase, RunStarted
+from pipeline.domain.events.stream_events import NoteRated
+from pipeline.domain.session import record_of, stamped
+from pipeline.engine.run_context import Listener, RunContext
+from pipeline.errors import UsageError
+from pipeline.store.other_log import Copied, copy_missing
+from pipeline.system import files
+from pipeline.text.redaction import Redaction
+from pipeline.text.times import timestamp
+from pipeline.vault.kept import notes_in
+from pipeline.vault.model import folded, stored_cards
+from pipeline.vault.output.files import note_id
+from pipeline.vault.paths import block_id
+from pipeline.wiring.store_adapters import store_of
+
+
+def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listener = lambda _event, _state: None) -> RunContext:
+    """Return the context of one run of this process; all of ``keys`` are taken out of what it records."""
+    settings = workspace.queue.settings
+    run_id, agent = secrets.token_hex(8), _agent_of(workspace.folder, machine_of(settings))
+    redaction = Redaction(secrets_of(settings, keys) if keys else ())
+    return RunContext(run_id, agent, snapshot_every=settings.snapshot_every, listener=listener, redact=redaction.data)
+
+
+def _agent_of(folder: Path, machine: str) -> RunStarted:
+    """The event that says which process on which machine records what follows."""
+    return RunStarted(
+        host=socket.gethostname(),
+        process=os.getpid(),
+        program=f"night-research {__version__}",
+        branch=_git_branch(folder),
+        agent=machine,
+    )
+
+
+def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
+    """Store what a person decided about notes as a stream of its own, so that streams of several machines never conflict.
+
+    Raises:
+        LogError: it could not be stored.
+    """
+    at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
+    stream = f"vault-{at[:19].replace(':', '').lower()}-{run[:6]}"
+    events = enumerate((_agent_of(folder, machine_of(Settings())), *drafts), 1)
+    records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
+    store = store_of(folder)
+    try:
+        store.append(stream, records, 0)
+    finally:
+        store.release(stream)
+
+
+def with_their_sources(folder: Path, hidden: set[str]) -> set[str]:
+    """Return the ids of hidden notes, with those of the sources that only hidden reports cite."""
+    sessions = {name.removeprefix("report:") for name in hidden if name.startswith("report:")}
+    cards = stored_cards(folder / "events" / "local")
+    shown = {one.page.url for card in cards if card.id not in sessions for one in card.read if one.cited}
+    read = {one.page.url for card in cards if card.id in sessions for one in card.read}
+    return hidden | {note_id(f"source:{url}", "source") for url in read - shown}
+
+
+def rate(folder: Path, note: str, block: str, rating: str) -> None:
+    """Record what a person called useful or wrong: a quote of a report, given by the report's path and the quote's block id.
+
+    Raises:
+        UsageError: there is no such report or quote.
+    """
+    found = next((one.id for one in notes_in(folder / "events" / "local") if one.path == note and one.kind == "report"), "")
+    session = found.removeprefix("report:")
+    state = folded(session, (record.data for record in store_of(folder).load(session)))[0] if found else None
+    fact = next((one for one in state.facts.values() if block_id(one.id) == block), None) if state else None
+    if state is None or fact is None:
+        raise UsageError(f"{note} has no quote {block}")
+    about = {"query_id": state.query_id, "fact": fact.id, "url": fact.url}
+    record_decisions(folder, [NoteRated.model_validate({"note": found, "rating": rating, **about})])
+
+
+def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
+    """Copy into the workspace's log what that of another workspace has more; ``check``: write nothing.
+
+    Raises:
+        UsageError: the other folder has no log, or is this one; or this log is in a database.
+        LogError: a log cannot be read or written.
+        WorkspaceLocked: a run writes one of the streams.
+    """
+    if address := store_address(folder):
+        hint = f"research store copy {other} {address} copies what the database lacks"
+        raise UsageError("the log is in a database; only logs in files can be merged", hint=hint)
+    log = other / "events"
+    if not log.is_dir():
+        raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
+    if os.path.realpath(log) == os.path.realpath(folder / "events"):
+        raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
+    return copy_missing(folder / "events", log, check=check)
+
+
+def _git_branch(folder: Path) -> str:
+    """Return the branch that the folder's git checkout is on, or "" (none, or detached)."""
+    place = Path(os.path.realpath(folder))
+    for parent in (place, *place.parents):
+        head = parent / ".git" / "HEAD"
+        if head.is_file():
+            try:
+                name = files.read_bytes(head, 1_000).decode().strip()
+            except (OSError, UnicodeDecodeError):
+                return ""
+            return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""
+    return ""
