@@ -6,9 +6,12 @@ It refuses nothing: a warning goes to the model that checks the report, beside t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal
 
-from pipeline.domain.values import Fact
+from pipeline.domain.reasoner_questions import CheckedSentence
+from pipeline.domain.values import Fact, Sentence
 from pipeline.text.quantities import unsupported_quantity
 
 _MOST_NAMED = 3
@@ -28,6 +31,21 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *,
     if strange := _strangers(text, _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
     return "; ".join(found)
+
+
+def checked(
+    one: Sentence, facts: Mapping[str, Fact], query: str, today: str, keys: Mapping[str, str] = MappingProxyType({})
+) -> CheckedSentence:
+    """Return a sentence as a model checks it: with the ``keys`` of the facts that it cites, how it cites them, and the warning.
+
+    Facts and keys are by the facts' ids.
+    """
+    cited = [facts[name] for name in one.facts if name in facts]
+    derived = one.basis == "derived"
+    warning = warning_of(one.text, cited, query, today, derived=derived) if cited else ""
+    known = tuple(keys[name] for name in one.facts if name in keys)
+    how: Literal["quoted", "derived", "nothing"] = "derived" if derived else "quoted" if cited else "nothing"
+    return CheckedSentence(text=one.text, keys=(*known, *one.unknown), cites=how, warning=warning)
 
 
 def _strangers(text: str, known: str) -> list[str]:

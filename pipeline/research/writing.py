@@ -4,6 +4,7 @@ code; what code doubts of that is checked once more."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pipeline.domain.events import session_events as e
@@ -39,7 +40,7 @@ from pipeline.domain.values import (
     Outcome as SessionOutcome,
 )
 from pipeline.errors import AnswerInvalid
-from pipeline.research.code_warnings import warning_of
+from pipeline.research.code_warnings import checked
 from pipeline.research.planning import today_of
 from pipeline.research.report_text import begins_item, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
@@ -135,7 +136,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     asked = {f"T{place + 1}": place for place in places}
     question = CheckQuestion(
         **_evidence(state, facts),
-        sentences={key: _checked(items[place], keys, state) for key, place in asked.items()},
+        sentences={key: _checked(items[place], state, keys) for key, place in asked.items()},
         whole=part.new is None,
         unknown=unknown,
     )
@@ -183,18 +184,10 @@ def _place_of(after: str, items: tuple[Item, ...]) -> int:
     return next((place for place in known if f"T{place + 1}" == key_of(after)), known[-1])
 
 
-def _checked(item: Item, keys: Mapping[str, str], state: SessionState) -> CheckedSentence:
+def _checked(item: Item, state: SessionState, keys: Mapping[str, str] = MappingProxyType({})) -> CheckedSentence:
     if item.sentence is None:
         return CheckedSentence(text=item.text, cites="heading")
-    one = item.sentence
-    cited = tuple(keys[name] for name in one.facts if name in keys)
-    how = "nothing" if not one.facts else "derived" if one.basis == "derived" else "quoted"
-    return CheckedSentence(text=one.text, keys=(*cited, *one.unknown), cites=how, warning=_warning(one, state))
-
-
-def _warning(one: Sentence, state: SessionState) -> str:
-    facts = [state.facts[name] for name in one.facts]
-    return warning_of(one.text, facts, state.query, today_of(state), derived=one.basis == "derived") if facts else ""
+    return checked(item.sentence, state.facts, state.query, today_of(state), keys)
 
 
 def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], unfound: Iterable[int]) -> dict[int, Verdict]:
@@ -255,7 +248,7 @@ def mend_report(step: MendReport, state: SessionState) -> Outcome:
         added.setdefault(addition.after, []).append(addition.text)
     sections, new, lost = _mended(part, facts, added)
     items = items_of(sections)
-    doubtful = tuple(place for place in new if (one := items[place].sentence) and _warning(one, state))
+    doubtful = tuple(place for place in new if _checked(items[place], state).warning)
     revised = e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=doubtful, lost=lost)
     return Outcome((revised,))
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TypeVar
 
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.findings import page_of
 from pipeline.domain.reasoner_questions import (
-    CheckedSentence,
     CheckQuestion,
     PastTurn,
     Reply,
@@ -19,18 +17,16 @@ from pipeline.domain.reasoner_questions import (
     TalkQuestion,
     key_of,
 )
-from pipeline.domain.talk import StepName, TalkState, TalkStep, Turn
+from pipeline.domain.talk import TalkState, TalkStep, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
-from pipeline.domain.values import Outcome as SessionOutcome
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Answer, Documents, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
-from pipeline.research.code_warnings import warning_of
+from pipeline.research.code_warnings import checked
 from pipeline.research.report_text import read_sentences
 from pipeline.research.step_context import Outcome, paid
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.ranking.query_terms import parse_in, parse_question
-from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
 A = TypeVar("A", bound=Reply)
@@ -73,11 +69,24 @@ async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> Out
     Raises:
         StepError: the reasoner failed, or its answer is unusable; the pages cannot be searched.
     """
-    return await _STEPS[step.name](step, state, context)
+    turn, is_plain = state.turns[-1], context.reasoner.name == EXTRACTIVE
+    match step.name:
+        case "resolve":
+            return await _resolve(turn, state, context)
+        case "find":
+            return await _find(turn, state, context)
+        case "take":
+            return _take(turn, state, context)
+        case "draft" if not is_plain:
+            return await _draft(turn, state, context)
+        case "check" if not is_plain:
+            return await _check(turn, context)
+    near = _nearest(turn)
+    shown = t.MessageAnswered(number=turn.number, found=bool(near), sentences=near, facts=_cited(near))
+    return Outcome((shown.model_copy(update={"outcome": "passages" if near else "not-found"}),))
 
 
-async def _resolve(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    turn = state.turns[-1]
+async def _resolve(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
     before = state.turns[:-1]
     if context.reasoner.name == EXTRACTIVE:
         text = one_line(turn.text, 600)
@@ -90,32 +99,36 @@ async def _resolve(_step: TalkStep, state: TalkState, context: TalkContext) -> O
         subject=state.subject,
     )
     answer = await context.reasoner.answer(question)
-    event = t.MessageResolved(number=turn.number, stands_alone=one_line(answer.value.question, 600) or one_line(turn.text, 600))
-    return _recorded(event, answer)
+    text = one_line(answer.value.question, 600) or one_line(turn.text, 600)
+    return _recorded(t.MessageResolved(number=turn.number, stands_alone=text), answer)
 
 
 def history_of(turns: Sequence[Turn]) -> tuple[PastTurn, ...]:
     """Return turns as a reasoner sees them."""
-    return tuple(PastTurn(question=turn.stands_alone or turn.text, answer=_said(turn)) for turn in turns)
+    said = (" ".join(one.text for one in turn.answer.sentences) if turn.answer else "" for turn in turns)
+    return tuple(PastTurn(question=turn.stands_alone or turn.text, answer=text) for turn, text in zip(turns, said, strict=True))
 
 
-def _said(turn: Turn) -> str:
-    return " ".join(sentence.text for sentence in turn.answer.sentences) if turn.answer else ""
-
-
-async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    turn = state.turns[-1]
-    found = await context.pages.find(turn.stands_alone, context.sessions, _HITS)
+async def _find(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
+    asked = turn.stands_alone
+    found = await context.pages.find(asked, context.sessions, _HITS)
     objects: tuple[bytes, ...] = ()
     if state.scope == "vault" and context.documents is not None:
-        found, objects = await _with_documents(found, turn.stands_alone, context.documents)
-    pages = tuple(_read_page(one, context) for one in found.pages[:_PAGES])
+        found, objects = await _with_documents(found, asked, context.documents)
+    pages = []
+    for page in found.pages[:_PAGES]:
+        gone = context.is_gone(page.url)
+        read = {"url": page.url, "title": page.title, "digest": page.digest, "session": page.session}
+        pages.append(t.ReadPage(**read, gone=gone, read_at=page.at if gone else ""))
+    known = found.statistics  # of the question's own words alone: nothing else is ranked by them
+    stems = {stem for term in parse_question(asked, known.language).terms for stem in (term.stem, *term.parts)}
+    counts = {stem: count for stem, count in known.counts.items() if stem in stems}
     event = t.PassagesFound(
         number=turn.number,
         hits=found.hits,
-        pages=pages,
+        pages=tuple(pages),
         sessions=len(context.sessions),
-        statistics=_of_question(found.statistics, turn.stands_alone),
+        statistics=known.model_copy(update={"counts": counts}),
         languages=found.languages,
         failed=found.failed,
         cost=found.cost,
@@ -151,43 +164,21 @@ async def _with_documents(found: FoundPassages, question: str, documents: Docume
     return both, tuple(texts.values())
 
 
-def _read_page(page: StoredPage, context: TalkContext) -> t.ReadPage:
-    gone = context.is_gone(page.url)
-    return t.ReadPage(
-        url=page.url,
-        title=page.title,
-        digest=page.digest,
-        session=page.session,
-        gone=gone,
-        read_at=page.at if gone else "",
-    )
-
-
-def _of_question(known: TermStatistics, question: str) -> TermStatistics:
-    """Return the statistics of the question's own words alone: nothing else is ranked by them."""
-    stems = {stem for term in parse_question(question, known.language).terms for stem in (term.stem, *term.parts)}
-    return known.model_copy(update={"counts": {stem: count for stem, count in known.counts.items() if stem in stems}})
-
-
-async def _take(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
+def _take(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
     """Take the passages of the found pages that come nearest; for a model, which judges them, from a longer list."""
-    turn = state.turns[-1]
     assert turn.found is not None  # noqa: S101 - the agenda takes only from what was found
     known, near = turn.found.statistics, cosines_by_page(turn.found.hits)
     pages = [
         ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), near.get(page.url, {}))
         for page in turn.found.pages
     ]
-    query = parse_in(turn.stands_alone, turn.found.languages)
     judged = state.reasoner != EXTRACTIVE
+    query = parse_in(turn.stands_alone, turn.found.languages)
     choice = choose(query, pages, known, more=_MODEL_PLACES if judged else _PLACES, judged=judged)
     return Outcome((t.PassagesTaken(number=turn.number, passages=choice.passages, more=choice.more),))
 
 
-async def _draft(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    turn = state.turns[-1]
-    if context.reasoner.name == EXTRACTIVE:
-        return Outcome((_passages(turn),))
+async def _draft(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
     facts = _keyed(turn)
     question = TalkQuestion(
         query=turn.stands_alone,
@@ -206,32 +197,39 @@ def _keyed(turn: Turn) -> dict[str, Fact]:
     return {f"E{number}": fact for number, fact in enumerate(turn.facts(), start=1)}
 
 
-async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
-    """Check the draft; keep at most 120 words of what is supported."""
-    turn = state.turns[-1]
-    assert turn.draft is not None  # noqa: S101 - the agenda checks only a draft
-    if context.reasoner.name == EXTRACTIVE:
-        return Outcome((_passages(turn),))
+async def _check(turn: Turn, context: TalkContext) -> Outcome:
+    """Check the draft; keep at most 120 words of what is supported. If that is nothing, the nearest passages are shown."""
+    drafted = turn.draft.sentences if turn.draft else ()
+    near = _nearest(turn)
+    cut = {"number": turn.number, "found": False, "outcome": "not-found", "cut": len(drafted)}
+    refusal = t.MessageAnswered(**cut, nearest=near, facts=_cited(near))
     facts = _keyed(turn)
-    keys = {fact.id: key for key, fact in facts.items()}
-    sound = [one for one in turn.draft.sentences if one.facts and not one.unknown]
+    keys, known = {fact.id: key for key, fact in facts.items()}, {fact.id: fact for fact in facts.values()}
+    sound = {f"T{number}": one for number, one in enumerate(drafted, start=1) if one.facts and not one.unknown}
     if not sound:
-        return Outcome((_refusal(turn),))
-    asked: dict[str, CheckedSentence] = {}
-    for number, one in enumerate(sound, start=1):
-        cited = [fact for fact in facts.values() if fact.id in one.facts]
-        derived = one.basis == "derived"
-        asked[f"T{number}"] = CheckedSentence(
-            text=one.text,
-            keys=tuple(keys[name] for name in one.facts),
-            cites="derived" if derived else "quoted",
-            warning=warning_of(one.text, cited, turn.stands_alone, context.today, derived=derived),
-        )
-    question = CheckQuestion(query=turn.stands_alone, facts=facts, sentences=asked, whole=False, today=context.today)
+        return Outcome((refusal,))
+    question = CheckQuestion(
+        query=turn.stands_alone,
+        facts=facts,
+        sentences={key: checked(one, known, turn.stands_alone, context.today, keys) for key, one in sound.items()},
+        whole=False,
+        today=context.today,
+    )
     answer = await context.reasoner.answer(question)
     wrong = {key_of(fault.sentence) for fault in answer.value.faults}
-    kept = within_words([one for key, one in zip(asked, sound, strict=True) if key not in wrong], ANSWER_WORDS)
-    return _recorded(_answered(turn, kept) if kept else _refusal(turn), answer)
+    kept = within_words([one for key, one in sound.items() if key not in wrong], ANSWER_WORDS)
+    if not kept:
+        return _recorded(refusal, answer)
+    event = t.MessageAnswered(
+        number=turn.number,
+        found=True,
+        outcome="answered",
+        sentences=kept,
+        facts=_cited(kept),
+        follow_ups=turn.draft.follow_ups if turn.draft else (),
+        cut=len(drafted) - len(kept),
+    )
+    return _recorded(event, answer)
 
 
 def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, ...]:
@@ -245,24 +243,6 @@ def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, .
     return tuple(kept)
 
 
-async def _answer(_step: TalkStep, state: TalkState, _context: TalkContext) -> Outcome:
-    return Outcome((_passages(state.turns[-1]),))
-
-
-def _passages(turn: Turn) -> t.MessageAnswered:
-    """Return the nearest passages as the answer, which nobody has judged; or that there are none."""
-    near = _nearest(turn)
-    outcome: SessionOutcome = "passages" if near else "not-found"
-    return t.MessageAnswered(number=turn.number, found=bool(near), outcome=outcome, sentences=near, facts=_cited(near))
-
-
-def _refusal(turn: Turn) -> t.MessageAnswered:
-    """Return that a model finds no answer in the pages, and the passages that come nearest."""
-    near = _nearest(turn)
-    cut = len(turn.draft.sentences) if turn.draft else 0
-    return t.MessageAnswered(number=turn.number, found=False, outcome="not-found", facts=_cited(near), nearest=near, cut=cut)
-
-
 def _nearest(turn: Turn) -> tuple[Sentence, ...]:
     taken = turn.taken.passages if turn.taken else ()
     return tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in taken)
@@ -272,24 +252,6 @@ def _cited(sentences: Iterable[Sentence]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in sentences for name in one.facts))
 
 
-def _answered(turn: Turn, sentences: Sequence[Sentence]) -> t.MessageAnswered:
-    drafted = turn.draft.sentences if turn.draft else ()
-    return t.MessageAnswered(
-        number=turn.number,
-        found=True,
-        outcome="answered",
-        sentences=tuple(sentences),
-        facts=_cited(sentences),
-        follow_ups=turn.draft.follow_ups if turn.draft else (),
-        cut=len(drafted) - len(sentences),
-    )
-
-
 def _recorded(event: EventBase, answer: Answer[A]) -> Outcome:
     cost = paid(answer)
     return Outcome((event.model_copy(update={"cost": cost.cost, "exchange": cost.exchange}),), cost.objects)
-
-
-_STEPS: Mapping[StepName, Callable[[TalkStep, TalkState, TalkContext], Awaitable[Outcome]]] = MappingProxyType(
-    {"resolve": _resolve, "find": _find, "take": _take, "draft": _draft, "check": _check, "answer": _answer}
-)
