@@ -13,7 +13,7 @@ from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import SessionState, search_nodes, workers_in_order
 from pipeline.domain.steps import AskApproval, ExtendPlan, FindGaps, PlainPlan, Plan, Survey
-from pipeline.domain.values import EXTRACTIVE, Gap, Hit, Perspective, Recalled, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import SearchResult
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
@@ -23,6 +23,7 @@ from pipeline.text.ranking.query_terms import parse_question
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
 MAX_EARLIER_FACTS = 40
+BASIC = "basic-facts"  # the id of the first perspective
 NOT_SEARCHED = "Came up while reading; the parts of pages that were read do not answer it"
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
@@ -38,24 +39,17 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     Hits with an empty address or with control characters are left out.
     """
     result = await context.search.search(query, (_MORE if config.allow or config.deny else 1) * count)
-    hits = clean_hits(hit for hit in result.hits if may_be_read(hit.url, config))
-    return replace(result, hits=hits[:count])
-
-
-def clean_hits(hits: Iterable[Hit]) -> tuple[Hit, ...]:
-    """Return the hits with their texts cleaned and cut; hits with an empty address or with control characters are left out."""
-    return tuple(
-        hit.model_copy(
-            update={
-                "title": one_line(hit.title) or hit.url,
-                "snippet": clean(hit.snippet)[:4_000],
-                "heading": one_line(hit.heading),
-                "published": one_line(hit.published, 40),
-            }
-        )
+    hits = [hit for hit in result.hits if hit.url.strip() and clean(hit.url) == hit.url and may_be_read(hit.url, config)]
+    cleaned = [
+        {
+            "title": one_line(hit.title) or hit.url,
+            "snippet": clean(hit.snippet)[:4_000],
+            "heading": one_line(hit.heading),
+            "published": one_line(hit.published, 40),
+        }
         for hit in hits
-        if hit.url.strip() and clean(hit.url) == hit.url
-    )
+    ]
+    return replace(result, hits=tuple(hit.model_copy(update=texts) for hit, texts in zip(hits[:count], cleaned, strict=False)))
 
 
 async def survey(_step: Survey, state: SessionState, context: StepContext) -> Outcome:
@@ -86,9 +80,7 @@ def _window(context: StepContext) -> int:
 def plain_view(query: str) -> Perspective:
     """Return the question itself as the only perspective."""
     asked = tuple(dict.fromkeys((query, *parse_question(query).parts)))
-    return Perspective(
-        id="basic-facts", name="The question itself", focus="What the sources say to the question", questions=asked
-    )
+    return Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
 
 
 def _plan_of(views: tuple[Perspective, ...], state: SessionState, **more: Any) -> e.PlanCreated:
@@ -115,24 +107,10 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
     )
     answer = await context.reasoner.answer(question)
     said = answer.value
-    ids = _ids([view.name for view in said.perspectives])
-    views = tuple(Perspective(id=name, **view.model_dump()) for name, view in zip(ids, said.perspectives, strict=True))
     with charged_to(answer):
-        views = _valid_perspectives(views, config.perspectives, config.questions)
-    cost = paid(answer)
-    plan = _plan_of(
-        views, state, kind=said.kind, recent=said.recent, window=_window(context), cost=cost.cost, exchange=cost.exchange
-    )
-    return Outcome((plan,), cost.objects)
-
-
-def _ids(names: list[str]) -> list[str]:
-    """Return an id for each perspective: the first are the basic facts, the others are named by their names."""
-    ids = ["basic-facts"]
-    for name in names[1:]:
-        wanted = slug(name, 40)
-        ids.append(wanted if wanted not in ids else f"{wanted}-{len(ids) + 1}")
-    return ids[: len(names)]
+        planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
+        views = _valid_perspectives(planned, config.perspectives, config.questions)
+    return paid(answer, _plan_of(views, state, kind=said.kind, recent=said.recent, window=_window(context)))
 
 
 def _earlier_facts(state: SessionState) -> dict[str, Any]:
@@ -144,8 +122,10 @@ def _earlier_facts(state: SessionState) -> dict[str, Any]:
     return {"earlier": tuple(facts[:MAX_EARLIER_FACTS]), "earlier_on": state.earlier.reported_at[:10]}
 
 
-def _valid_perspectives(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[Perspective, ...]:
+def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:
     """Return the perspectives with a name, a unique id and at least one question, at most ``count``.
+
+    One without an id has it from its name.
 
     Raises:
         AnswerInvalid: there is none.
@@ -153,11 +133,11 @@ def _valid_perspectives(views: tuple[Perspective, ...], count: int, questions: i
     sound: dict[str, Perspective] = {}
     for view in views:
         asked = tuple(dict.fromkeys(filter(None, (one_line(text, 400) for text in view.questions))))[:questions]
-        name = one_line(view.name, 80)
-        if asked and name and slug(view.id or name) not in sound:
+        if asked and (name := one_line(view.name, 80)):
+            wanted = slug(view.id or name, 40)
+            own = wanted if wanted not in sound else f"{wanted}-{len(sound) + 1}"
             queries = new_queries(view.queries, ())
-            update = {"name": name, "focus": one_line(view.focus, 400), "questions": asked, "queries": queries}
-            sound[slug(view.id or name)] = view.model_copy(update={"id": slug(view.id or name), **update})
+            sound[own] = Perspective(id=own, name=name, focus=one_line(view.focus, 400), questions=asked, queries=queries)
     if not sound:
         raise AnswerInvalid("the answer has no perspective with a question", hint="the step will be tried again")
     return tuple(sound.values())[:count]

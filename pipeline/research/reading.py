@@ -70,7 +70,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         goes_on=not worker.round and more_follow,
     )
     answer = await context.reasoner.answer(question)
-    said, cost = answer.value, paid(answer)
+    said = answer.value
     found: dict[str, list[Found]] = {key: [] for key in pages}
     for place, finding in enumerate(said.findings):
         source = key if (key := key_of(finding.source)) in pages else "S1"
@@ -83,7 +83,6 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
             raise AnswerInvalid(
                 f"{counted(refused, 'quote')}, and not one stands in the pages", hint="a larger model quotes better"
             )
-    events[0] = events[0].model_copy(update={"cost": cost.cost, "exchange": cost.exchange})
     left = (questions.get(key_of(text)) or (one_line(text, 400) if word_count(text) > 2 else "") for text in said.open_questions)
     ending = {
         "last": True,
@@ -91,7 +90,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         "queries": new_queries(said.queries, question.asked),
     }
     events[-1] = events[-1].model_copy(update=ending)
-    return Outcome(tuple(events), cost.objects)
+    return paid(answer, *events)
 
 
 async def read_plainly(step: PlainReading, state: SessionState, context: StepContext) -> Outcome:

@@ -10,7 +10,6 @@ from typing import TypeVar
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import Rated
 from pipeline.domain.reasoner_questions import Reply
-from pipeline.domain.values import Cost
 from pipeline.errors import StepError
 from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.normalise import digest_of
@@ -40,15 +39,6 @@ class Outcome:
     objects: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """The cost of an answer, the digest of its exchange, and the objects to store."""
-
-    cost: Cost
-    exchange: str
-    objects: tuple[bytes, ...]
-
-
 @contextmanager
 def charged_to(answer: Answer[A]) -> Iterator[None]:
     """Let an error about an answer carry what the answer cost, and its exchange."""
@@ -59,7 +49,8 @@ def charged_to(answer: Answer[A]) -> Iterator[None]:
         raise
 
 
-def paid(answer: Answer[A]) -> Paid:
-    """Return an answer's cost, its exchange's digest ("" if there is none) and the bytes to store."""
-    objects = (answer.exchange,) if answer.exchange else ()
-    return Paid(answer.cost, digest_of(answer.exchange) if answer.exchange else "", objects)
+def paid(answer: Answer[A], *drafts: EventBase) -> Outcome:
+    """Return the drafts of an answer: the first carries what it cost, and the digest of its exchange, which is stored."""
+    exchange = digest_of(answer.exchange) if answer.exchange else ""
+    first = drafts[0].model_copy(update={"cost": answer.cost, "exchange": exchange})
+    return Outcome((first, *drafts[1:]), (answer.exchange,) if answer.exchange else ())

@@ -28,7 +28,6 @@ from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, Write
 from pipeline.domain.values import (
     Addition,
     Contradiction,
-    Cost,
     CutSentence,
     Fact,
     Paragraph,
@@ -91,17 +90,14 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
     with charged_to(answer):
         if not written.sections:
             raise AnswerInvalid("the report has no text", hint="the step will be tried again")
-    cost = paid(answer)
     event = e.ReportWritten(
         part=step.part,
         parts=parts,
         sections=tuple(_with_ids(written.sections, step.part)),
         outcome=written.outcome or "in-part",
         lacks=written.lacks,
-        cost=cost.cost,
-        exchange=cost.exchange,
     )
-    return Outcome((event,), cost.objects)
+    return paid(answer, event)
 
 
 def _with_ids(sections: Iterable[ReportSection], part: int) -> Iterator[ReportSection]:
@@ -141,7 +137,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         unknown=unknown,
     )
     answer = await context.reasoner.answer(question)
-    said, cost = answer.value, paid(answer)
+    said = answer.value
     unfound = {asked[key]: key_of(one.question) for one in said.unfound if (key := key_of(one.sentence)) in asked}
     verdicts = _verdicts(said, items, asked, unfound)
     event = e.ClaimsChecked(
@@ -149,11 +145,9 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         revision=step.revision,
         verdicts=tuple(verdicts[place] for place in sorted(verdicts)),
         outcome=_worse(part.outcome or "answered", _SAID[said.outcome]),
-        cost=cost.cost,
-        exchange=cost.exchange,
     )
     if not question.whole:
-        return Outcome((event,), cost.objects)
+        return paid(answer, event)
     used = {name for item in items if item.sentence for name in item.sentence.facts}
     lacks = {facts[key].id: one for one in said.missing if (key := key_of(one.evidence)) in facts and facts[key].id not in used}
     claims = tuple(fact.id for fact in facts.values() if not holds_quote(fact.quote, fact.claim))
@@ -168,9 +162,8 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         "unfound": tuple(items[place].text for place in left),
     }
     pairs = tuple(_contradictions(said.contradictions, facts))
-    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs, cost=cost.cost, exchange=cost.exchange)
-    # What a power cut leaves of both may not be the verdicts alone.
-    return Outcome((found, event.model_copy(update={**more, "cost": Cost(), "exchange": ""})), cost.objects)
+    found = e.ContradictionsFound(round=len(state.analyses) - 1, contradictions=pairs)
+    return paid(answer, found, event.model_copy(update=more))  # what a power cut leaves may not be the verdicts alone
 
 
 def _is_beyond(item: Item) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipeline.domain.events import stream_events as t
-from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.findings import page_of
 from pipeline.domain.reasoner_questions import (
     CheckQuestion,
@@ -20,7 +19,7 @@ from pipeline.domain.reasoner_questions import (
 from pipeline.domain.talk import TalkState, TalkStep, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Sentence
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
-from pipeline.ports import Answer, Documents, FoundPassages, Reasoner, StoredPage, StoredPages
+from pipeline.ports import Documents, FoundPassages, Reasoner, StoredPage, StoredPages
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.code_warnings import checked
 from pipeline.research.report_text import read_sentences
@@ -100,7 +99,7 @@ async def _resolve(turn: Turn, state: TalkState, context: TalkContext) -> Outcom
     )
     answer = await context.reasoner.answer(question)
     text = one_line(answer.value.question, 600) or one_line(turn.text, 600)
-    return _recorded(t.MessageResolved(number=turn.number, stands_alone=text), answer)
+    return paid(answer, t.MessageResolved(number=turn.number, stands_alone=text))
 
 
 def history_of(turns: Sequence[Turn]) -> tuple[PastTurn, ...]:
@@ -190,7 +189,7 @@ async def _draft(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
     answer = await context.reasoner.answer(question)
     asked = tuple(filter(None, (one_line(text, 300) for text in answer.value.follow_ups)))[:_FOLLOW_UPS]
     sentences = tuple(read_sentences(" ".join(answer.value.answer.split()), facts))
-    return _recorded(t.AnswerDrafted(number=turn.number, sentences=sentences, follow_ups=asked), answer)
+    return paid(answer, t.AnswerDrafted(number=turn.number, sentences=sentences, follow_ups=asked))
 
 
 def _keyed(turn: Turn) -> dict[str, Fact]:
@@ -219,7 +218,7 @@ async def _check(turn: Turn, context: TalkContext) -> Outcome:
     wrong = {key_of(fault.sentence) for fault in answer.value.faults}
     kept = within_words([one for key, one in sound.items() if key not in wrong], ANSWER_WORDS)
     if not kept:
-        return _recorded(refusal, answer)
+        return paid(answer, refusal)
     event = t.MessageAnswered(
         number=turn.number,
         found=True,
@@ -229,7 +228,7 @@ async def _check(turn: Turn, context: TalkContext) -> Outcome:
         follow_ups=turn.draft.follow_ups if turn.draft else (),
         cut=len(drafted) - len(kept),
     )
-    return _recorded(event, answer)
+    return paid(answer, event)
 
 
 def within_words(sentences: Sequence[Sentence], words: int) -> tuple[Sentence, ...]:
@@ -250,8 +249,3 @@ def _nearest(turn: Turn) -> tuple[Sentence, ...]:
 
 def _cited(sentences: Iterable[Sentence]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in sentences for name in one.facts))
-
-
-def _recorded(event: EventBase, answer: Answer[A]) -> Outcome:
-    cost = paid(answer)
-    return Outcome((event.model_copy(update={"cost": cost.cost, "exchange": cost.exchange}),), cost.objects)
