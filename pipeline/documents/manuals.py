@@ -20,13 +20,9 @@ from pipeline.errors import ReadFailed
 
 _PLACES = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/opt/local/bin"
 _SECONDS = 8
-# Roff's control lines begin with a dot or an apostrophe. A name may hide in a string, so this is not what keeps files unread.
-_INCLUDE = re.compile(r"^[.'][ \t]*(?:so|mso|soquiet|open|sy|pso)\b.*$", re.MULTILINE)
-# How roff is read without mandoc: control lines and escapes in the usual cases, so that the words remain.
-_COMMENT = re.compile(r"\\\".*$", re.MULTILINE)
-_MACRO = re.compile(
-    r"^[.'][ \t]*(?:(?:SH|SS|Sh|Ss)[ \t]+\"?([^\"\n]*)\"?|(?:PP|P|LP|Pp|TP|IP|HP|sp|br)\b.*|[A-Za-z]{1,3}[ \t]*)", re.MULTILINE
-)
+_INCLUDES = ("so", "mso", "soquiet", "open", "sy", "pso")  # a name may hide in a string: this is not what keeps files unread
+_HEADINGS, _BREAKS = ("SH", "SS", "Sh", "Ss"), ("PP", "P", "LP", "Pp", "TP", "IP", "HP", "sp", "br")
+# Roff's escapes in the usual cases, for a machine without mandoc, so that the words remain.
 _ESCAPE = re.compile(r"\\(?:f(?:\[[^\]\n]*\]|\(..|.)|[&|^/,%:]|s[-+]?\d|\*(?:\(..|\[[^\]\n]*\]|.))")
 
 
@@ -42,11 +38,14 @@ def read_manual(source: str, name: str) -> Document:
     Raises:
         ReadFailed: it holds no text, or only the name of another page.
     """
-    own = _INCLUDE.sub("", source)
+    own = "\n".join(line for line in source.split("\n") if _request(line)[0] not in _INCLUDES)
     if not is_manual(own):
         raise ReadFailed("it is only a reference to another manual page" if own != source else "it holds no text")
     if not mandoc():
-        plain = _ESCAPE.sub("", _MACRO.sub(lambda found: f"\n\n{found[1] or ''}\n\n", _COMMENT.sub("", own)))
+        plain = ""
+        for macro, rest in map(_request, own.split("\n")):
+            parted = "\n\n" if macro in _HEADINGS + _BREAKS else ""
+            plain += f"{parted}{_ESCAPE.sub('', rest) if macro not in _BREAKS else ''}{parted}\n"
         return read_text(plain.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\"), name)
     command = [mandoc(), "-T", "html", "-K", "utf-8", "-O", "fragment"]
     try:
@@ -57,6 +56,15 @@ def read_manual(source: str, name: str) -> Document:
     document = read_html(f"<title>{escape(name)}</title>{html.rpartition('<table class=')[0]}", name, all_is_content=True)
     title = _title(head, document.text) or name
     return replace(document, title=title, text=f"# {title}\n" + document.text.partition("\n")[2], media_type="text/troff")
+
+
+def _request(line: str) -> tuple[str, str]:
+    """Return the name of the request or macro that a line of roff consists of, "" without one, and the rest of the line."""
+    line = line.partition('\\"')[0]
+    if line[:1] not in (".", "'"):
+        return "", line
+    name, _, rest = line[1:].lstrip().partition(" ")
+    return name, rest.strip().strip('"')
 
 
 def _title(head: str, text: str) -> str:

@@ -44,9 +44,7 @@ _GENERATOR_TAG = re.compile(
     r"\{\{[<%][^\n]{0,500}?[>%]\}\}|\{%-?[^\n]{0,500}?-?%\}"
     r"|(?:(?<=[*_)])|(?<![^ \t])(?=[^{}\n]*\{[^{}\n]*\}\Z))\{:(?:[ \t]|[#.][A-Za-z]|:)[^{}\n]{0,300}\}"
 )
-# The marks that git leaves where two versions of a line meet.
-_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: .*)?\Z|={7}\Z")
-_BLOCK_ID = re.compile(r"(?:[ \t]+|\A)\^(?=[\w-]*[A-Za-z])[A-Za-z0-9-]{2,60}\Z")  # Obsidian's name of a paragraph, at its end
+_CONFLICT = ("<<<<<<<", ">>>>>>>", "|||||||")  # the marks that git leaves where two versions of a line meet
 
 
 def read_markdown(source: str, name: str) -> Document:
@@ -165,7 +163,7 @@ def _without_marks(source: str) -> str:
             kept.append(line)
         elif bare in ("{:toc}", "{: toc}", "[TOC]", "[[_TOC_]]"):
             kept = kept[:-1] if bare[0] == "{" else kept  # an item that stands for the table of contents
-        elif _CONFLICT.match(line) or bare == ":::":
+        elif line == "=======" or (line.startswith(_CONFLICT) and line[7:8] in ("", " ")) or bare == ":::":
             kept.append("")
         elif bare.startswith(":::"):  # "::: tip Its title", ":::note[Its title]", "::: {.note}"
             title = bare.strip(": ").partition("{")[0]
@@ -176,7 +174,16 @@ def _without_marks(source: str) -> str:
             comment = len(kept)
             kept.append(line)
         else:
-            line = _BLOCK_ID.sub("", _GENERATOR_TAG.sub("", line.rstrip()))
+            line = _GENERATOR_TAG.sub("", line.rstrip())
+            before, mark, name = line.rpartition("^")  # Obsidian's name of a paragraph, at its end
+            if (
+                mark
+                and before[-1:] in ("", " ", "\t")
+                and len(name) > 1
+                and not name.isdecimal()
+                and name.replace("-", "").isalnum()
+            ):
+                line = before.rstrip()
             tab = bare.partition(" ")[2] if bare.startswith(("=== ", "===! ", "===+ ")) else ""
             if tab[:1] in ("'", '"') and tab[-1:] == tab[:1]:  # a tab of MkDocs, which is written as its boxes are
                 line = f"{line[: len(line) - len(line.lstrip())]}!!! tab {tab}"

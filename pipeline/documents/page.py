@@ -23,8 +23,6 @@ from pipeline.text.words import UNSPACED
 # A line break between two signs of a script without blanks, where a line was cut at any sign.
 _BREAK_INSIDE = re.compile(f"(?<=[{UNSPACED}\u3000-\u303f\uff00-\uff60])\\s*\n\\s*(?=[{UNSPACED}])")
 _MARKS = ("```", "- ", "| ", *(f"{'#' * level} " for level in range(1, 7)))  # with which other blocks begin
-# The end of a heading in the page format.
-_ENDS_LIKE_AN_ANCHOR = re.compile(r" \{#[^{}\s]+\}\Z")
 _FRAGMENT_SIGNS = "!$&*+,;=:@/?-._~"
 _DEEPEST_LEVEL = 6
 MAX_BLOCKS = 200_000
@@ -135,7 +133,8 @@ class PageText:
             blocks = [*blocks[:at], *blocks[at + 1 :]]
         lift = 2 - min((block.level for block in blocks if block.kind == "heading"), default=2)
         # A reader of the format would take the end of such a title for its anchor, so the title gets a real one.
-        lines = [f"# {head} {{#{slug(head)}}}" if _ENDS_LIKE_AN_ANCHOR.search(head) else f"# {head}"] if head else []
+        like_an_anchor = head.endswith("}") and " {#" in head and not set(" {") & set(head.rpartition(" {#")[2])
+        lines = [f"# {head} {{#{slug(head)}}}" if like_an_anchor else f"# {head}"] if head else []
         before = ""
         used: dict[str, int] = {}
         for block in blocks:

@@ -38,7 +38,6 @@ _HYPHENS = "-\u00ad\u2010\u2011\u0002\ufffe"  # pdfium marks the hyphen of a wor
 _TYPOGRAPHY = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0x00A0: " "}
 # Page numbers as they are printed: "7", "page 7", "vii", "7 / 20". They stand in no place that a parser could name.
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?(?:\d{1,5}|[ivxl]{1,7})(?:\s*(?:/|of)\s*\d{1,5})?\W*\Z", re.IGNORECASE)
-_LEADERS = re.compile(r"(?:\. ?){5,}\s*\d*\Z")  # the dots of a table of contents
 # "2.1 Results": where all letters have one size, a number is the only mark of a heading.
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_][^.!?]{2,80}\Z")
 _FILE_NAMES = (".doc", ".docx", ".tex", ".dvi", ".indd", ".pdf", ".ppt", ".pptx", ".html")
@@ -382,7 +381,12 @@ def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[l
             furniture = times >= often or _PAGE_NUMBER.match(line.text) or in_step or (times > 1 and numbers)
             if furniture and round(line.size) <= body:
                 dropped.add(id(line))
-        yield [line for line in lines if id(line) not in dropped and not _LEADERS.search(line.text)]
+        yield [line for line in lines if id(line) not in dropped and not _ends_in_leaders(line.text)]
+
+
+def _ends_in_leaders(text: str) -> bool:
+    """Return whether a line is one of a table of contents: dots up to the number of a page."""
+    return text.rstrip("0123456789 ").replace(" ", "").endswith(".....")
 
 
 def _edges(lines: Sequence[_Line]) -> list[_Line]:

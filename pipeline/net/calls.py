@@ -27,8 +27,9 @@ def loop_time() -> float:
 MAX_DEPTH = 100
 MAX_DIGITS = 40
 
-# Possessive, so that one long string is matched without backtracking.
-_WEB_PAGE = re.compile(r"<(?:!doctype|\?xml|!--|html|head|body|title|meta|script|h1|p|center)\b|<!--", re.IGNORECASE)
+_WEB_PAGE = ("<!doctype", "<?xml", "<!--", "<html", "<head", "<body", "<title", "<meta", "<script", "<h1", "<p>", "<center")
+# The nesting is counted before it is parsed, because the parser would recurse. Possessive, so that one long string is matched
+# without backtracking.
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
@@ -60,7 +61,7 @@ def parse(text: str, decoder: json.JSONDecoder | None = None) -> Any:
     stripped = text.strip()
     if not stripped:
         raise Malformed("empty", "the body is empty")
-    if _WEB_PAGE.match(stripped):
+    if stripped[:10].lower().startswith(_WEB_PAGE):
         raise Malformed("html", "the body is a web page, not JSON")
     _refuse_deep(stripped)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,6 @@ from pipeline.errors import Malformed, Outage, ProviderRefused, ServiceFailed, S
 from pipeline.net.calls import BUSY, DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict, loop_time
 from pipeline.net.guard import AddressGuard, AddressRefused
 from pipeline.net.transport import Fault, GuardedTransport, Transport, exchange
-
-_SECONDS = re.compile(r"\d{1,400}(?:\.\d{1,20})?\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,8 @@ def retry_after(value: str | None, now: float) -> float | None:
     ``now`` is the time since the epoch, for a header with a date; a date in the past gives 0. A huge number gives infinity.
     """
     text = (value or "").strip()
-    if _SECONDS.match(text):
+    whole, point, part = text.partition(".")
+    if text.isascii() and whole.isdecimal() and (part.isdecimal() or not point):
         return float(text)
     try:
         asked = parsedate_to_datetime(text).timestamp() - now

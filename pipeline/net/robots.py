@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
@@ -58,8 +58,7 @@ def host_of(url: str) -> str:
 
 MAX_BYTES = 512_000  # at least 500 KiB have to be read
 LONGEST_DELAY_S = 10.0
-_AGENT_LINE = re.compile(r"\s*user[- ]?agent[\s:]+([^#]*)", re.IGNORECASE)
-_TOKEN = re.compile(r"[a-zA-Z_-]+")
+_AGENT_LINE = ("user-agent", "user agent", "useragent")  # as protego reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +88,12 @@ def parse_robots(data: bytes, agent: str) -> Rules:
 
 def _line(line: str, agent: str) -> str:
     """Return a line with the names of other crawlers made one: protego copies a group's rules for each crawler it names."""
-    found = _AGENT_LINE.match(line)
-    if found is None:
+    plain = line.strip().lower()
+    key = next((key for key in _AGENT_LINE if plain.startswith(key)), "")
+    said = plain.removeprefix(key).lstrip(": \t")
+    if not key or not said or plain[len(key)] not in ": \t":
         return line
-    token = _TOKEN.match(found[1])
-    name = token[0].lower() if token else "*" if found[1].startswith("*") else ""
+    name = "".join(takewhile(lambda sign: "a" <= sign <= "z" or sign in "_-", said)) or said[0]
     return f"User-agent: {name if name in (agent, '*') else 'another'}"
 
 

@@ -323,8 +323,6 @@ def _spelled(match: re.Match[str], text: str) -> Amount:
     return _amount(match[0], values, Decimal("0.5"), text, end, power)
 
 
-# 3.10 may be a version, which is not 3.1.
-_LIKE_A_VERSION = re.compile(r"\d{1,3}\.\d?0")
 _ROUNDED = frozenset(
     (
         "about",
@@ -386,8 +384,8 @@ def _is_given(amount: Amount, given: Quantities, text: str) -> bool:
     def is_same(other: Amount) -> bool:
         if amount.dimension and other.dimension:
             return amount.dimension == other.dimension and bool(amount.values & other.values)
-        if amount.shown != other.shown and any(map(_LIKE_A_VERSION.fullmatch, (amount.shown, other.shown))):
-            return False
+        if amount.shown != other.shown and any("." in shown and shown.endswith("0") for shown in (amount.shown, other.shown)):
+            return False  # 3.10 may be a version, which is not 3.1
         return bool(amount.bare & other.bare)
 
     equal = [other for other in given.amounts if is_same(other)]

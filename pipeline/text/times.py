@@ -10,10 +10,8 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-# "02:30", "02:30 Europe/Berlin", "02:30+01:00"; "2026-11-21 02:30"; "3d": how settings and options write times.
+# "02:30", "02:30 Europe/Berlin", "02:30+01:00": how settings and options write times of day; nothing parses all three.
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w+-]*(?:/[\w+-]+)*)?", re.ASCII)
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\S.*)", re.ASCII)
-_LENGTH = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -44,13 +42,11 @@ def moment_after(text: str, now: datetime) -> datetime | None:
     """
     if (clock := clock_of(text)) is not None:
         return next_at(clock, now)
-    match = _MOMENT.fullmatch(text)
-    clock = clock_of(match[2]) if match else None
-    if match is None or clock is None:
+    day, clock = text[:10], clock_of(text[11:])
+    if clock is None or text[10] not in "T " or day[4::3] != "--":
         return None
     try:
-        moment = datetime.combine(datetime.fromisoformat(match[1]), clock)
-        return moment.astimezone(UTC)
+        return datetime.combine(date.fromisoformat(day), clock).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -62,8 +58,8 @@ def since(text: str, now: datetime) -> datetime | None:
     """
     text = text.strip()
     try:
-        if length := _LENGTH.fullmatch(text):
-            return now - timedelta(**{_UNITS[length[2]]: int(length[1])})
+        if text[-1:] in _UNITS and text[:-1].isdecimal():
+            return now - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
     except OverflowError:
         return None
     return None if clock_of(text) else moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)

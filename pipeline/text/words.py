@@ -37,8 +37,7 @@ _VERSION = re.compile(r"[vV]?\d+(?:[.,:]\d+)+|\d+")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _JOINT = re.compile(r"[._:/'’+#-]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # where readLine has its parts
-# "page's" is the word "page".
-_POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\Z", re.IGNORECASE)
+_ENDINGS = ("'s", "'t", "'re", "'ve", "'ll", "'d", "'m")  # "page's" is the word "page"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LONGEST = 60  # characters; a longer "word" is noise
 _SAMPLE = 4_000  # characters of a text from which its language is detected
@@ -119,7 +118,8 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
         return ()
     if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
         return (_stemmed(word.lower(), language),)  # most words: they have no parts
-    plain = _without_accents(_POSSESSIVE.sub("", word))
+    plain = _without_accents(word)
+    plain = next((plain[: -len(end)] for end in _ENDINGS if plain.lower().endswith(end)), plain)
     if _VERSION.fullmatch(plain):
         return (_THOUSANDS.sub("", plain.lstrip("vV")),)
     parts = [piece for joint in _JOINT.split(plain.replace("_", ".")) for piece in _INNER_CAPITAL.split(joint) if piece]

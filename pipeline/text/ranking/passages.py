@@ -55,7 +55,6 @@ _SCRAP = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # A caption or a bare address: it is left out of every passage.
-_ADDRESS = re.compile(r"<?https?://\S+>?")
 _SKIPPED = re.compile(
     r"(?:(?:Table|Figure|Fig\.|Example|Listing) [A-Z]?\.?\d[\w.-]*[.:]?(?: .{0,100})?|(?:→|-->|see:?)? ?https?://\S+)\Z"
 )
@@ -252,7 +251,8 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
 
 def _completes(before: str, kind: str, text: str) -> bool:
     """Return whether an address ends the sentence of the paragraph before it: "You may obtain a copy at"."""
-    return kind == "paragraph" and _ADDRESS.fullmatch(text.strip()) is not None and before.rstrip(_CLOSERS)[-1:] not in _ENDS
+    is_address = text.strip().lstrip("<").startswith(("http://", "https://")) and len(text.split()) == 1
+    return kind == "paragraph" and is_address and before.rstrip(_CLOSERS)[-1:] not in _ENDS
 
 
 def _end_of(lead: str) -> str:
