@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from pipeline.batch.session_index import SessionIndex, read_all, refresh
-from pipeline.config.queue_file import read
 from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
 from pipeline.ops.console_output import PRINTED, Console, note_damage
@@ -276,47 +274,3 @@ class Since(Length):
         if moment is None:
             self.fail(f"{value!r} is not a moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
         return moment
-
-
-class _Name(_Type):
-    """A name that the shell completes from the workspace. Errors while completing are ignored: then there are no suggestions."""
-
-    def __init__(self, *known: Callable[[Path], Iterable[str]]) -> None:
-        self._known = known
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click asks so
-        """Return the names that begin like ``incomplete``."""
-        folder = Path(ctx.find_root().params.get("folder") or ".")
-        names: list[str] = []
-        for known in self._known:
-            with suppress(Exception):
-                names += known(folder)
-        return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
-
-
-class QueryId(_Name):
-    """The id of a query."""
-
-    name = "id"
-
-    def __init__(self) -> None:
-        super().__init__(_queries)
-
-
-class SessionName(_Name):
-    """A session's id, or the id of its query."""
-
-    name = "session"
-
-    def __init__(self) -> None:
-        super().__init__(_queries, _sessions)
-
-
-def _queries(folder: Path) -> list[str]:
-    return [query.id for query in read(folder / "queries.yaml").queries]
-
-
-def _sessions(folder: Path) -> list[str]:
-    if store_address(folder):
-        return sorted(store_of(folder).ids("session"), reverse=True)
-    return sorted((path.name for path in (folder / "events" / "sessions").iterdir()), reverse=True)

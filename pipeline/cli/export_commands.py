@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import click
 import frontmatter
 
-from pipeline.cli.command_parts import SessionName, bring_vault_up_to_date, require_workspace, session_named
+from pipeline.cli.command_parts import bring_vault_up_to_date, require_workspace, session_named
 from pipeline.errors import CommandRefused, SystemRefused, UsageError
 from pipeline.ops.console_output import Console, put
 from pipeline.system import files
@@ -32,7 +32,7 @@ _EXPORTS = "exports.json"
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @click.option("--format", "form", type=click.Choice([*_FORMATS.values()]), help="[default: that of PATH's suffix, else html]")
 @click.option("--out", metavar="PATH", help="A file, a folder, or - for stdout.  [default: exports/ in the workspace]")
 @click.pass_obj
@@ -59,7 +59,7 @@ def export(console: Console, session: str, form: str | None, out: str | None) ->
 
 
 @click.command()
-@click.argument("session", required=False, type=SessionName())
+@click.argument("session", required=False)
 @click.option("--all", "everything", is_flag=True, help="The sources of all reports; the default without SESSION.")
 @click.option(
     "--format", "form", type=click.Choice([*_REFERENCES.values()]), help="[default: that of PATH's suffix, else csl-json]"

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import SessionName, import_named, latest_session, require_workspace, session_named
+from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.records import KINDS, kind_of
@@ -32,7 +32,7 @@ LOOK_EVERY_S = 0.5
 
 
 @click.command()
-@click.argument("session", required=False, type=SessionName())
+@click.argument("session", required=False)
 @click.option(
     "-f", "--follow", is_flag=True, help="Keep printing new events until SESSION ends; without SESSION, of all sessions."
 )

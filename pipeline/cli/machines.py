@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,11 +18,10 @@ from typing import Any
 from pipeline.batch.memory import Recaller
 from pipeline.batch.night_workers import NightWorker, open_night
 from pipeline.batch.session_pool import PASSED, Batch, ended_event, with_limits
-from pipeline.cli.progress import Lines, progress_on
+from pipeline.cli.progress import Lines
 from pipeline.cli.researching import config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.config.service_selection import LOCAL
-from pipeline.config.settings import environment
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import Record
@@ -63,26 +62,24 @@ async def distribute(
     env = replace(env, store=queue_adapters.patient_store_of(env.workspace.folder))
     nights = queue_adapters.nights_of(env.workspace.folder, queue_adapters.PATIENCE_S)
     due = [decision for decision in decided.decisions if decision.due][:limit]
-    with ExitStack() as shown:
-        progress = shown.enter_context(progress_on(env.console, len(due), environment().get("TERM", ""), machines=True))
-        context = context_of(env, progress.listen, run, request.bounds.until)
-        day = night_of(context.now(), settings.timezone).isoformat()
-        patience_s = request.distribute.total_seconds() if request.distribute else 0.0
-        view = _View(env, nights, replace(context, deadline=None), patience_s, finish, shown)
-        if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
-            await view.give_up(before.batch, PASSED)
-            await view.show(before.batch)
-            before = await asyncio.to_thread(nights.unfinished)
-        if before is not None:
-            env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
-            return await view.show(before.batch)
-        documents = _documents_of(env, {config_of(env, decision.query).search for decision in due})
-        batch = Batch(env.store, env.workspace.queue, _no_desk, partial(config_of, env), context, takes_handoffs=False)
-        batch.archived, batch.granted_usd = decided.archived, env.granted_usd
-        if settings.memory != "off":
-            batch.recall = Recaller(env.store)
-        night, entry = partial(_night, env, context, day), lambda config, machine: entry_of(documents(config), machine)
-        return await view.show(await open_night(batch, decided.decisions, limit, nights, night, entry))
+    context = context_of(env, Lines(env.console, machines=True).listen, run, request.bounds.until)
+    day = night_of(context.now(), settings.timezone).isoformat()
+    patience_s = request.distribute.total_seconds() if request.distribute else 0.0
+    view = _View(env, nights, replace(context, deadline=None), patience_s, finish)
+    if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
+        await view.give_up(before.batch, PASSED)
+        await view.show(before.batch)
+        before = await asyncio.to_thread(nights.unfinished)
+    if before is not None:
+        env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
+        return await view.show(before.batch)
+    documents = _documents_of(env, {config_of(env, decision.query).search for decision in due})
+    batch = Batch(env.store, env.workspace.queue, _no_desk, partial(config_of, env), context, takes_handoffs=False)
+    batch.archived, batch.granted_usd = decided.archived, env.granted_usd
+    if settings.memory != "off":
+        batch.recall = Recaller(env.store)
+    night, entry = partial(_night, env, context, day), lambda config, machine: entry_of(documents(config), machine)
+    return await view.show(await open_night(batch, decided.decisions, limit, nights, night, entry))
 
 
 @dataclass
@@ -94,7 +91,6 @@ class _View:
     context: RunContext
     patience_s: float
     finish: Finish
-    shown: ExitStack
     _sessions: dict[str, ResearchSession] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
     _idle_s: float = 0.0
@@ -104,7 +100,6 @@ class _View:
         account: dict[str, Any] = {}
 
         async def build(name: str) -> None:
-            self.shown.close()
             account.update(await asyncio.to_thread(self.finish, name))
 
         worker = NightWorker(self.env.store, self.nights, self.context, self.env.machine, build=build)

@@ -11,7 +11,6 @@ import click
 from pipeline.batch import session_actions
 from pipeline.cli.command_parts import (
     Length,
-    SessionName,
     bring_up_to_date,
     report_build_problems,
     session_named,
@@ -85,7 +84,7 @@ class Until(Length):
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @click.option("--to", "machine", required=True, metavar="NAME", help="The machine that goes on with it.")
 @click.option("--why", default="", metavar="TEXT", help="The reason; the log shows it.")
 @click.option("--until", type=Until(), metavar="WHEN", help="After that, any may: 2d, 2026-11-25, 2026-11-25T06:30.")

@@ -26,14 +26,13 @@ from pipeline.cli.command_parts import (
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
-from pipeline.cli.progress import progress_on
+from pipeline.cli.progress import Lines
 from pipeline.cli.reading_commands import place_of
 from pipeline.cli.researching import config_of, context_of, in_its_night, prepare, report_embedding, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.network import services_route
 from pipeline.config.service_selection import LOCAL
 from pipeline.config.session_config import search_for
-from pipeline.config.settings import environment
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import BatchEnded, BatchStarted, VaultFailed
@@ -180,16 +179,15 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     factory = AdapterFactory(workspace, env.store, env.keys, spent=env.spent or Cost())
     try:
         prepare(console, workspace, factory, searches)
-        with progress_on(console, len(due), environment().get("TERM", "")) as progress:
-            context = context_of(env, progress.listen, run, request.bounds.until)
-            at_once, gone = sessions_at_once(workspace), decided.archived
-            batch = Batch(env.store, workspace.queue, factory, partial(config_of, env), context, at_once, factory.spent_out, gone)
-            batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
-            if any(LOCAL in names for names in searches):
-                batch.embed = lambda: report_embedding(console, factory.embed_documents())
-            if workspace.queue.settings.memory != "off":
-                batch.recall = Recaller(env.store)
-            return await batch.work(decided.decisions, request.selection.limit)
+        context = context_of(env, Lines(console).listen, run, request.bounds.until)
+        at_once, gone = sessions_at_once(workspace), decided.archived
+        batch = Batch(env.store, workspace.queue, factory, partial(config_of, env), context, at_once, factory.spent_out, gone)
+        batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
+        if any(LOCAL in names for names in searches):
+            batch.embed = lambda: report_embedding(console, factory.embed_documents())
+        if workspace.queue.settings.memory != "off":
+            batch.recall = Recaller(env.store)
+        return await batch.work(decided.decisions, request.selection.limit)
     finally:
         await factory.aclose()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import SessionName, require_workspace, session_named
+from pipeline.cli.command_parts import require_workspace, session_named
 from pipeline.config.settings import load_workspace
 from pipeline.domain.events.stream_events import NoteRated
 from pipeline.domain.provenance import NODE_KINDS, Evidence, Why, graph_of, value_of
@@ -31,7 +31,7 @@ _MOST_ORIGINS = 3
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @click.argument("words")
 @_AT
 @click.pass_obj
@@ -98,7 +98,7 @@ def _evidence_lines(one: Evidence, rated: NoteRated | None) -> Iterator[str]:
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @_AT
 @click.option("--kinds", metavar="KIND,…", help="Only nodes of these kinds, separated by commas: fact,page,sentence.")
 @click.pass_obj

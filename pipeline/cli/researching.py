@@ -15,11 +15,11 @@ from pipeline.batch.totals import spent_tonight
 from pipeline.cli.command_parts import (
     read_sessions,
 )
-from pipeline.cli.progress import progress_on
+from pipeline.cli.progress import Lines
 from pipeline.cli.run_environment import Request, RunEnvironment
 from pipeline.config.service_selection import LOCAL, secrets_of
 from pipeline.config.session_config import config_for
-from pipeline.config.settings import Workspace, environment
+from pipeline.config.settings import Workspace
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.session import ResearchSession
@@ -141,10 +141,9 @@ async def research_one(
     factory = AdapterFactory(env.workspace, env.store, env.keys)
     try:
         prepare(env.console, env.workspace, factory, {search})
-        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
-            context = context_of(env, progress.listen, run)
-            session = await opened(context)
-            async with ending_at(context.deadline, context.now, context.stop):
-                return await run_session(session, env.store, factory(session.state), context)
+        context = context_of(env, Lines(env.console).listen, run)
+        session = await opened(context)
+        async with ending_at(context.deadline, context.now, context.stop):
+            return await run_session(session, env.store, factory(session.state), context)
     finally:
         await factory.aclose()

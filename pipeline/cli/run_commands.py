@@ -15,7 +15,6 @@ from pipeline.cli.command_parts import (
     Amount,
     BuildProblem,
     Length,
-    QueryId,
     bring_up_to_date,
     report_build_problems,
     report_left_out,
@@ -74,7 +73,7 @@ def _with_options(command: F) -> F:
 
 
 @click.command()
-@click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--retry-failed", is_flag=True, help="Also retry queries that failed in an earlier run.")
 @click.option("--again", is_flag=True, help="Also research queries that are done, with the given IDs or tags, due or not.")
 @_with_options
@@ -87,7 +86,7 @@ def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, again: bo
 
 
 @click.command()
-@click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @_with_options
 @click.pass_obj
 def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:

@@ -14,14 +14,13 @@ from pipeline.batch.session_pool import reason_of
 from pipeline.cli.build_commands import print_hidden
 from pipeline.cli.command_parts import (
     Length,
-    SessionName,
     bring_up_to_date,
     import_named,
     report_build_problems,
     require_workspace,
     session_named,
 )
-from pipeline.cli.import_commands import print_import
+from pipeline.cli.imported import print_import
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.presentation import show_lines, shown
 from pipeline.cli.researching import config_of, context_of, research_one, run_async
@@ -43,7 +42,7 @@ from pipeline.wiring.store_adapters import store_of
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m.")
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
@@ -82,7 +81,7 @@ async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: Rese
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @click.option("--reason", default="", metavar="TEXT", help="The reason; the log and the session's note show it.")
 @click.pass_obj
 def cancel(console: Console, session: str, reason: str) -> None:
@@ -94,7 +93,7 @@ def cancel(console: Console, session: str, reason: str) -> None:
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session")
 @click.option(
     "--edit",
     "file",
@@ -185,7 +184,7 @@ def _session_and_context(console: Console, session: str) -> tuple[str, RunEnviro
 
 
 @click.command()
-@click.argument("session", type=SessionName(), required=False)
+@click.argument("session", required=False)
 @click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
 @click.option(
     "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."

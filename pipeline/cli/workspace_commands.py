@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 
 from pipeline.batch.scheduling import archived, decide, is_tagged
 from pipeline.cli.command_parts import Since, read_sessions, report_left_out, require_workspace
-from pipeline.cli.import_commands import import_lines, imports_of, listed_import
+from pipeline.cli.imported import import_lines, imports_of, listed_import
 from pipeline.cli.presentation import Listed, list_lines, listed
 from pipeline.config.queue_file import add_query
 from pipeline.config.settings import QUEUE_FILE, load_workspace, machine_of

@@ -90,27 +90,6 @@ def put(text: str) -> None:
         raise SystemRefused(f"standard output cannot be written: {error.strerror}", hint=hint) from error
 
 
-class SafeStderr:
-    """Stderr for a live display: writes to a closed terminal are ignored."""
-
-    def __init__(self) -> None:
-        self._stream: Any = sys.stderr
-
-    def write(self, text: str) -> int:
-        """Write, and ignore errors."""
-        with suppress(OSError, ValueError):
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush, and ignore errors."""
-        with suppress(OSError, ValueError):
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 class _Messages(logging.Handler):
     """Prints log records on the current stderr. Tracebacks are printed only under ``-v``; the log file has them too."""
 

@@ -12,7 +12,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from pipeline.cli.command_parts import _sessions
 from pipeline.store.files import FileStore
 from pipeline.store.objects import FileObjects
 from pipeline.store.postgres import DatabaseObjects, PostgresStore
@@ -297,8 +296,3 @@ def test_without_the_client_library_one_message_says_how_to_install_it(
     for command in (["list"], ["run"], ["store", "init"]):
         refused = said(in_database, *command)
         assert (refused.code, "pip install 'night-research[postgres]'" in refused.err) == (2, True)
-
-
-def test_sessions_are_completed_from_the_database(in_database: Path) -> None:
-    said(in_database, "-q", "run")
-    assert [name for name in _sessions(in_database) if "depth" in name] != []
