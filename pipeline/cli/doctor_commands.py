@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -53,12 +52,12 @@ def init(console: Console, directory: Path | None) -> None:
 @click.option("--schedule", is_flag=True, help="Only print a crontab line and a systemd timer for a run every night.")
 @click.pass_obj
 def doctor(console: Console, online: bool, schedule: bool) -> None:
-    """Check settings, keys, files, clock, log and templates, and print how to fix each problem."""
+    """Check settings, keys, documents, log and clock, and print how to fix each problem."""
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     if schedule:
         _print_schedule(console, workspace, keys)
         return
-    findings = examine(workspace, keys, datetime.now(UTC))
+    findings = examine(workspace, keys)
     findings += [] if answers_with_a_model(workspace, keys) else local_findings()
     findings += asyncio.run(_probe_services(workspace, keys)) if online else []
     code = exit_code(findings)

@@ -31,7 +31,7 @@ COMMANDS = {
     "completion": ("workspace_commands", "Print the completion script for SHELL."),
     "consolidate": ("memory_commands", "Consolidate ended sessions into memory."),
     "digest": ("reading_commands", "Print what a night found."),
-    "doctor": ("doctor_commands", "Check settings, keys, files, log and templates."),
+    "doctor": ("doctor_commands", "Check settings, keys, documents and log."),
     "export": ("export_commands", "Write the report of SESSION to one file."),
     "forget": ("memory_commands", "Remove SESSION or an import for good, or what is old."),
     "graph": ("reading_commands", "Print all that led to SESSION's report as JSON."),
