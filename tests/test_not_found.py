@@ -97,7 +97,6 @@ def test_home_night_session_and_topic_say_so_without_a_word_of_failure(night: Pa
     assert "[!success]" not in about
     session = note(night, "sessions", "kafka")
     assert "> [!question] Not found" in session
-    assert "Queue these questions" not in session
     assert "## Without a report" in note(night, "topics", "sea")
 
 

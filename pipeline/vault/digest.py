@@ -15,7 +15,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault.cards import Card, CitedText, named
+from pipeline.vault.cards import Card, named
 from pipeline.vault.model import Night, batch_of, folded, nights_from, summarised
 from pipeline.vault.notes.mornings import Group, ended_as, group_of, news_words, outcome_words, standing_words
 from pipeline.vault.output import formatting
@@ -64,7 +64,7 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
 
 def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Digest:
     """Return the digest of a night; a session that cannot be read is named, not left out."""
-    last = {entry.query_id: entry for entry in night.ended}
+    last = night.last
     left_out = {entry.query_id for batch in night.batches for entry in batch.skipped} - last.keys()
     questions = []
     for entry in last.values():
@@ -113,15 +113,16 @@ def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
     for group, title in _GROUPS.items():
         found = digest.of(group)
         lines += ["", title] if found else []
-        for one in found if group in _REPORTED else ():
-            said = (line for text in _report(one.card) for line in _wrapped(text, "  ", "  "))
-            lines += ["", *_wrapped(one.query), *said, *([f"  {clean(place_of(one.card))}"] if one.card else [])]
-        lines += [] if group in _REPORTED else [line for one in found for line in _item(_without_answer(one))]
-    if quiet := digest.of("quiet"):
-        lines += ["", *_wrapped(f"Nothing new: {'; '.join(one.query for one in quiet)}")]
-    if problems := (*digest.not_made, *digest.unread):
-        lines += ["", "Problems", *(line for text in problems for line in _item(text))]
-    return [line.rstrip() for line in lines]
+        for one in found:
+            if group not in _REPORTED:
+                lines += _wrapped(_without_answer(one), "  - ", "    ")
+                continue
+            lines += ["", *_wrapped(one.query), *(line for text in _report(one.card) for line in _wrapped(text, "  ", "  "))]
+            lines += [f"  {clean(place_of(one.card))}"] if one.card else []
+    quiet, problems = digest.of("quiet"), (*digest.not_made, *digest.unread)
+    lines += ["", *_wrapped(f"Nothing new: {'; '.join(one.query for one in quiet)}")] if quiet else []
+    lines += ["", "Problems"] if problems else []
+    return [line.rstrip() for line in (*lines, *(line for text in problems for line in _wrapped(text, "  - ", "    ")))]
 
 
 def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
@@ -132,12 +133,13 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
     for group, name in _GROUPS.items():
         found = digest.of(group)
         parts += [f"<h2>{name}</h2>"] if found else []
-        for one in found if group in _REPORTED else ():
+        for one in found:
+            if group not in _REPORTED:
+                parts.append(f"<p>{escape(_without_answer(one))}</p>")
+                continue
             place, query = escape(place_of(one.card)) if one.card else "", escape(one.query)
             query = f'<a href="{place}">{query}</a>' if place.startswith(("https://", "http://")) else query
             parts.append(f"<h3>{query}</h3>" + "".join(f"<p>{escape(clean(text))}</p>" for text in _report(one.card)))
-        if found and group not in _REPORTED:
-            parts.append(f"<ul>{''.join(f'<li>{escape(_without_answer(one))}</li>' for one in found)}</ul>")
     if quiet := digest.of("quiet"):
         parts.append(f"<p>Nothing new: {escape('; '.join(one.query for one in quiet))}</p>")
     parts += [f"<p>Problem: {escape(text)}</p>" for text in (*digest.not_made, *digest.unread)]
@@ -156,23 +158,15 @@ def _report(card: Card | None) -> Iterator[str]:
         yield formatting.sentence(sure)
     if card.dispute:
         titles = {one.page.url: one.page.title for one in card.read}
-        yield f"Sources disagree: {' against '.join(_side(one, titles) for one in card.dispute)}."
+        sides = ((said.text.rstrip("."), titles.get(said.cites[0].url, "") if said.cites else "") for said in card.dispute)
+        yield f"Sources disagree: {' against '.join(f'“{text}”' + (f' ({title})' if title else '') for text, title in sides)}."
     if card.open:
         yield f"Still open: {card.open[0]}"
-
-
-def _side(said: CitedText, titles: dict[str, str]) -> str:
-    title = titles.get(said.cites[0].url, "") if said.cites else ""
-    return f"“{said.text.rstrip('.')}”{f' ({title})' if title else ''}"
 
 
 def _without_answer(one: Question) -> str:
     status = " (cancelled)" if one.status == "cancelled" else ""
     return f"{one.query}{status}{f': {formatting.sentence(one.reason)}' if one.reason else ''}"
-
-
-def _item(text: str) -> list[str]:
-    return _wrapped(text, "  - ", "    ")
 
 
 def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:

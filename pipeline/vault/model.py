@@ -198,6 +198,11 @@ class Night:
         """The ends of its queries, in order."""
         return tuple(entry for batch in self.batches for entry in batch.ended)
 
+    @property
+    def last(self) -> dict[str, n.QueryEnded]:
+        """How each query ended at last, by its id."""
+        return {entry.query_id: entry for entry in self.ended}
+
 
 class Spent(NamedTuple):
     """What a query cost in one night: dollars, seconds, and what no reply accounts for, at most and probably."""

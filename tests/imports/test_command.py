@@ -109,7 +109,7 @@ def test_an_import_is_a_session_note_whose_banner_says_that_nothing_is_checked(f
     assert body.strip().split("\n")[2].startswith("> [!warning] Not checked")
     assert "Algae make oxygen by day." in body
     assert "- **Night** Oxygen falls below 2 mg/l before dawn. Fish leave. (worker-1, confidence 0.8)" in body
-    assert "- query: " in note_of(folder, "import-go-research-why-do-limpets").read_text()
+    assert "## Still open\n\n- " in note_of(folder, "import-go-research-why-do-limpets").read_text()
     home = (folder / "vault" / "Home.md").read_text()
     assert home.count("[[sessions/2026/import-") == 6
     (page,) = (folder / "site").rglob("import-go-research-how-do-tide-pools*.html")

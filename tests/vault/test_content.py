@@ -21,7 +21,6 @@ from pipeline.vault.output.note import Note, View
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store, night
 from tests.vault.output.test_escaping import HOSTILE, anything
-from tests.vault.scanner import body_of, fenced
 
 
 def _notes(store: MemoryStore, root: Path, kind: str) -> list[Note]:
@@ -47,15 +46,6 @@ def test_tags_that_read_alike_are_one_topic_named_as_it_was_first_written(tmp_pa
     topics = _topics(store, tmp_path)
     assert topics["topics/topic-crash-safety"]["title"] == "Crash Safety"
     assert topics["topics/topic-disks"]["tag"] == "topic/disks"
-
-
-def test_open_questions_can_be_copied_from_a_report_into_the_queue(tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store, tags=("disks",)).whole()
-    place = Workplace(tmp_path, store)
-    place.build()
-    blocks = dict(fenced(body_of(place.note("reports/").read_text()))[0])
-    assert yaml.safe_load("queries:\n" + blocks["```yaml"]) == {"queries": [{"query": "How loud is it?", "tags": ["disks"]}]}
 
 
 def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:

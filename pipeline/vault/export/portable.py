@@ -2,7 +2,7 @@
 
 What only Obsidian or the vault knows is replaced: a citation becomes a footnote with its quote, a link to a source's note a link
 to the source, any other wikilink its words, a callout a quote with a title. What belongs to the vault alone is left out: the
-reader's own notes, comments, the list of contents, lines for the queue, embeds.
+reader's own notes, comments, the list of contents, embeds.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ _USER_BLOCK = re.compile(
 _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _QUOTED = re.compile(r"(?: {0,3}> ?)*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_CALLOUT = re.compile(r"\[!([a-z]+)\][-+]? ?(.*)")
+_CALLOUT = re.compile(r"\[![a-z]+\][-+]? ?(.*)")
 _CONTENTS = re.compile(r"(?:\*\*[^*]*\*\*)?(?:[ ·]*(?:\[\[#[^\]]*\]\]|[^·\[\]]+))+")
 _LONGEST_QUOTE = 400
 _TELLING = 80  # letters of a quote that show whether it is in the report word for word
 _SIGNS = re.compile(r"[\W_]+")
-_FOR_THE_QUEUE = "example"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,29 +115,20 @@ def _place(source: CitedSource, quote: CitedQuote) -> str:
 
 def _lines(text: str, links: _Links) -> Iterator[str]:
     """The lines of a note as those of the document; code stays as it is."""
-    fence, left_out = "", ""
+    fence = ""
     for line in text.split("\n"):
         quoted = _QUOTED.match(line)
         lead = quoted[0] if quoted else ""
         rest = line[len(lead) :]
-        if left_out and line.startswith(left_out):
-            continue
-        left_out = ""
         found = _FENCE.match(rest)
         if fence or found:
             fence = "" if fence and found and found[1].startswith(fence) else fence or (found[1] if found else "")
             yield line
         elif (callout := _CALLOUT.fullmatch(rest)) and lead:
-            left_out = lead if callout[1] == _FOR_THE_QUEUE else ""
-            yield from [] if left_out else _titled(lead, links.replaced(callout[2]))
+            if title := links.replaced(callout[1]).strip():
+                yield from (f"{lead}**{title}**", lead.rstrip())
         elif not ("[[#" in rest and _CONTENTS.fullmatch(rest)):
             yield lead + links.replaced(rest)
-
-
-def _titled(lead: str, title: str) -> Iterator[str]:
-    if title:
-        yield f"{lead}**{title.strip()}**"
-        yield lead.rstrip()
 
 
 def _without_title(lines: Iterable[str]) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.state import OUTCOME_WORDS
@@ -32,6 +32,8 @@ _COLOURS = {
     "failed": ("#b5493a", "red"),
 }
 
+_OUTCOMES = {**OUTCOME_WORDS, "failed": "failed", "open": "unfinished"}
+
 Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
 
 
@@ -56,8 +58,7 @@ def ended_as(status: str, card: Card | None) -> str:
 
 def outcome_words(outcomes: Iterable[str]) -> str:
     """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" for none."""
-    counts = Counter(outcomes)
-    words = {**OUTCOME_WORDS, "passages": "with passages", "failed": "failed", "open": "unfinished"}
+    counts, words = Counter(outcomes), {**_OUTCOMES, "passages": "with passages"}
     return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name])
 
 
@@ -73,17 +74,13 @@ def news_words(news: News) -> str:
     Documents of the report before that were deleted or moved come first.
     """
     since = f" since {labels.day(news.since)}" if news.since else ""
-    lost = ""
-    if news.lost:
-        more = len(news.lost) - MOST_LOST
-        named = ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST]) + (f" and {more:,} more" if more > 0 else "")
-        one = len(news.lost) == 1
-        lost = f"{'a source' if one else 'sources'} of the last report {'is' if one else 'are'} gone: {named}"
+    more, names = len(news.lost) - MOST_LOST, ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST])
+    gone = f"gone from the last report's sources: {names}{f' and {more:,} more' if more > 0 else ''}" if news.lost else ""
     if news.quiet:
-        return lost or f"nothing new{since}"
+        return gone or f"nothing new{since}"
     added = [labels.count(news.added, "new fact")] if news.added else []
     others = [f"{number:,} {word}" for number, word in ((news.changed, "changed"), (news.gone, "gone")) if number]
-    return f"{f'{lost}; ' if lost else ''}{joined([*added, *others])}{since}"
+    return "; ".join(filter(None, (gone, f"{joined([*added, *others])}{since}")))
 
 
 def entry_of(model: VaultModel, card: Card) -> View:
@@ -130,11 +127,10 @@ def _spent(model: VaultModel, ended: Iterable[n.QueryEnded]) -> Spent:
 
 def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> View:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
-    last = {entry.query_id: entry for entry in night.ended}
-    cards = {name: model.by_id.get(entry.session) for name, entry in last.items()}
     groups: dict[Group, list[tuple[n.QueryEnded, Card | None]]] = {}
-    for name, entry in last.items():
-        groups.setdefault(group_of(entry.status, cards[name]), []).append((entry, cards[name]))
+    for entry in night.last.values():
+        card = model.by_id.get(entry.session)
+        groups.setdefault(group_of(entry.status, card), []).append((entry, card))
 
     def entries(group: Group) -> list[View]:
         return [entry_of(model, card) for _, card in groups.get(group, ()) if card]
@@ -154,7 +150,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
     seconds = (batch.end.duration_s if batch.end else _spent(model, batch.ended).seconds for batch in night.batches)
     return {
         "title": labels.label("Night of {day}", language, day=labels.day(night.date, language)),
-        "words": outcome_words(ended_as(entry.status, cards[name]) for name, entry in last.items()) or "nothing was due",
+        "words": outcome_words(_outcomes(model, night).elements()) or "nothing was due",
         "changed": entries("changed"),
         "answered": entries("answered"),
         "passages": entries("passages"),
@@ -162,7 +158,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         "not_found": ended("not-found"),
         "failed": ended("failed"),
         "open": ended("open"),
-        "skipped": _skipped(model, night, set(last)),
+        "skipped": _skipped(model, night),
         "not_made": tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
         "unread": night.batches[-1].unread,
         "zone": night.batches[-1].zone or "UTC",
@@ -181,14 +177,14 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
     }
 
 
-def _skipped(model: VaultModel, night: Night, worked: set[str]) -> list[View]:
+def _skipped(model: VaultModel, night: Night) -> list[View]:
     """The queries that no run of the night worked on, by reason, with what was known of each by that night.
 
     An earlier outcome is marked as earlier, because it is not this night's.
     """
     reasons: dict[str, dict[str, Link | str]] = {}
     for entry in (entry for batch in night.batches for entry in batch.skipped):
-        if entry.query_id not in worked:
+        if entry.query_id not in night.last:
             known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= night.date]
             outcome, colon, why = entry.reason.partition(": ")
             is_earlier = colon and outcome in {"not found", "failed", "cancelled"}
@@ -200,18 +196,19 @@ def _skipped(model: VaultModel, night: Night, worked: set[str]) -> list[View]:
 def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] = ()) -> Note:
     """Return the home note; ``cards`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
     last = model.nights[-1] if model.nights else None
-    worked = {entry.query_id for entry in last.ended} if last else set()
+    worked = last.last if last else {}
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
     unanswered = [same[-1] for same in questions if not same[-1].has_note and same[-1].query_id not in model.archived]
     older = [card for same in questions if (card := latest(same)).has_note]
     topics = topics_of(cards)
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
     own = {"reports": sum(card.answered for card in cards), "sessions": len(cards), "sources": len(model.sources)}
+    seen, words = {name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}, _OUTCOMES
     view = {
         "title": "Research",
         "night": night_view(model, last) if last else None,
         "night_link": night_link(last.date) if last else None,
-        "picture": legend(model),
+        "picture": ", ".join(f"{words[name]} {colour}" for name, (_, colour) in _COLOURS.items() if name in seen),
         "attention": [
             {
                 "session": best_link(card),
@@ -235,17 +232,9 @@ def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] 
     return Note(HOME, "home", properties_of("home", "Research", own), view)
 
 
-class _Tagged(Protocol):
-    @property
-    def tags(self) -> tuple[str, ...]: ...
-
-
-T = TypeVar("T", bound=_Tagged)
-
-
-def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
+def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags with the same slug are one topic."""
-    found: dict[str, list[T]] = {}
+    found: dict[str, list[Card]] = {}
     for card in cards:
         for topic in dict.fromkeys(map(topic_of, card.tags)):
             found.setdefault(topic, []).append(card)
@@ -289,7 +278,7 @@ def latest(sessions: Sequence[Card]) -> Card:
     return next((card for card in reversed(sessions) if card.answered), sessions[-1])
 
 
-def topic_title(topic: str, cards: Iterable[_Tagged]) -> str:
+def topic_title(topic: str, cards: Iterable[Card]) -> str:
     """Return the topic as it was first written."""
     return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
 
@@ -300,34 +289,24 @@ def picture(model: VaultModel) -> Plain:
     Each bar has a text that a pointer shows: the day, the outcomes, and the cost.
     """
     nights = model.nights[-_NIGHTS:]
-    counts = [Counter(_outcomes(model, night)) for night in nights]
-    most = max((sum(count.values()) for count in counts), default=0) or 1
-    bars = "\n".join(_bar(model, night, counts[place], place, most) for place, night in enumerate(nights))
+    counts = [_outcomes(model, night) for night in nights]
+    most = max([1, *(count.total() for count in counts)])
+    bars = []
+    for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
+        cost = money(_spent(model, night.ended).usd)
+        words = f"{labels.day(night.date)}: {outcome_words(count.elements()) or 'nothing was due'}, {cost}"
+        at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
+        for name, (colour, _) in _COLOURS.items():
+            tall = count[name] / most * (_HIGH - 4)
+            top -= tall
+            if tall:
+                bar += f'<rect {at} y="{top:.1f}" width="{_STEP - 4}" height="{tall:.1f}" fill="{colour}"/>'
+        bars.append(f'<g>{bar}<rect {at} y="{_HIGH - 1}" width="{_STEP - 4}" height="1" fill="#888888"/></g>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" height="{_HIGH}" role="img">'
-    return Plain("nights/thirty-nights.svg", f"{head}\n<title>The last {len(nights)} nights</title>\n{bars}\n</svg>\n")
+    title = f"<title>The last {len(nights)} nights</title>"
+    return Plain("nights/thirty-nights.svg", "\n".join([head, title, *bars, "</svg>", ""]))
 
 
-def legend(model: VaultModel) -> str:
-    """Return what the colours in the image mean, those that it has; "" if it has none."""
-    seen = {outcome for night in model.nights[-_NIGHTS:] for outcome in _outcomes(model, night)}
-    words = {**OUTCOME_WORDS, "failed": "failed"}
-    return ", ".join(f"{words[name]} {colour}" for name, (_, colour) in _COLOURS.items() if name in seen)
-
-
-def _outcomes(model: VaultModel, night: Night) -> Iterator[str]:
-    """How each question of a night ended; a question counts once."""
-    last = {entry.query_id: entry for entry in night.ended}
-    return (ended_as(entry.status, model.by_id.get(entry.session)) for entry in last.values())
-
-
-def _bar(model: VaultModel, night: Night, counts: Mapping[str, int], place: int, most: int) -> str:
-    usd = _spent(model, night.ended).usd
-    words = f"{labels.day(night.date)}: {outcome_words(Counter(counts).elements()) or 'nothing was due'}, {money(usd)}"
-    parts, top = [], float(_HIGH)
-    for name, (colour, _) in _COLOURS.items():
-        tall = counts[name] / most * (_HIGH - 4)
-        top -= tall
-        if tall:
-            parts.append(f'<rect x="{place * _STEP + 2}" y="{top:.1f}" width="{_STEP - 4}" height="{tall:.1f}" fill="{colour}"/>')
-    foot = f'<rect x="{place * _STEP + 2}" y="{_HIGH - 1}" width="{_STEP - 4}" height="1" fill="#888888"/>'
-    return f"<g><title>{words}</title>{''.join(parts)}{foot}</g>"
+def _outcomes(model: VaultModel, night: Night) -> Counter[str]:
+    """How the questions of a night ended; a question counts once."""
+    return Counter(ended_as(entry.status, model.by_id.get(entry.session)) for entry in night.last.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,7 +12,7 @@ from pipeline.domain.findings import by_model, sheet_of
 from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import labels
-from pipeline.text.normalise import clean, name_slug, one_line
+from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault import paths
@@ -21,7 +20,7 @@ from pipeline.vault.cards import Card, CitedText, numbers_of, signs
 from pipeline.vault.model import Asked, LoadedSession, SourceNotePlace, VaultModel
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain
 from pipeline.vault.output.formatting import bill, moment, superscript
-from pipeline.vault.output.frontmatter import Property, quoted
+from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind, View
 from pipeline.vault.output.page_markdown import Passage, flat
 from pipeline.vault.output.prose import prose
@@ -37,11 +36,6 @@ _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowled
 _PLACE = 60  # characters of a further place's quote
 _ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
-_MOST = 1_000  # characters of a question for the queue
-# Tags that the queue accepts; an old log may contain others.
-_TAG = re.compile(r"[\w/-]*[^\W\d][\w/-]*")
-# In a code fence: the second sign of a link, an image, a comment, a placeholder; every sign of a code span.
-_ACTIVE = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`")
 
 
 def shown_status(state: SessionState) -> str:
@@ -120,18 +114,6 @@ def open_questions(gaps: Iterable[Gap]) -> list[View]:
     for gap in gaps:
         reasons.setdefault(gap.reason, []).append(gap.question)
     return [{"reason": reason, "questions": questions} for reason, questions in reasons.items()]
-
-
-def queue_lines(questions: Iterable[str], tags: Iterable[str] = ()) -> tuple[Inert, ...]:
-    """Return the questions as entries of ``queries:``, two blanks in, each with the ``tags``; they do nothing in a code fence."""
-
-    def literal(text: str) -> str:
-        return _ACTIVE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted(" ".join(clean(text).split())))
-
-    shared = ", ".join(dict.fromkeys(literal(tag) for tag in tags if _TAG.fullmatch(tag)))
-    entries = dict.fromkeys(entry for question in questions if (entry := " ".join(clean(question).split())[:_MOST].strip()))
-    lines = ((f"  - query: {literal(one)}", f"    tags: [{shared}]") if shared else (f"  - {literal(one)}",) for one in entries)
-    return tuple(Inert(line) for entry in lines for line in entry)
 
 
 def report_link(session: Card) -> Link | None:

@@ -23,7 +23,6 @@ from pipeline.vault.notes.parts import (
     page_place,
     perspective_name,
     properties_of,
-    queue_lines,
     quote_link,
     report_link,
     session_language,
@@ -106,7 +105,6 @@ def session_note(loaded: LoadedSession) -> Note:
         ],
         "disagreements": Citer(loaded).disagreements(contradictions(state) if by_model(state) else ()),
         "gaps": open_questions(open_gaps(state)),
-        "to_ask": () if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         "topics": topic_links(state.tags),
         "searches": counts["searches"],
         "pages": counts["pages"],
@@ -259,7 +257,7 @@ def import_note(found: Import, path: str) -> Note:
     view = {
         "title": heading(said.heading),
         "session_id": found.id,
-        "to_ask": queue_lines(said.queue, said.tags),
+        "questions": said.queue,
         "imported": shown,
     }
     return Note(path, "session", properties, view)

@@ -56,7 +56,6 @@ def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
     ("body", "made"),
     [
         ("> [!abstract]- In short\n> So.", "> **In short**\n>\n> So."),
-        ("> [!example]- Queue these\n> ```yaml\n> - x\n> ```\n\nAfter.", "After."),
         ("See [[workers/w|the worker]] and [[r1]].", "See the worker and r1."),
         ("1. [[sources/2026-11/s|A page]]: a.example", "1. A page, [a.example/p](https://a.example/p): a.example"),
         ("3 sources · [[sessions/s|how]] · [[topics/t|logs]]", "3 sources · logs"),

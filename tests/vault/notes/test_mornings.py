@@ -85,7 +85,7 @@ def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path)
     night(store, again, date="2026-11-28")
     place = Workplace(tmp_path, store)
     place.build()
-    words = "a source of the last report is gone: old/policy.md"
+    words = "gone from the last report's sources: old/policy.md"
     assert words in _text(place, "Home")
     assert words in _text(place, "nights/2026-11-28")
     assert " is gone: old/policy.md\n" in _text(place, f"reports/2026/{STEM}-9c01")
