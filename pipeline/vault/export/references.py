@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from pipeline.vault.model import readings_by_url, stored_cards
 from pipeline.vault.output.escaping import host_of, web_address
 from pipeline.vault.output.page_markdown import flat
 
+# The words of a key; a year in a date as a page gives it; what stands between the names of authors.
 _WORD = re.compile(r"[a-z0-9]+")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_NAMES = re.compile(r";|\band\b|&")
 # Never a title's telling word, in twelve languages. A key that was given out must not change: nor may this list.
 _FUNCTION_WORDS = frozenset(
     """
@@ -51,8 +53,10 @@ def citekey(url: str, title: str = "", author: str = "", published: str = "", *,
     It depends on these values alone, so it stays the same whatever else is cited; give those of the source's first reading. Only
     ``[a-z0-9-]`` occur, and it begins with a letter: BibTeX, pandoc and Obsidian all take it.
     """
-    who = _family(author) or _site(url) or _stem(url)
-    year = year_of(published)
+    family = _words(_NAMES.split(author)[0].strip().split(",")[0])  # what stands before a comma, else the last word
+    file = _words(url.rpartition("/")[2].rpartition(":")[2].partition(".")[0])
+    who, found = (family[-1] if family else "") or _site(url) or (file[0] if file else ""), _YEAR.search(published)
+    year = found[0] if found else ""
     word = next((word for word in _words(title) if word not in _FUNCTION_WORDS and len(word) > 2 and word not in who), "")
     name = f"{who}{year}{word}"
     return f"{name if name[:1].isalpha() else f's{name}'}-{digest_of(url.encode('utf-8', 'replace'))[:tail]}"
@@ -63,22 +67,9 @@ def key_of(page: PageDone) -> str:
     return citekey(page.url, page.title, page.author, page.published)
 
 
-def year_of(published: str) -> str:
-    """Return the year in a date, "" if there is none."""
-    found = _YEAR.search(published)
-    return found[0] if found else ""
-
-
 def _words(text: str) -> list[str]:
     bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower().replace("'", "")
     return [word[:_LONGEST_PART] for word in _WORD.findall(bare)]
-
-
-def _family(author: str) -> str:
-    """The family name of the first author: what stands before a comma, else the last word before an ``and`` or ``;``."""
-    first = re.split(r";|\band\b|&", author)[0].strip()
-    named = _words(first.split(",")[0])
-    return named[-1] if named else ""
 
 
 def _site(url: str) -> str:
@@ -87,12 +78,6 @@ def _site(url: str) -> str:
     if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL:
         labels = labels[:-1]
     return "".join(_words(labels[-2] if len(labels) > 1 else labels[0]))[:_LONGEST_PART]
-
-
-def _stem(url: str) -> str:
-    """The first word of a document's file name."""
-    words = _words(url.rpartition("/")[2].rpartition(":")[2].partition(".")[0])
-    return words[0] if words else ""
 
 
 _LONG_TAIL = 12
@@ -133,7 +118,13 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
     ``state_dir`` holds the vault's catalogue; the vault must be up to date.
     """
     found = [source for readings in readings_by_url(stored_cards(state_dir)).values() if (source := _cited(readings, session))]
-    return tuple(sorted(_told_apart(found), key=lambda source: (source.number, source.key)))
+    counts = Counter(source.key for source in found)  # sources whose keys happen to be equal get longer ones
+    told = (replace(one, key=_longer(one)) if counts[one.key] > 1 else one for one in found)
+    return tuple(sorted(told, key=lambda source: (source.number, source.key)))
+
+
+def _longer(source: CitedSource) -> str:
+    return f"{source.key.rpartition('-')[0]}-{citekey(source.url, tail=_LONG_TAIL).rpartition('-')[2]}"
 
 
 def _cited(readings: Sequence[tuple[Card, Reading]], session: str) -> CitedSource | None:
@@ -156,142 +147,84 @@ def _cited(readings: Sequence[tuple[Card, Reading]], session: str) -> CitedSourc
     )
 
 
-def _told_apart(sources: list[CitedSource]) -> list[CitedSource]:
-    """Sources whose keys happen to be equal get longer ones."""
-    shared = {key for key, count in Counter(source.key for source in sources).items() if count > 1}
-    return [replace(source, key=_longer(source)) if source.key in shared else source for source in sources]
-
-
-def _longer(source: CitedSource) -> str:
-    tail = citekey(source.url, tail=_LONG_TAIL).rpartition("-")[2]
-    return f"{source.key.rpartition('-')[0]}-{tail}"
-
-
 FORMATS: Mapping[str, str] = {"csl-json": "json", "bibtex": "bib", "ris": "ris"}
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _LONGEST = 600  # of a quote
-_TEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\textbraceleft{}",
-        "}": r"\textbraceright{}",
-        "%": r"\%",
-        "$": r"\$",
-        "&": r"\&",
-        "#": r"\#",
-        "_": r"\_",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-    }
-)
+_TEX_NAMES = {"\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}", "~": r"\textasciitilde{}"}
+_TEX = str.maketrans({**_TEX_NAMES, "^": r"\textasciicircum{}", **{sign: f"\\{sign}" for sign in "%$&#_"}})
 
 
 def references(sources: Iterable[CitedSource], form: str) -> str:
     """Return the sources in one of ``FORMATS``, a newline at its end."""
-    return _WRITERS[form](sources)
-
-
-def _csl_json(sources: Iterable[CitedSource]) -> str:
-    return json.dumps([_present(_csl_item(source)) for source in sources], ensure_ascii=False, indent=2) + "\n"
+    if form == "csl-json":
+        return json.dumps(list(map(_csl_item, sources)), ensure_ascii=False, indent=2) + "\n"
+    return "\n".join(map(_bibtex if form == "bibtex" else _ris, sources))
 
 
 def _csl_item(source: CitedSource) -> dict[str, Any]:
-    return {
+    def name(whole: str) -> dict[str, str]:
+        family, comma, given = whole.partition(",")
+        if not comma:
+            given, _, family = whole.rpartition(" ")
+        return {"family": family.strip(), "given": given.strip()} if given.strip() else {"literal": whole}
+
+    def date(text: str) -> dict[str, list[list[int]]]:
+        found = _DATE.match(text)
+        return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
+
+    host = host_of(source.url)
+    item = {
         "id": source.key,
-        "type": "webpage" if host_of(source.url) else "document",
+        "type": "webpage" if host else "document",
         "title": source.title,
-        "author": [_csl_name(name) for name in _authors(source.author)],
-        "issued": _csl_date(source.published),
-        "accessed": _csl_date(source.accessed),
-        "container-title": host_of(source.url),
+        "author": [name(one) for one in _authors(source.author)],
+        "issued": date(source.published),
+        "accessed": date(source.accessed),
+        "container-title": host,
         "URL": web_address(source.url),
-        "archive_location": "" if host_of(source.url) else _document(source.url),
+        "archive_location": "" if host else source.url.removeprefix("corpus:"),
         "annote": "\n".join(_quotes(source)),
     }
+    return {name: value for name, value in item.items() if value}
 
 
-def _csl_name(name: str) -> dict[str, str]:
-    family, comma, given = name.partition(",")
-    if not comma:
-        given, _, family = name.rpartition(" ")
-    return {"family": family.strip(), "given": given.strip()} if given.strip() else {"literal": name}
-
-
-def _csl_date(text: str) -> dict[str, list[list[int]]]:
-    found = _DATE.match(text)
-    return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
-
-
-def _bibtex(sources: Iterable[CitedSource]) -> str:
-    return "\n".join(map(_bibtex_entry, sources))
-
-
-def _bibtex_entry(source: CitedSource) -> str:
-    is_web = bool(host_of(source.url))
-    published = _DATE.match(source.published)
+def _bibtex(source: CitedSource) -> str:
+    host, published = host_of(source.url), _DATE.match(source.published)
     fields = {
-        "title": f"{{{_tex(source.title)}}}",
-        "author": " and ".join(map(_tex, _authors(source.author))),
+        "title": f"{{{source.title.translate(_TEX)}}}",
+        "author": " and ".join(name.translate(_TEX) for name in _authors(source.author)),
         "date": published[0] if published else "",
         "year": published[1] if published else "",
-        "organization": _tex(host_of(source.url)),
+        "organization": host.translate(_TEX),
         "url": web_address(source.url),
-        "urldate": source.accessed[:10] if is_web else "",
-        "howpublished": "" if is_web else _tex(_document(source.url)),
-        "annotation": _tex(" ".join(_quotes(source))),
+        "urldate": source.accessed[:10] if host else "",
+        "howpublished": "" if host else source.url.removeprefix("corpus:").translate(_TEX),
+        "annotation": " ".join(_quotes(source)).translate(_TEX),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@{'online' if is_web else 'misc'}{{{source.key},", *lines, "}", ""])
+    return "\n".join([f"@{'online' if host else 'misc'}{{{source.key},", *lines, "}", ""])
 
 
-def _tex(text: str) -> str:
-    return text.translate(_TEX)
-
-
-def _ris(sources: Iterable[CitedSource]) -> str:
-    return "\n".join("".join(f"{tag}  - {value}\n" for tag, value in _ris_fields(source)) for source in sources)
-
-
-def _ris_fields(source: CitedSource) -> Iterator[tuple[str, str]]:
-    published, is_web = _DATE.match(source.published), bool(host_of(source.url))
-    yield "TY", "ELEC" if is_web else "GEN"
-    yield "ID", source.key
-    yield "TI", source.title
-    yield from (("AU", name) for name in _authors(source.author))
-    if published:
-        yield "PY", published[1]
-        yield "DA", "/".join(part or "" for part in published.groups()) + "/"
-    if is_web:
-        yield "T2", host_of(source.url)
-        yield "UR", web_address(source.url)
-        yield "Y2", source.accessed[:10].replace("-", "/") + "/"
+def _ris(source: CitedSource) -> str:
+    host, published = host_of(source.url), _DATE.match(source.published)
+    fields = [("TY", "ELEC" if host else "GEN"), ("ID", source.key), ("TI", source.title)]
+    fields += [("AU", name) for name in _authors(source.author)]
+    fields += [("PY", published[1]), ("DA", "/".join(part or "" for part in published.groups()) + "/")] if published else []
+    if host:
+        fields += [("T2", host), ("UR", web_address(source.url)), ("Y2", source.accessed[:10].replace("-", "/") + "/")]
     else:
-        yield "AV", _document(source.url)
-    yield from (("N1", quote) for quote in _quotes(source))
-    yield "ER", ""
-
-
-_WRITERS: Mapping[str, Callable[[Iterable[CitedSource]], str]] = {"csl-json": _csl_json, "bibtex": _bibtex, "ris": _ris}
+        fields.append(("AV", source.url.removeprefix("corpus:")))
+    fields += [*(("N1", quote) for quote in _quotes(source)), ("ER", "")]
+    return "".join(f"{tag}  - {value}\n" for tag, value in fields)
 
 
 def _authors(author: str) -> list[str]:
-    """The names in an author line; one name may have a comma, several are parted by ``;`` or ``and``."""
-    return [name for part in re.split(r";|\band\b", author) if (name := part.strip(" ,"))]
+    """The names in an author line; one name may have a comma, several are parted by ``;``, ``&`` or ``and``."""
+    return [name for part in _NAMES.split(author) if (name := part.strip(" ,"))]
 
 
-def _document(url: str) -> str:
-    return url.removeprefix("corpus:")
-
-
-def _quotes(source: CitedSource) -> list[str]:
+def _quotes(source: CitedSource) -> Iterator[str]:
     """Each quote with the heading above it and its page in a PDF."""
-    return [f"“{one_line(quote.text, _LONGEST)}”{_place_of(quote)}" for quote in source.quotes]
-
-
-def _place_of(quote: CitedQuote) -> str:
-    place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
-    return f" ({place})" if place else ""
-
-
-def _present(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if value}
+    for quote in source.quotes:
+        place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
+        yield f"“{one_line(quote.text, _LONGEST)}”{f' ({place})' if place else ''}"
