@@ -83,18 +83,12 @@ def _pdf(html: bytes) -> bytes:
     if browser is None:
         hint = "install Chromium or Chrome; or take --format html and print it from your browser"
         raise UsageError("PDF needs Chromium or Chrome, and none is installed", hint=hint)
+    alone = ["--headless=new", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
+    alone += ["--host-resolver-rules=MAP * ~NOTFOUND", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with tempfile.TemporaryDirectory(prefix="research-") as folder:
         source, out = Path(folder) / "page.html", Path(folder) / "page.pdf"
         write(source, html)
-        alone = [
-            "--headless=new",
-            "--disable-gpu",
-            "--no-first-run",
-            "--no-pdf-header-footer",
-            f"--user-data-dir={folder}/profile",
-        ]
-        alone += ["--host-resolver-rules=MAP * ~NOTFOUND", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-        return _made_by([browser, *alone, f"--print-to-pdf={out}", source.as_uri()], "", out)
+        return _made_by([browser, *alone, f"--user-data-dir={folder}/profile", f"--print-to-pdf={out}", source.as_uri()], "", out)
 
 
 def _office(document: Portable, form: str, date: str) -> bytes:
@@ -105,9 +99,7 @@ def _office(document: Portable, form: str, date: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="research-") as folder:
         out = Path(folder) / f"document.{form}"
         about = ["--metadata", f"title={document.title}", "--metadata", f"date={date}", "--metadata", "lang=en"]
-        notes = "".join(f"\n[^{number}]: {text}\n" for number, text in enumerate(document.notes, start=1))
-        command = [program, "--from", _FROM, "--to", form, *about, "--output", str(out)]
-        return _made_by(command, f"{document.body}\n{notes}", out)
+        return _made_by([program, "--from", _FROM, "--to", form, *about, "--output", str(out)], document.text, out)
 
 
 def _made_by(command: Sequence[str], text: str, out: Path) -> bytes:
@@ -115,14 +107,11 @@ def _made_by(command: Sequence[str], text: str, out: Path) -> bytes:
     name = Path(command[0]).name
     try:
         done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_TIMEOUT_S, check=False)  # noqa: S603
-    except subprocess.TimeoutExpired as error:
-        raise SystemRefused(f"{name} took more than {_TIMEOUT_S} seconds", hint="try again, or take --format html") from error
+        if not done.returncode:
+            return read_bytes(out)
+        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+    except subprocess.TimeoutExpired:
+        said = f"it took more than {_TIMEOUT_S} seconds"
     except OSError as error:
-        raise SystemRefused(f"{name} cannot be started: {error.strerror}", hint="try it by itself") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise SystemRefused(f"{name} failed: {said or f'exit code {done.returncode}'}", hint="take --format html or markdown")
-    try:
-        return read_bytes(out)
-    except OSError as error:
-        raise SystemRefused(f"{name} wrote no file", hint="take --format html or markdown") from error
+        said = f"{error.filename or name}: {error.strerror}"
+    raise SystemRefused(f"{name} failed: {said}", hint="take --format html or markdown")

@@ -2,22 +2,22 @@
 
 What only Obsidian or the vault knows is replaced: a citation becomes a footnote with its quote, a link to a source's note a link
 to the source, any other wikilink its words, a callout a quote with a title. What belongs to the vault alone is left out: the
-reader's own notes, comments, the list of contents, embeds.
+reader's own notes, comments, embeds.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile
 
 from pipeline.text.normalise import one_line
 from pipeline.vault.export.references import CitedQuote, CitedSource
 from pipeline.vault.output.escaping import address, host_of, inert
 from pipeline.vault.paths import block_id
 
+# What only Obsidian reads: links, comments, blocks, callouts; and the fences and quotes that lines are in.
 _LINK = re.compile(r"(!?)\[\[([^\[\]|\\#]*)(?:#([^\[\]|\\]*))?(?:\\?\|([^\[\]]*))?\]\]")
 _SESSION = re.compile(r" · \[\[sessions/[^\]]*\]\]")  # the way from a report to its own session, in a line of facts
 _NUMBER = re.compile(r"\d+[a-z]?")
@@ -28,10 +28,9 @@ _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _QUOTED = re.compile(r"(?: {0,3}> ?)*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CALLOUT = re.compile(r"\[![a-z]+\][-+]? ?(.*)")
-_CONTENTS = re.compile(r"(?:\*\*[^*]*\*\*)?(?:[ ·]*(?:\[\[#[^\]]*\]\]|[^·\[\]]+))+")
+_BLANKS = re.compile(r"\n{3,}")
 _LONGEST_QUOTE = 400
 _TELLING = 80  # letters of a quote that show whether it is in the report word for word
-_SIGNS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,93 +45,68 @@ class Portable:
     notes: tuple[str, ...]
 
     @property
+    def text(self) -> str:
+        """The document without its title."""
+        notes = "".join(f"[^{number}]: {text}\n" for number, text in enumerate(self.notes, start=1))
+        return f"{self.body}\n\n{notes}" if notes else f"{self.body}\n"
+
+    @property
     def markdown(self) -> str:
         """The whole document."""
-        notes = "".join(f"[^{number}]: {text}\n" for number, text in enumerate(self.notes, start=1))
-        return f"# {inert(self.title)}\n\n{self.body}\n{chr(10) if notes else ''}{notes}"
+        return f"# {inert(self.title)}\n\n{self.text}"
 
 
-def portable(title: str, body: str, sources: Iterable[CitedSource], note_of: Callable[[str], str]) -> Portable:
+def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Callable[[str], str]) -> Portable:
     """Return a report's note as a document.
 
     ``body`` is the note's text without properties, ``sources`` what the report cites; ``note_of`` returns the path of a source's
     note in the vault, "" for none.
     """
-    kept = _USER_BLOCK.sub("", body)
-    links = _Links(kept, tuple(sources), note_of)
-    lines = _without_title(_lines(kept, links))
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-    return Portable(one_line(title, 500), text, tuple(links.notes.values()))
+    kept = _USER_BLOCK.sub("", body).strip()
+    quotes = {block_id(quote.fact): (source, quote) for source in sources for quote in source.quotes}
+    by_note, letters, notes = {note_of(source.url): source for source in sources}, _letters(kept), dict[str, str]()
 
-
-class _Links:
-    """Replaces wikilinks, and numbers the quotes that are cited: ``notes`` has the footnotes by block, in order."""
-
-    def __init__(self, body: str, sources: tuple[CitedSource, ...], note_of: Callable[[str], str]) -> None:
-        self._body = _bare(body)
-        self._quotes = {block_id(quote.fact): (source, quote) for source in sources for quote in source.quotes}
-        self._sources = {note_of(source.url): source for source in sources}
-        self.notes: dict[str, str] = {}
-
-    def replaced(self, line: str) -> str:
-        """Return a line without wikilinks and comments."""
-        return _LINK.sub(self._replaced, _SESSION.sub("", _COMMENT.sub("", line)))
-
-    def _replaced(self, link: re.Match[str]) -> str:
+    def replaced(link: re.Match[str]) -> str:
         embedded, path, place, words = link[1], link[2], link[3] or "", link[4] or link[2]
+        block, source = place.removeprefix("^"), None if place else by_note.get(path)
         if embedded:
             return ""
-        block = place.removeprefix("^")
-        if block in self._quotes and _NUMBER.fullmatch(unicodedata.normalize("NFKD", words)):
-            return self._footnote(block)
-        source = None if place else self._sources.get(path)
-        return _linked(words, source.url) if source else words
+        if block in quotes and _NUMBER.fullmatch(unicodedata.normalize("NFKD", words)):
+            if block not in notes:
+                source, quote = quotes[block]
+                is_shown = _letters(quote.text)[:_TELLING] in letters
+                notes[block] = ("" if is_shown else f"“{inert(one_line(quote.text, _LONGEST_QUOTE))}” ") + _place(source, quote)
+            return f"[^{list(notes).index(block) + 1}]"
+        return (
+            f"{inert(words)}, {address(source.url)}" if source and host_of(source.url) else str(inert(words) if source else words)
+        )
 
-    def _footnote(self, block: str) -> str:
-        if block not in self.notes:
-            source, quote = self._quotes[block]
-            shown = _bare(quote.text)[:_TELLING] in self._body
-            self.notes[block] = ("" if shown else f"“{inert(one_line(quote.text, _LONGEST_QUOTE))}” ") + _place(source, quote)
-        return f"[^{list(self.notes).index(block) + 1}]"
+    def plain(line: str) -> str:
+        return _LINK.sub(replaced, _SESSION.sub("", _COMMENT.sub("", line)))
+
+    fence, lines = "", list[str]()
+    for line in (kept.partition("\n")[2] if kept.startswith("# ") else kept).split("\n"):
+        lead = (_QUOTED.match(line) or [""])[0]
+        rest = line[len(lead) :]
+        found = _FENCE.match(rest)
+        if fence or found:  # code stays as it is
+            fence = "" if fence and found and found[1].startswith(fence) else fence or (found[1] if found else "")
+            lines.append(line)
+        elif (callout := _CALLOUT.fullmatch(rest)) and lead:
+            words = plain(callout[1]).strip()
+            lines += [f"{lead}**{words}**", lead.rstrip()] if words else []
+        else:
+            lines.append(lead + plain(rest))
+    return Portable(one_line(title, 500), _BLANKS.sub("\n\n", "\n".join(lines)).strip(), tuple(notes.values()))
 
 
-def _linked(words: str, url: str) -> str:
-    return f"{inert(words)}, {address(url)}" if host_of(url) else str(inert(words))
-
-
-def _bare(text: str) -> str:
+def _letters(text: str) -> str:
     """A text without signs and spaces, for comparing a quote with the report."""
-    return _SIGNS.sub("", text)
+    return "".join(filter(str.isalnum, text))
 
 
 def _place(source: CitedSource, quote: CitedQuote) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
     place = address(source.url) if host_of(source.url) else inert(source.url.removeprefix("corpus:"))
-    sheet = f", page {quote.sheet}" if quote.sheet else ""
-    return f"{inert(source.title)}{heading}{sheet}. {place}"
-
-
-def _lines(text: str, links: _Links) -> Iterator[str]:
-    """The lines of a note as those of the document; code stays as it is."""
-    fence = ""
-    for line in text.split("\n"):
-        quoted = _QUOTED.match(line)
-        lead = quoted[0] if quoted else ""
-        rest = line[len(lead) :]
-        found = _FENCE.match(rest)
-        if fence or found:
-            fence = "" if fence and found and found[1].startswith(fence) else fence or (found[1] if found else "")
-            yield line
-        elif (callout := _CALLOUT.fullmatch(rest)) and lead:
-            if title := links.replaced(callout[1]).strip():
-                yield from (f"{lead}**{title}**", lead.rstrip())
-        elif not ("[[#" in rest and _CONTENTS.fullmatch(rest)):
-            yield lead + links.replaced(rest)
-
-
-def _without_title(lines: Iterable[str]) -> Iterator[str]:
-    """The lines without the heading that begins the note."""
-    rest = dropwhile(lambda line: not line.strip(), lines)
-    first = next(rest, "")
-    yield from rest if first.startswith("# ") else chain([first], rest)
+    return f"{inert(source.title)}{heading}{f', page {quote.sheet}' if quote.sheet else ''}. {place}"

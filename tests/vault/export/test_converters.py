@@ -51,7 +51,7 @@ def test_a_program_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("does", "said"), [("echo no >&2; exit 3", "failed: no"), ("exit 0", "wrote no file"), ("exit 1", "exit code 1")]
+    ("does", "said"), [("echo no >&2; exit 3", "failed: no"), ("exit 0", "No such file"), ("exit 1", "exit code 1")]
 )
 def test_a_program_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str) -> None:
     program = tmp_path / "pandoc"

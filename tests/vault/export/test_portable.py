@@ -59,7 +59,6 @@ def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
         ("See [[workers/w|the worker]] and [[r1]].", "See the worker and r1."),
         ("1. [[sources/2026-11/s|A page]]: a.example", "1. A page, [a.example/p](https://a.example/p): a.example"),
         ("3 sources · [[sessions/s|how]] · [[topics/t|logs]]", "3 sources · logs"),
-        ("**Contents:** [[#A part|A part]] · [[#B|B]] · plain", ""),
         ("![[my/a.png|A picture]]\n\nx", "x"),
         ("a %% hidden %% b", "a  b"),
         ("x\n\n## Notes\n\n%% begin notes %%\nmine\n%% end notes %%", "x"),
