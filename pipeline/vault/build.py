@@ -7,7 +7,7 @@ differ. What is kept between builds (see ``Kept``) only saves time: a build that
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -64,9 +64,12 @@ def build_vault(
     def built() -> BuildReport:
         with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}-{workers}", in_memory=mode == "check")) as kept:
             marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
-            settled = _mark_of(store, templates, documents)
-            if mode == "new" and (report := _unchanged_report(kept, settled, marks, vault)):
-                return report
+            settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
+            with suppress(OSError):
+                below, streams = digest_below(templates), store.marks(("session", "batch", "talk", "import", "vault", "prune"))
+                settled = digest_of(repr((sorted(streams.items()), below, str(documents))).encode("utf-8", "replace"))
+            if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled and _is_unchanged(kept, vault):
+                return BuildReport(unchanged=len(kept.files.all()), marks=marks)
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
@@ -81,30 +84,14 @@ def build_vault(
         return built()
 
 
-def _mark_of(store: EventStore, templates: Path, documents: Path | None) -> str:
-    """A digest of all that notes are made from; "" if the templates cannot be read."""
-    try:
-        below = digest_below(templates)
-    except OSError:
-        return ""
-    marks = store.marks(("session", "batch", "talk", "import", "vault", "prune"))
-    return digest_of(repr((sorted(marks.items()), below, str(documents))).encode("utf-8", "replace"))
-
-
-def _unchanged_report(kept: Kept, settled: str, marks: Mapping[str, str], vault: Path) -> BuildReport | None:
-    """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed.
-
-    A file that is new in a folder may be a note that somebody put back.
-    """
-    if not settled or not kept.is_current or kept.recall(SETTLED) != settled:
-        return None
+def _is_unchanged(kept: Kept, vault: Path) -> bool:
+    """Tell whether no file of the vault has changed; one that is new in a folder may be a note that somebody put back."""
     with closing(Tree(vault)) as tree:
-        drift = kept.files.drift(tree)
-        lacks_types = True
+        drift, lacks_types = kept.files.drift(tree), True
         with suppress(OSError):
             lacks_types = complete_types(tree, dry=True) != (False, "")
-        if drift.folders or lacks_types:
-            return None
-        drift.record({})
-        kept.commit()
-        return BuildReport(unchanged=len(kept.files.all()), marks=marks)
+    if drift.folders or lacks_types:
+        return False
+    drift.record({})
+    kept.commit()
+    return True

@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,16 +77,14 @@ class Files(Manifest):
 
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
-        row = self._base.execute(_FILE, (path,)).fetchone()
+        select = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
+        row = self._base.execute(select, (path,)).fetchone()
         return BuiltFile(*row) if row else None
 
     def put(self, files: Iterable[BuiltFile]) -> None:
         """Store files as the build left them."""
         rows = ((one.path, one.owner, one.kind, "", "[]", one.digest, one.size, one.mtime) for one in files)
         self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-
-
-_FILE = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
 
 
 class KnownNote(NamedTuple):
@@ -119,11 +116,7 @@ class Kept:
         self._base.execute("BEGIN IMMEDIATE")
         with suppress(sqlite3.OperationalError):  # before the first build there is no table
             self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
-
-    @property
-    def is_current(self) -> bool:
-        """Tell whether the derived tables were written under this layout."""
-        return self._kept.get("layout") == self._layout
+        self.is_current = self.recall("layout") == layout  # whether the derived tables were written under this layout
 
     def forget_derived(self) -> None:
         """Empty all tables derived from the log, those of earlier versions too; the tables of files and notes are kept."""
@@ -192,8 +185,7 @@ class Kept:
 
     def notes(self) -> dict[str, KnownNote]:
         """Return all notes by id."""
-        rows = self._base.execute("SELECT * FROM notes ORDER BY id")
-        return {note.id: note for note in map(partial(tuple.__new__, KnownNote), rows)}  # half the time of `_make`
+        return {row[0]: KnownNote(*row) for row in self._base.execute("SELECT * FROM notes ORDER BY id")}
 
     def put_notes(self, notes: Iterable[KnownNote]) -> None:
         """Store notes as a build left them."""
@@ -244,13 +236,12 @@ def _opened(folder: Path) -> sqlite3.Connection:
 def _copy_in_memory(folder: Path) -> sqlite3.Connection:
     """A copy of the file in memory; an empty database if there is none or it is damaged."""
     base = connect_sqlite(None)
-    if not (folder / FILE).is_file():
-        return base
     try:
         with closing(connect_sqlite(folder / FILE, "ro")) as stored:
             stored.backup(base)
     except sqlite3.OperationalError:
-        raise
+        if (folder / FILE).is_file():
+            raise
     except sqlite3.DatabaseError:
         return connect_sqlite(None)
     return base
