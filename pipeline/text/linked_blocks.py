@@ -58,6 +58,8 @@ def _span(lines: Sequence[str], place: int, own: bool) -> range:
         start -= 1
     if start >= 0 and _is_item(_parted(lines[start])[1]) and _parted(lines[start])[0] == mark:
         end = _until(lines, start, lambda line: _ends_item(line, mark))
+        while not lines[end - 1].strip("> "):
+            end -= 1  # what follows the list stands apart from what is left of it
         return range(start, end)
     inside = (lambda line: line.startswith(">")) if mark else lambda line: bool(line.strip())
     first = place

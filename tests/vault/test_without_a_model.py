@@ -43,4 +43,3 @@ def test_a_session_without_a_model_makes_no_notes_of_workers(folder: Path) -> No
     assert not list((folder / "vault" / "workers").rglob("*.md"))
     session = next((folder / "vault" / "sessions").rglob("*.md")).read_text()
     assert "^w-search" in session
-    assert "```mermaid\nflowchart LR" in session

@@ -51,10 +51,10 @@ def report_note(loaded: LoadedSession) -> Note:
         "superseded_by": linked(later) if state.report else "",
         "sources": len(report.references),
         "facts": card.facts,
-        "disagreements": len(pairs),
+        **({"disagreements": len(pairs)} if by_model(state) else {}),
         **({"changes": len(changes.added) + len(changes.changed) + len(changes.gone)} if changes else {}),
         **({"earlier_reports": before} if before else {}),
-        "open_questions": len(report.unknowns),
+        **({"open_questions": len(report.unknowns)} if by_model(state) else {}),
         "cost_usd": round(card.charged_usd, 6),
         **({"archived": True} if beside.archived else {}),
     }

@@ -169,6 +169,8 @@ def sentences_around(text: str, said: str) -> tuple[str, str]:
     """
     start = text.find(said)
     start, end = (start, start + len(said)) if start >= 0 else find_quote(text, said) or (0, len(text))
+    if text.count("```", 0, start) % 2:
+        return "", ""  # code has no sentences
     head, tail = text[max(0, start - _BESIDE) : start], text[end : end + _BESIDE]
     above, below = head.rstrip().rpartition("\n\n")[2], tail.lstrip().partition("\n\n")[0]
     before = [] if above.lstrip().startswith(_NO_SENTENCES) else split_sentences(above)

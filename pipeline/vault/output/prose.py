@@ -81,7 +81,7 @@ def _marked(found: re.Match[str], cell: bool) -> str:
 
 def _code(code: str, cell: bool) -> str:
     if _OBEYED_IN_CODE.search(code):
-        return ""
+        return inert(code)
     return f"`{code}`".replace("|", "\\|") if cell else f"`{code}`"
 
 

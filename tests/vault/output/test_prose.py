@@ -62,7 +62,7 @@ KEPT = (
     ("C# and F# run.", "C# and F# run."),
     ("It rose by 5 % (~3 points).", "It rose by 5 % (~3 points)."),
     ("std::vector grows.", "std::vector grows."),
-    ("`std::vector` grows.", "`std::vector` grows."),
+    ("`std::vector` grows.", "std::vector grows."),
     ("Names like `a_b` and `__init__` stay.", "Names like <code>a_b</code> and <code>__init__</code> stay."),
 )
 # Keys and addresses that only code may add.
