@@ -13,7 +13,6 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.state import Iteration, SessionState, Worker
 from pipeline.domain.values import Fact, Paragraph, Sentence
-from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.recorded import SMALL, stream
 
 NEW = {"statistics", "languages", "missing", "nearest", "doubted", "kind", "path", "lead", "start"}
@@ -47,15 +46,6 @@ def test_a_whole_session_without_the_new_fields_folds_to_the_same_report_of_the_
     assert new.report is not None
     assert (aged.report.sections, aged.report.references) == (new.report.sections, new.report.references)
     assert aged.facts.keys() == new.facts.keys()
-
-
-def test_what_an_old_log_does_not_say_has_its_default() -> None:
-    state = folded([old(event) for event in stream(**SMALL)])
-    assert {(fact.path, fact.lead, fact.start) for fact in state.facts.values()} == {((), "", -1)}
-    assert (state.missing, state.nearest) == ((), ())
-    assert state.survey is not None
-    assert (state.survey.statistics, state.survey.languages) == (TermStatistics(), ())
-    assert {p.kind for part in state.parts.values() for section in part.sections for p in section.paragraphs} == {"prose"}
 
 
 def test_an_old_end_for_want_of_evidence_is_not_found_and_another_one_failed() -> None:

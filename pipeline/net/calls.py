@@ -1,4 +1,4 @@
-"""The values of the HTTP client: a request (``Call``), its reply (``Reply``), the judgement of it (``Verdict``); strict JSON.
+"""The values of the HTTP client: a request, its reply, the judgement of it, the charges of a paid one; and strict JSON.
 
 In strict JSON, duplicate keys, NaN, infinities and huge numbers are refused, because parsers disagree on them. A byte order mark
 and leading white space (which servers send to keep a connection alive) are accepted. The body of a reply is read leniently: a
@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlencode, urlsplit
 
+from pipeline.domain.budget import CombinedBudget, Reservation
+from pipeline.domain.values import Cost
 from pipeline.errors import Malformed
 
 
@@ -237,3 +239,39 @@ def judged_by_status(reply: Reply) -> Verdict:
     if reply.status in (408, 409, 425, 429) or reply.status >= 500:
         return Again(f"it answered with status {reply.status}")
     return Failed(f"it answered with status {reply.status}")
+
+
+class AttemptCharges:
+    """The reservations of one paid call's attempts; each lasts until the reply is charged or the attempt has ended without one.
+
+    ``before`` goes with the call to the client. ``costs`` gets what was charged; ``calls`` and ``announced`` are as in a budget.
+    """
+
+    def __init__(self, budget: CombinedBudget, worst: Cost, costs: list[Cost], *, calls: int = 1, announced: bool = True) -> None:
+        self._budget, self._worst, self._costs = budget, worst, costs
+        self._calls, self._announced = calls, announced
+        self._open: list[tuple[Reservation, ...]] = []
+
+    async def before(self) -> None:
+        """Reserve the worst case of the next attempt.
+
+        Raises:
+            BudgetSpent: it would exceed a cap.
+        """
+        self._open.append(await self._budget.reserve(self._worst, calls=self._calls, announced=self._announced))
+
+    def replied(self, cost: Cost) -> None:
+        """Charge ``cost`` for the latest attempt."""
+        self._budget.settle(self._open.pop(), cost)
+        self._costs.append(cost)
+
+    def ended(self, lost: int | None) -> None:
+        """Charge the worst case for ``lost`` attempts (None: all without a reply); release those that were not sent."""
+        unanswered = len(self._open)
+        for number, reservations in enumerate(self._open):
+            if number < (unanswered if lost is None else lost):
+                self._budget.settle(reservations, self._worst)
+                self._costs.append(self._worst)
+            else:
+                self._budget.release(reservations)
+        self._open.clear()

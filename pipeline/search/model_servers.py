@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.domain.budget import Reservation, paying
+from pipeline.domain.budget import paying
 from pipeline.domain.values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
-from pipeline.net.calls import Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.net.calls import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
 from pipeline.text.normalise import one_line, tokens
 from pipeline.text.redaction import Redaction, Secret
@@ -127,29 +127,16 @@ class _PaidServer:
         self, path: str, body: dict[str, Any], texts: Sequence[str], read: Callable[[Reply], T]
     ) -> tuple[T | _TooLarge, int, Cost]:
         """Send a request for ``texts``; return what ``read`` finds in the reply, the tokens and the cost."""
-        server, budget = self.model, paying.get()
+        server = self.model
         headers = {"authorization": f"Bearer {server.key.reveal()}"} if server.key else {}
         url = f"{server.base_url.rstrip('/')}/{path}"
         whole = {"model": server.model, **body}
         call = Call(server.name, "POST", url, headers, json=whole, max_bytes=_MAX_BYTES, deadline_s=DEADLINE_S)
         usd = sum(map(tokens, texts)) * self._price / 1_000_000
         worst = Cost(usd=usd, assumed_usd=usd)
-        reserved: list[tuple[Reservation, ...]] = []
+        costs: list[Cost] = []
+        meter = AttemptCharges(paying.get(), worst, costs, calls=0, announced=usd > 0)
         refused: list[str] = []
-
-        async def before() -> None:
-            reserved.append(await budget.reserve(worst, calls=0, announced=usd > 0))
-
-        def ended(lost: int, last: Sequence[Cost] = ()) -> Cost:
-            """Charge the last attempt, and the worst case for ``lost`` others; release the rest; return the sum."""
-            costs = [*[worst] * lost, *last][: len(reserved)]
-            for number, reservation in enumerate(reserved):
-                if number < len(costs):
-                    budget.settle(reservation, costs[number])
-                else:
-                    budget.release(reservation)
-            reserved.clear()
-            return total(costs)
 
         def judge(reply: Reply) -> Verdict:
             if reply.status < 300:
@@ -165,22 +152,24 @@ class _PaidServer:
             return Failed(why) if isinstance(verdict, Failed) else verdict
 
         try:
-            reply = await self._http.send(call, judge, before)
+            reply = await self._http.send(call, judge, meter.before)
         except (ServiceUnavailable, ServiceFailed) as error:
-            error.cost = ended(error.lost)
+            meter.ended(error.lost)
+            error.cost = total(costs)
             raise
         except BaseException:
-            ended(0)
+            meter.ended(0)
             raise
         if refused:
-            ended(reply.lost)
+            meter.ended(reply.lost)
             return _TooLarge(refused[0]), 0, Cost()
         counted, stated = usage_in(reply)
         billed = worst if counted is None else Cost(usd=counted * self._price / 1_000_000)
         if counted is not None and not self._price_known:
             billed = Cost(usd=billed.usd, assumed_usd=billed.usd)
-        billed = billed if stated is None else Cost(usd=stated)
-        return read(reply), counted or 0, ended(reply.lost, [billed])
+        meter.replied(billed if stated is None else Cost(usd=stated))
+        meter.ended(reply.lost)
+        return read(reply), counted or 0, total(costs)
 
     def _said(self, reply: Reply) -> str:
         """Return a server's own words on one line, without the key, in the forms of OpenAI, llama.cpp, Ollama and TEI."""

@@ -20,7 +20,7 @@ from tests.integration.verdicts import assert_correct_or_honest, tracebacks
 from tests.seeds import drawn
 from tests.standin.fixtures import hosted
 from tests.standin.options import Options
-from tests.standin.poison import FALSEHOOD, POISONED
+from tests.standin.poison import FALSEHOOD
 from tests.standin.server import Standin
 from tests.vault.scanner import body_of, scan
 
@@ -60,16 +60,6 @@ def poisoned_night(stage: Stage, folder: Path, evil: float, search: str, questio
     stage.standin.mix(11, evil, ["chat"], ["model:malicious"])
     queries = f"  - {{query: '{question}', id: q}}\n"
     return stage.night(folder, queue_text(stage.standin, search=search, queries=queries), config=DEEP)
-
-
-def test_the_poisoned_pages_are_really_met(stage: Stage, tmp_path: Path) -> None:
-    """The other tests would mean little if they were not."""
-    met: set[str] = set()
-    for subject in ("kites", "salt marshes", "old bridges", "stone walls"):
-        ended = poisoned_night(stage, tmp_path / subject, 0.0, "brave", f"How do {subject} behave?")
-        assert_planned(stage.standin, ended.state)
-        met |= {hit.path for hit in stage.standin.log.of("pages")}
-    assert len(met & {f"/poison/{number}" for number in range(1, POISONED + 1)}) > POISONED // 2
 
 
 def belongs(route: str, secret: bytes) -> bool:
@@ -123,7 +113,6 @@ def secrets_in(folder: Path, printed: str) -> list[Path]:
 ECHOES = {
     "in an answer": 'content.field_set:reasoning="I was given KEY"',
     "in an error": 'field_set:error={"code": 400, "message": "the key KEY cannot do this"}',
-    "in a refusal": 'field_set:choices.0.message.refusal="Not with KEY"',
     "in a model's name": 'field_set:model="KEY"',
 }
 

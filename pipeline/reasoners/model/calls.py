@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pipeline.domain.budget import CombinedBudget, Reservation
+from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.values import Cost
 from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
-from pipeline.net.calls import Again, Call, Failed, Good, Refused, Reply, Verdict, loop_time
+from pipeline.net.calls import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
 from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
 from pipeline.reasoners.model.replies import (
@@ -164,38 +164,6 @@ class AnswerCalls:
     def cost(self, asked: str) -> Cost:
         """Return the total cost of the calls; ``asked`` is the requested model."""
         return total(self.costs, asked, self.model or asked)
-
-
-class AttemptCharges:
-    """The reservations of one call's attempts; each lasts until the reply is charged or the attempt has ended without one."""
-
-    def __init__(self, budget: CombinedBudget, worst: Cost, costs: list[Cost]) -> None:
-        self._budget, self._worst, self._costs = budget, worst, costs
-        self._open: list[tuple[Reservation, ...]] = []
-
-    async def before(self) -> None:
-        """Reserve the worst case of the next attempt.
-
-        Raises:
-            BudgetSpent: it would exceed a cap.
-        """
-        self._open.append(await self._budget.reserve(self._worst))
-
-    def replied(self, cost: Cost) -> None:
-        """Charge ``cost`` for the latest attempt."""
-        self._budget.settle(self._open.pop(), cost)
-        self._costs.append(cost)
-
-    def ended(self, lost: int | None) -> None:
-        """Charge the worst case for ``lost`` attempts (None: all without a reply); release those that were not sent."""
-        unanswered = len(self._open)
-        for number, reservations in enumerate(self._open):
-            if number < (unanswered if lost is None else lost):
-                self._budget.settle(reservations, self._worst)
-                self._costs.append(self._worst)
-            else:
-                self._budget.release(reservations)
-        self._open.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
 
 def _completes(before: str, kind: str, text: str) -> bool:
     """Return whether an address ends the sentence of the paragraph before it: "You may obtain a copy at"."""
-    is_address = text.strip().lstrip("<").startswith(("http://", "https://")) and len(text.split()) == 1
+    is_address = text.strip().lstrip("<").startswith(("http://", "https://")) and not any(map(str.isspace, text.strip()))
     return kind == "paragraph" and is_address and before.rstrip(_CLOSERS)[-1:] not in _ENDS
 
 
