@@ -127,4 +127,5 @@ def mcp(console: Console) -> None:
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
         pages, talk = unrecorded_talks(workspace, keys, store, Path(own) / "pages.sqlite")
-        anyio.run(serve, Library(console.folder, store, kept, pages, talk), sys.stdin.buffer, sys.stdout.buffer)
+        library, allowed = Library(console.folder, store, kept, pages, talk), workspace.queue.settings.mcp.enqueue
+        anyio.run(serve, library, allowed, sys.stdin.buffer, sys.stdout.buffer)
