@@ -17,7 +17,7 @@ from pipeline.text.normalise import holds_quote, one_line, tokens
 
 USUAL_WINDOW = 32_000  # tokens of a model of which nobody says how many it takes
 LEAST_WINDOW = 6_000
-BEGINNING, WHOLE = 0, 1
+BEGINNING = 0
 INSTRUCTIONS = 3_000  # tokens of a prompt and its reply beside facts and text
 _EVIDENCE_KEY = re.compile(r"\bE\d{1,4}\b(?:\s*(?:,|and)\s*E\d{1,4}\b)*")  # the form of this program's own keys
 _FACT = 30  # tokens around a fact in a list

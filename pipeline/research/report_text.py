@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pipeline.domain.state import SUMMARY
 from pipeline.domain.values import BlockForm, Fact, Outcome, Paragraph, ReportSection, Sentence
@@ -38,24 +37,31 @@ _OUTCOMES: tuple[tuple[str, Outcome], ...] = (
 Facts = Mapping[str, Fact]  # by key
 
 
-@dataclass
-class WrittenText:
-    """What a model wrote: title, outline, sections (the first is the summary, if there is a title), and its last line."""
+class WrittenText(NamedTuple):
+    """What a model wrote: the sections (the first is the summary, if there is a title), and what its last line says."""
 
-    title: str = ""
-    outline: list[str] = field(default_factory=list)
-    sections: list[ReportSection] = field(default_factory=list)
+    sections: tuple[ReportSection, ...]
     outcome: Outcome | Literal[""] = ""
     lacks: str = ""
 
 
-def read_report(text: str, facts: Facts, *, beyond: bool = False) -> WrittenText:
-    """Return what a model wrote of a report, or of a part of one. ``beyond``: a block of its own knowledge was asked for."""
-    written = WrittenText()
+def read_report(text: str, facts: Facts, *, begins: bool = True, beyond: bool = False) -> WrittenText:
+    """Return what a model wrote of a report, or of a part of one; the outline before it is left out.
+
+    ``begins``: its first heading is the title. ``beyond``: a block of its own knowledge was asked for.
+    """
     lines = clean(text).strip().split("\n")
     if lines and lines[0].startswith("```") and lines[-1].strip() == "```":
         lines = lines[1:-1]
-    lines = _without_last_line(lines, written)
+    outcome: Outcome | Literal[""] = ""
+    lacks = ""
+    for place in range(len(lines) - 1, max(-1, len(lines) - 6), -1):
+        said = lines[place].strip("*_#>- .").strip()
+        for words, meaning in _OUTCOMES:
+            rest = said[len(words) :]
+            if not outcome and said.lower().startswith(words) and not rest[:1].isalnum() and not rest.startswith(" "):
+                outcome, lacks, lines = meaning, one_line(_CITED.sub("", rest).strip("*_:;,.— "), 400), lines[:place]
+    sections: list[ReportSection] = []
     section = ReportSection(id="", title="", paragraphs=())
     held: list[str] = []
     in_code = False
@@ -65,38 +71,19 @@ def read_report(text: str, facts: Facts, *, beyond: bool = False) -> WrittenText
             held.append(line)
             continue
         paragraphs = tuple(_paragraphs(held, facts))
-        if section.id:
-            written.sections.append(section.model_copy(update={"paragraphs": paragraphs}))
-        else:
-            written.outline = [plain_line(entry) for entry in held if entry.strip() and not entry.startswith("---")]
-        held, level, title = [], len(line) - len(line.lstrip("#")), plain_line(line.lstrip("# "))
-        is_title = level == 1 and not written.title and not written.sections
-        section = ReportSection(id=SUMMARY if is_title else f"section_{len(written.sections) + 1}", title=title, paragraphs=())
-        written.title = title if is_title else written.title
-    written.sections = [_as_beyond(one) if beyond and one.title == BEYOND else one for one in written.sections if one.paragraphs]
-    return written
+        if beyond and section.title == BEYOND:
+            known = [tuple(_own(one) for one in paragraph.sentences) for paragraph in paragraphs]
+            paragraphs = tuple(one.model_copy(update={"sentences": own}) for one, own in zip(paragraphs, known, strict=True))
+        if section.id and paragraphs:
+            sections.append(section.model_copy(update={"paragraphs": paragraphs}))
+        is_title = begins and not sections and not section.id and not line.startswith("##")
+        name = SUMMARY if is_title else f"section_{len(sections) + 1}"
+        held, section = [], ReportSection(id=name, title=plain_line(line.lstrip("# ")), paragraphs=())
+    return WrittenText(tuple(sections), outcome, lacks)
 
 
-def _without_last_line(lines: list[str], written: WrittenText) -> list[str]:
-    """Return the lines without the one that says whether the question is answered, which is noted."""
-    for place in range(len(lines) - 1, max(-1, len(lines) - 6), -1):
-        said = lines[place].strip("*_#>- .").strip()
-        for words, outcome in _OUTCOMES:
-            rest = said[len(words) :]
-            if said.lower().startswith(words) and not rest[:1].isalnum() and not rest.startswith(" "):
-                written.outcome, written.lacks = outcome, one_line(_without_keys(rest).strip("*_:;,.— "), 400)
-                return lines[:place]
-    return lines
-
-
-def _as_beyond(section: ReportSection) -> ReportSection:
-    paragraphs = tuple(
-        paragraph.model_copy(
-            update={"sentences": tuple(Sentence(text=one.text, basis="beyond", cells=one.cells) for one in paragraph.sentences)}
-        )
-        for paragraph in section.paragraphs
-    )
-    return section.model_copy(update={"paragraphs": paragraphs})
+def _own(one: Sentence) -> Sentence:
+    return Sentence(text=one.text, basis="beyond", cells=one.cells)
 
 
 def begins_item(text: str) -> bool:
@@ -112,12 +99,8 @@ def without_item_mark(text: str) -> str:
 
 def plain_line(line: str) -> str:
     """Return a heading as words alone: without marks, keys and addresses."""
-    plain = _ADDRESS.sub("", _without_keys(without_item_mark(line)))
+    plain = _ADDRESS.sub("", _CITED.sub("", without_item_mark(line)))
     return one_line(plain.strip("#*_ "), 160)
-
-
-def _without_keys(text: str) -> str:
-    return _CITED.sub("", text)
 
 
 def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
@@ -131,7 +114,7 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             end = next((place for place in range(at + 1, len(lines)) if lines[place].strip().startswith("```")), len(lines))
             code = "\n".join(lines[at + 1 : end])
             behind = lines[end].strip().lstrip("`") if end < len(lines) else ""
-            if not behind and end + 1 < len(lines) and not _without_keys(lines[end + 1]).strip(" .") and lines[end + 1].strip():
+            if not behind and end + 1 < len(lines) and not _CITED.sub("", lines[end + 1]).strip(" .") and lines[end + 1].strip():
                 behind, end = lines[end + 1], end + 1
             yield from _code(code, line.lstrip("`") + behind, facts)
             at = end + 1

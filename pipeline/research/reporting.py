@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import by_model, chosen_pages, contradictions, open_gaps
 from pipeline.domain.not_found import query_of
-from pipeline.domain.report_parts import WHOLE, items_of, kept_text
+from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import ChoosePassages, Complete, Fail, MakeReport
 from pipeline.domain.values import Fact, Paragraph, Reference, ReportSection, Sentence
@@ -42,7 +42,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
     body = [item.sentence for item in items_of(sections) if item.sentence]
     title = beginning.title if beginning and beginning.title else state.query
     top = top or tuple(one for one in body if one.facts)[:1]
-    first = state.parts.get(min(state.parts)) or state.parts[WHOLE]
+    first = state.parts[min(state.parts)]
     unchecked = _final_failures(state, "CheckReport")
     text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(

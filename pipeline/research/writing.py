@@ -12,7 +12,6 @@ from pipeline.domain.findings import all_facts, open_gaps, origin_of
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,
-    WHOLE,
     Item,
     cut_sentence,
     facts_for,
@@ -86,27 +85,18 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         beyond=state.config.beyond,
     )
     answer = await context.reasoner.answer(question)
-    written = read_report(answer.value.text, facts, beyond=state.config.beyond)
+    written = read_report(answer.value.text, facts, begins=parts == 1 or step.part == BEGINNING, beyond=state.config.beyond)
     with charged_to(answer):
         if not written.sections:
             raise AnswerInvalid("the report has no text", hint="the step will be tried again")
     event = e.ReportWritten(
         part=step.part,
         parts=parts,
-        sections=tuple(_with_ids(written.sections, step.part)),
+        sections=written.sections,
         outcome=written.outcome or "in-part",
         lacks=written.lacks,
     )
     return paid(answer, event)
-
-
-def _with_ids(sections: Iterable[ReportSection], part: int) -> Iterator[ReportSection]:
-    """Yield the sections with ids that no other part has; only the part that begins the report has a summary."""
-    begins = part in (BEGINNING, WHOLE)
-    for number, section in enumerate(sections, start=1):
-        if not (begins and section.id == "summary"):
-            section = section.model_copy(update={"id": f"section_{part}_{number}"})
-        yield section
 
 
 def _written(state: SessionState) -> Iterator[str]:
