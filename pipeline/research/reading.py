@@ -36,6 +36,7 @@ _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it 
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
+_LEAST = 300  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _SHORT = 2_000  # tokens of a page that is shown whole
 _AROUND = 3  # sections on each side of one that was hit, and sections that hold it
@@ -83,7 +84,12 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
             raise AnswerInvalid(
                 f"{counted(refused, 'quote')}, and not one stands in the pages", hint="a larger model quotes better"
             )
-    left = (questions.get(key_of(text)) or (one_line(text, 400) if word_count(text) > 2 else "") for text in said.open_questions)
+    left = []
+    for text in said.open_questions:
+        head, _, rest = text.partition(" ")
+        known = questions.get(key_of(head.rstrip(":.,")), "")
+        words = one_line(rest if known else text, 400)
+        left.append(words if word_count(words) > 2 else known)
     ending = {
         "last": True,
         "gaps": tuple(dict.fromkeys(filter(None, left))),
@@ -190,7 +196,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
     searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
-    hits = [*ranked, *(state.survey.hits if state.survey else ())]
+    hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
     pages = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
     texts = [context.page_text(page.digest) for page in pages]
     shown: list[tuple[Span, ...]] = [()] * len(pages)
@@ -201,6 +207,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             room = own + left if around or is_last or is_whole else left // 2
             of_page = [hit for hit in hits if page_of(hit.url) == page.url]
             seen = _seen(state, page.url)
+            if place and room < _LEAST:
+                continue
             shown[place] = shown_parts(text, of_page, room, seen, around=around or bool(seen), always=not place)
             left -= _tokens_of(text, shown[place]) - own
     return [
@@ -262,6 +270,9 @@ def shown_parts(
         start, end = pieces[next((place for place in hit if new[place]), wanted[0])].span
         part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
         return (Span(start, start + max(1, len(part))),)
+    lines = [line for place in kept for line in text[pieces[place].span.start : pieces[place].span.end].split("\n")]
+    if not always and not any(line.strip() and not line.startswith("#") for line in lines):
+        return ()  # headings alone
     spans: list[Span] = []
     for place in sorted(kept):
         start, end = pieces[place].span
@@ -289,8 +300,10 @@ def _taken(
             if sum(costs[one] for one in sections[own] if new[one]) > room:
                 wanted = [range(one, one + 1) for one in (place + step, place - step) if one in sections[own]]
             else:
-                wanted = [_holding(own, step - 1, sections, pieces)] if step else [sections[own]]
-                wanted += [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
+                wanted = [sections[own]]
+                if step:  # what is inside it, or inside what holds it; the introduction of what holds that; what is beside it
+                    wanted = [_holding(own, step - 1, sections, pieces), sections[_above(own, step, sections, pieces)]]
+                    wanted += [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
             for scope in wanted:
                 more = [one for one in scope if new[one] and one not in kept]
                 if (cost := sum(costs[one] for one in more)) <= left:
@@ -299,11 +312,18 @@ def _taken(
     return kept
 
 
-def _holding(own: int, step: int, sections: Sequence[range], pieces: Sequence[Piece]) -> range:
-    """Return a section with all inside it, or, so many steps further, the section that holds it with all inside that."""
+def _above(own: int, step: int, sections: Sequence[range], pieces: Sequence[Piece]) -> int:
+    """Return the section so many levels above one."""
     levels = [pieces[section.start].level for section in sections]
     for _ in range(step):
         own = next((one for one in range(own, -1, -1) if levels[one] < levels[own]), own)
+    return own
+
+
+def _holding(own: int, step: int, sections: Sequence[range], pieces: Sequence[Piece]) -> range:
+    """Return a section with all inside it, or, so many steps further, the section that holds it with all inside that."""
+    levels = [pieces[section.start].level for section in sections]
+    own = _above(own, step, sections, pieces)
     end = next((one for one in range(own + 1, len(sections)) if levels[one] <= levels[own]), len(sections))
     return range(sections[own].start, sections[end - 1].stop)
 

@@ -193,13 +193,19 @@ def _code(text: str, behind: str, facts: Facts) -> Iterator[Paragraph]:
 
 
 def _table(rows: list[str], facts: Facts) -> Iterator[Paragraph]:
-    split = [[cell.strip() for cell in row.strip("|").replace("\\|", "\ue002").split("|")] for row in rows]
-    split = [[cell.replace("\ue002", "|") for cell in row] for row in split]
+    split = [cells_of(row) for row in rows]
     is_rule = [all(cell and set(cell) <= set(":- ") for cell in row) for row in split]
     header = tuple(map(plain_line, split[0])) if len(split) > 1 and is_rule[1] else ()
     body = [row for place, row in enumerate(split) if not is_rule[place] and not (place == 0 and header)]
     if sentences := tuple(one for row in body if (one := row_of(row, header, facts))):
         yield Paragraph(sentences=sentences, form="table", header=header)
+
+
+def cells_of(row: str) -> list[str]:
+    """Return the cells of a table's row; a bar in code, or behind a backslash, ends none."""
+    spans = row.strip().strip("|").replace("\\|", "\ue002").split("`")
+    spans[1:-1:2] = [code.replace("|", "\ue002") for code in spans[1:-1:2]]
+    return [cell.strip().replace("\ue002", "|") for cell in "`".join(spans).split("|")]
 
 
 def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:

@@ -4,6 +4,7 @@ code; what code doubts of that is checked once more."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -40,7 +41,7 @@ from pipeline.domain.values import (
 from pipeline.errors import AnswerInvalid
 from pipeline.research.code_warnings import checked
 from pipeline.research.planning import today_of
-from pipeline.research.report_text import begins_item, plain_line, read_report, read_sentence, row_of, without_item_mark
+from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
 
@@ -222,66 +223,59 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
 def mend_report(step: MendReport, state: SessionState) -> Outcome:
     """Put the checker's sentences in the place of faulty ones, and add what the part lacks; all others stay as they are.
 
-    A sentence that the checker does not replace, or only by one without evidence, is left out. What code warns of is new: it is
-    checked once more.
+    A sentence that the checker does not replace, or only by one without evidence, is left out. What code warns of is checked once
+    more, unless the checker was warned of the same in the sentence before.
     """
     part, facts = state.parts[step.part], facts_for(state, step.part)
-    added: dict[int, list[str]] = {}
-    for addition in part.additions:
-        added.setdefault(addition.after, []).append(addition.text)
-    sections, new, lost = _mended(part, facts, added)
-    items = items_of(sections)
-    doubtful = tuple(place for place in new if _checked(items[place], state).warning)
-    revised = e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=doubtful, lost=lost)
-    return Outcome((revised,))
+    lost: list[CutSentence] = []
+    new: dict[str, str] = {}  # what the checker was warned of, by the sentence that it wrote
+    sections = tuple(_mended(part, facts, state, lost, new))
+    doubtful = []
+    for place, item in enumerate(items_of(sections)):
+        words = set(_checked(item, state).warning.split()) if item.sentence and item.text in new else set()
+        doubtful += [place] if words - set(new.get(item.text, "").split()) else []
+    return Outcome(
+        (e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=tuple(doubtful), lost=tuple(lost)),)
+    )
 
 
 def _mended(
-    part: ReportPart, facts: Mapping[str, Fact], added: Mapping[int, list[str]]
-) -> tuple[tuple[ReportSection, ...], list[int], tuple[CutSentence, ...]]:
-    """Return the sections after the changes, the places of what is new, and what was left out."""
-    sections: list[ReportSection] = []
-    new: list[int] = []
-    lost: list[CutSentence] = []
-    old = at = 0  # the places of the next item before and after the changes
+    part: ReportPart, facts: Mapping[str, Fact], state: SessionState, lost: list[CutSentence], new: dict[str, str]
+) -> Iterator[ReportSection]:
+    """Yield the sections after the changes; add what was left out to ``lost``, and what the checker wrote to ``new``."""
+    added: dict[int, list[str]] = {}
+    for addition in part.additions:
+        added.setdefault(addition.after, []).append(addition.text)
+    places = count()
     for section in part.sections:
-        title = section.title
-        if old in part.verdicts:
-            title = plain_line(part.verdicts[old].text)
-        opening = [one for text in added.get(old, ()) if (one := _with_evidence(read_sentence(text, facts)))]
-        old, at = old + 1, at + 1
-        paragraphs: list[Paragraph] = []
-        if opening:
-            paragraphs.append(Paragraph(sentences=tuple(opening)))
-            new += range(at, at + len(opening))
-            at += len(opening)
+        place = next(places)
+        title = plain_line(part.verdicts[place].text) if place in part.verdicts else section.title
+        opening = [one for text in added.get(place, ()) if (one := _with_evidence(read_sentence(text, facts)))]
+        new |= {one.text: "" for one in opening}
+        paragraphs = [Paragraph(sentences=tuple(opening))] if opening else []
         for paragraph in section.paragraphs:
             before: list[Sentence] = []
             after: list[Sentence | None] = []
             following = [one.within for one in paragraph.sentences[1:]] + [""]
             level: Literal["", "item", "list"] = ""
             for sentence, next_within in zip(paragraph.sentences, following, strict=True):
+                place = next(places)
                 level = level if sentence.within == "item" else sentence.within
                 kept: Sentence | None = sentence
-                if verdict := part.verdicts.get(old):
+                if verdict := part.verdicts.get(place):
                     kept = _read_as(verdict.text, paragraph, facts)
-                    new += [at] if kept else []
                     lost += [] if kept or verdict.reason == UNFOUND else [cut_sentence(section, sentence, verdict.reason)]
-                texts = added.get(old, [])
+                    new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
+                texts = added.get(place, [])
                 additions = [one for text in texts if (one := _read_as(text, paragraph, facts))]
                 in_list = paragraph.form in ("steps", "bullets")
                 goes_on = next_within == "item" or (in_list and not begins_item(texts[0])) if additions else False
-                additions = [one.model_copy(update={"within": "item" if goes_on else level}) for one in additions]
+                new |= {one.text: "" for one in additions}
                 before += [sentence, *additions]
-                after += [kept, *additions]
-                at += kept is not None
-                new += range(at, at + len(additions))
-                at += len(additions)
-                old += 1
+                after += [kept, *(one.model_copy(update={"within": "item" if goes_on else level}) for one in additions)]
             if sentences := joined_again(before, after):
                 paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
-        sections.append(section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)}))
-    return tuple(sections), new, tuple(lost)
+        yield section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)})
 
 
 def _with_evidence(one: Sentence | None) -> Sentence | None:
@@ -292,9 +286,9 @@ def _read_as(text: str, paragraph: Paragraph, facts: Mapping[str, Fact]) -> Sent
     """Return a new sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation
     of its own, so a changed piece of code is shown as a sentence."""
     if paragraph.form == "table" and text.strip().startswith("|"):
-        cells = text.strip().strip("|").split("|")
+        cells = cells_of(text)
         if not paragraph.header or len(cells) == len(paragraph.header):
-            return _with_evidence(row_of((cell.strip() for cell in cells), paragraph.header, facts))
+            return _with_evidence(row_of(cells, paragraph.header, facts))
     one = _with_evidence(read_sentence(without_item_mark(text) if paragraph.form != "code" else text, facts))
     if one is not None and paragraph.form == "table":
         return one.model_copy(update={"cells": (one.text, *[""] * (max(1, len(paragraph.header)) - 1))})

@@ -123,3 +123,9 @@ def test_a_stop_inside_code_ends_no_sentence_and_keys_at_the_end_of_an_item_are_
         ("Then `b ... c` it.", "item", ("id-E2",)),
         ("Wait.", "", ()),
     ]
+
+
+def test_a_bar_in_the_code_of_a_cell_ends_none() -> None:
+    table = "| Language | Code |\n| --- | --- |\n| German | `de | deutsch` [E1] |\n"
+    (row,) = [one for one in _sentences(f"# T\n\n{table}") if one.cells]
+    assert (row.cells, row.facts) == (("German", "`de | deutsch`"), ("id-E1",))
