@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -210,7 +212,8 @@ def _no_desk(state: SessionState) -> StepContext:
 class WorkRequest:
     """What the options of a worker ask for. ``sessions``: how many at once, None for as many as a run works on.
 
-    ``finish`` builds vault and site of a closed batch, where this machine is to.
+    ``finish`` builds vault and site of a closed batch, where this machine is to. At the times of ``schedule``, a cron expression
+    in UTC, one of the workers that have it begins the night.
     """
 
     until: datetime | None = None
@@ -218,6 +221,7 @@ class WorkRequest:
     sessions: int | None = None
     lease: timedelta = timedelta(seconds=30)
     finish: Callable[[RunEnvironment, str], object] | None = None
+    schedule: str = ""
 
 
 def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
@@ -249,6 +253,15 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
         if request.finish is not None:
             await asyncio.to_thread(request.finish, in_its_night(env, Request()), batch)
 
+    async def begin() -> None:
+        say("the night begins", False)
+        command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--distribute", "-q"]
+        with subprocess.Popen(command) as night:  # noqa: S603 - a command of our own
+            while night.poll() is None:
+                if run.stop.asked:
+                    night.terminate()  # it only shows the night
+                await asyncio.sleep(LOOK_S)
+
     folder, machine = env.workspace.folder, env.machine
     nights, documents = queue_adapters.nights_of(folder), queue_adapters.DocumentsFingerprint(env.workspace)
     factory = AdapterFactory(env.workspace, env.store, env.keys, pace=queue_adapters.NightsPace(nights))
@@ -263,6 +276,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
         engine = queue_adapters.engine_of(
             folder, f"{WORKER}{machine}", at_once, request.lease.total_seconds(), lambda line: say(line, True)
         )
+        engine.schedule, engine.begin = request.schedule, begin
         env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
         async with _following_documents(documents, factory):
             await worker.work(engine, once=request.once)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -111,6 +112,13 @@ def _value(report: Any) -> dict[str, Any]:
     help="After so long without a sign of life, other workers take over this one's sessions.",
 )
 @click.option("--builds", is_flag=True, help="Also build vault and site here, when a night is over.")
+@click.option(
+    "--schedule",
+    metavar="CRON",
+    default="",
+    help='Begin the night at these times, in UTC: "15 2 * * *". Of all workers with the same times one does it.',
+)
+@click.option("--dashboard", is_flag=True, help="Take no session: show the queue of jobs on its engine's own page.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails.")
 @click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else.")
@@ -128,6 +136,8 @@ def work(
     sessions: int | None,
     lease: timedelta,
     builds: bool,
+    schedule: str,
+    dashboard: bool,
     quiet: bool,
     verbose: bool,
     as_json: bool,
@@ -142,6 +152,11 @@ def work(
         console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
     )
     begin(quiet=console.quiet, verbose=console.verbose)
-    request = WorkRequest(moment(until), once, sessions, lease, finish_batch if builds else None)
+    if dashboard:
+        from pipeline.wiring.queue_adapters import dashboard_of
+
+        command, its_environment = dashboard_of(console.folder)
+        end(subprocess.call(command, env=its_environment))  # noqa: S603 - a command of our own
+    request = WorkRequest(moment(until), once, sessions, lease, finish_batch if builds else None, schedule)
     with unattended_run(console, "research work", ping_url_file) as run:
         end(work_on_jobs(run, request))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -18,36 +18,32 @@ from typing import Any
 import psycopg
 from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParameters
 from pgqueuer.core.qm import QueueManager
+from pgqueuer.core.sm import SchedulerManager
 from pgqueuer.core.tm import TaskManager
 from pgqueuer.domain.errors import RetryRequested
-from pgqueuer.domain.models import Job
+from pgqueuer.domain.models import Job, Schedule
 from pgqueuer.domain.types import QueueEntrypoint, QueueExecutionMode
 from pgqueuer.ports.driver import NotifyCallback
 from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.queries import Queries
 from psycopg.rows import dict_row
 
-from pipeline.errors import StoreUnreachable
+from pipeline.errors import StoreUnreachable, UsageError
 from pipeline.ports.distribution import WORKER, Worker
+from pipeline.store.postgres_database import OPTIONS
 from pipeline.text.normalise import one_line
 
 _log = logging.getLogger("pipeline.store")
-# A host that vanishes without a word is noticed after some 20 s, not after the hours that TCP would wait.
-_OPTIONS: dict[str, Any] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 2,
-    "tcp_user_timeout": 20_000,
-}
 LOOK_S = 1.0  # between two looks at an empty queue
 LONGEST_PAUSE_S = 15.0  # while the database cannot be reached
+NIGHT = "night"  # the entry point of the schedule
 
 
 class PgQueuerEngine:
     """Gives at most ``at_once`` jobs at a time. ``program`` names its connection, ``say`` prints a problem.
 
-    A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds.
+    A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds. At the times of
+    ``schedule``, a cron expression in UTC, one of the processes that have it calls ``begin``, in the thread of the jobs.
     """
 
     def __init__(
@@ -61,8 +57,9 @@ class PgQueuerEngine:
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self._url, self._at_once, self._lease = url, at_once, timedelta(seconds=lease_s)
-        self._options = _OPTIONS | {"application_name": program} | ({"password": password} if password else {})
-        self._say = say
+        self._options = OPTIONS | {"application_name": program} | ({"password": password} if password else {})
+        self._say, self.schedule = say, ""
+        self.begin: Callable[[], Awaitable[None]] | None = None
         self._manager: QueueManager | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
@@ -85,85 +82,73 @@ class PgQueuerEngine:
                 self._loop.call_soon_threadsafe(self._manager.shutdown.set)
 
     async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop, *, once: bool) -> None:
-        driver = _Driver(self._url, self._options, lambda: self._stopped, self._say)
-        jobs = _OwnJobs(driver)
-        jobs.at_once, jobs.lost = self._at_once, lambda subject: main.call_soon_threadsafe(worker.lost, subject)
-        self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
-        if self._stopped:
-            self._manager.shutdown.set()
-
         async def do(job: Job) -> None:
-            subject = (job.payload or b"").decode()
-            jobs.subjects[job.id] = subject
-            try:
-                again_s = await asyncio.wrap_future(
-                    asyncio.run_coroutine_threadsafe(worker.do(str(job.entrypoint), subject, job.attempts), main)
-                )
-            finally:
-                jobs.subjects.pop(job.id, None)
+            doing = worker.do(str(job.entrypoint), (job.payload or b"").decode(), job.attempts)
+            again_s = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(doing, main))
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
 
-        def registered() -> dict[QueueEntrypoint, EntrypointExecutionParameter]:
-            """The entry points that the worker takes now: they change with its documents."""
-            executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
-            registry = self._manager.entrypoint_registry if self._manager else {}
-            names = [QueueEntrypoint(name) for name in worker.takes()]
-            for name in set(registry) - set(names):
-                del registry[name]
-            registry.update({name: executor for name in names if name not in registry})
-            return {name: EntrypointExecutionParameter(concurrency_limit=0) for name in names}
+        async def begin(_schedule: Schedule) -> None:
+            if self.begin is not None:
+                await self.begin()
 
-        jobs.takes = registered
-        registered()
+        driver = _Driver(self._url, self._options, lambda: self._stopped, self._say)
+        jobs = _OwnJobs(driver)
+        self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
+        executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
+        jobs.of(self._manager, executor, self._at_once, worker.takes)
+        if self._stopped:
+            self._manager.shutdown.set()
         mode = QueueExecutionMode.drain if once else QueueExecutionMode.continuous
+        nights = SchedulerManager(jobs)
+        nights.shutdown = self._manager.shutdown
         try:
-            await self._manager.run(timedelta(seconds=LOOK_S), self._at_once, mode, heartbeat_timeout=self._lease)
+            if self.schedule:
+                nights.schedule(NIGHT, self.schedule)(begin)
+        except ValueError as error:
+            raise UsageError(f"{self.schedule!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
+        running = [self._manager.run(timedelta(seconds=LOOK_S), self._at_once, mode, heartbeat_timeout=self._lease)]
+        try:
+            await asyncio.gather(*running, *([nights.run()] if self.schedule else []))
         except psycopg.Error as error:
             hint = "research store init makes its tables; research doctor checks it"
             raise StoreUnreachable(f"the queue of jobs cannot be used: {_why(error)}", hint=hint) from error
         finally:
+            self._manager.shutdown.set()
             await driver.close()
 
 
 class _OwnJobs(Queries):
     """pgqueuer's statements, for the jobs alone that are this process's."""
 
-    at_once: int
-    lost: Callable[[str], object]
-    takes: Callable[[], dict[QueueEntrypoint, EntrypointExecutionParameter]]
-
-    def __init__(self, driver: _Driver) -> None:
-        super().__init__(driver)
-        self.subjects: dict[int, str] = {}
-        self._manager_id: Any = None
+    def of(self, manager: QueueManager, executor: EntrypointExecutor, at_once: int, takes: Callable[[], Collection[str]]) -> None:
+        """Be the statements of ``manager``, for at most ``at_once`` jobs of the entry points that are taken now."""
+        self._manager, self._executor, self._at_once, self._takes = manager, executor, at_once, takes
 
     async def dequeue(
         self,
         batch_size: int,
-        entrypoints: Any,  # noqa: ARG002 - those of the worker now
+        entrypoints: Any,  # noqa: ARG002 - they change with the worker's documents
         queue_manager_id: Any,
         global_concurrency_limit: int | None,  # noqa: ARG002 - pgqueuer's own is two at least
         heartbeat_timeout: timedelta,
     ) -> list[Job]:
-        self._manager_id = queue_manager_id
-        return await super().dequeue(batch_size, self.takes(), queue_manager_id, self.at_once, heartbeat_timeout)
+        names = [QueueEntrypoint(name) for name in self._takes()]
+        self._manager.entrypoint_registry.clear()
+        self._manager.entrypoint_registry.update(dict.fromkeys(names, self._executor))
+        limits = {name: EntrypointExecutionParameter(concurrency_limit=0) for name in names}
+        return await super().dequeue(batch_size, limits, queue_manager_id, self._at_once, heartbeat_timeout)
 
-    async def _own(self, ids: list[Any]) -> set[Any]:
+    async def _own(self, ids: list[Any]) -> list[Any]:
         query = "select id from pgqueuer where id = any($1::bigint[]) and queue_manager_id = $2"
-        return {row["id"] for row in await self.driver.fetch(query, ids, self._manager_id)}
+        return [row["id"] for row in await self.driver.fetch(query, ids, self._manager.queue_manager_id)]
 
     async def update_heartbeat(self, job_ids: list[Any]) -> None:
-        own = await self._own(job_ids)
-        for subject in [self.subjects[one] for one in set(job_ids) - own if one in self.subjects]:
-            self.lost(subject)
-        if own:
-            await super().update_heartbeat([*own])
+        await super().update_heartbeat(await self._own(job_ids))
 
     async def log_jobs(self, job_status: list[Any]) -> None:
         own = await self._own([job.id for job, _, _ in job_status])
-        if own:
-            await super().log_jobs([one for one in job_status if one[0].id in own])
+        await super().log_jobs([one for one in job_status if one[0].id in own])
 
     async def retry_job(self, job: Job, delay: timedelta, traceback_record: Any) -> None:  # noqa: ARG002
         if await self._own([job.id]):  # a job that comes again is no failure: no traceback is kept

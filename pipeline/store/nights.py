@@ -9,18 +9,20 @@ with a cap.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
-from psycopg import Connection, RawCursor
+from psycopg import RawCursor
 
 from pipeline.domain.budget import budget_spent, nano_usd
 from pipeline.domain.values import Cost
 from pipeline.errors import VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
-from pipeline.store.postgres_database import Database
+from pipeline.store.postgres_database import Connection, Database
+
+T = TypeVar("T")
 
 
 def _each(text: str) -> str:
@@ -40,6 +42,7 @@ _NIGHT = """
 select day, batch, extract(epoch from ends_at - clock_timestamp())::float8, writing_s,
     cap_nano / 1e9::float8, cap_tokens, cap_calls, max_failures, halt_cause, halt, state <> 'open' from nights
 """
+_LOCK = "select from nights where batch = %s for update"
 _UNFINISHED = _NIGHT + "where state <> 'built' order by day limit 1"
 _TAKE = f"""
 update night_jobs set turn = turn + 1, {_each("reserved_* = 0")}, {_each("before_* = coalesce(before_*, %(*)s)")},
@@ -83,57 +86,56 @@ class PostgresNights:
         rows = [(night.batch, place, *one) for place, one in enumerate(found)]
 
         def work(connection: Connection) -> None:
-            with connection.transaction(), connection.cursor() as cursor:
-                connection.execute(
-                    "delete from night_jobs using nights n where n.batch = night_jobs.batch and day = %s", (night.day,)
-                )
-                connection.execute(_OPEN, (night.day, night.batch, night.ends_in_s, night.writing_s, *caps))
-                cursor.executemany(_JOB, rows)
-                _advance(connection)
+            connection.execute("delete from night_jobs where batch = (select batch from nights where day = %s)", (night.day,))
+            connection.execute(_OPEN, (night.day, night.batch, night.ends_in_s, night.writing_s, *caps))
+            connection.cursor().executemany(_JOB, rows)
+            _advance(connection)
 
-        self._database.run(work)
+        self._transaction(work)
 
     def unfinished(self) -> Night | None:
         """Return the night whose batch is not built yet."""
-        row = self._database.run(lambda connection: connection.execute(_UNFINISHED).fetchone())
-        return _night_of(row) if row else None
+        rows = self._database.rows(_UNFINISHED)
+        return _night_of(rows[0]) if rows else None
 
     def advance(self) -> None:
         """Put in the queue what a night waits for and the queue lacks."""
 
-        def work(connection: Connection) -> None:
-            with connection.transaction():
-                _advance(connection)
+        self._transaction(_advance)
 
-        self._database.run(work)
+    def _transaction(self, work: Callable[[Connection], T]) -> T:
+        def whole(connection: Connection) -> T:
+            with connection.transaction():
+                return work(connection)
+
+        return self._database.run(whole)
 
     def take(self, session: str, so_far: Cost, version: int) -> Taken | None:
         """Begin a new turn of a session."""
         values = _amounts(so_far, so_far.calls) | {"session": session, "version": version}
 
         def work(connection: Connection) -> Taken | None:
-            with connection.transaction():
-                row = connection.execute(_TAKE, values).fetchone()
-                night = row and connection.execute(_NIGHT + "where batch = %s", (row[0],)).fetchone()
+            row = connection.execute(_TAKE, values).fetchone()
+            night = row and connection.execute(_NIGHT + "where batch = %s", (row[0],)).fetchone()
             return Taken(_night_of(night), Share(row[0], session, row[1]), row[2]) if row and night else None
 
-        return self._database.run(work)
+        return self._transaction(work)
 
     def reserve(self, share: Share, worst: Cost, calls: int) -> None:
         """Reserve the worst case of one call."""
         amounts = _amounts(worst, calls)
 
         def work(connection: Connection) -> None:
-            with _locked(connection, share.batch):
-                if not connection.execute(_RESERVE, amounts | share._asdict()).rowcount:
-                    raise VersionConflict(f"{share.session} was taken over by another worker, or its night has ended")
-                row: Sequence[Any] = connection.execute(_SUMS, (share.batch,)).fetchone() or [None] * 9
-                for what, cap, spent, reserved in zip(amounts, row[:3], row[3:6], row[6:], strict=True):
-                    if cap is not None and spent + reserved > cap:
-                        shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
-                        raise budget_spent("night", "usd" if what == "nano" else what, *shown)
+            connection.execute(_LOCK, (share.batch,))
+            if not connection.execute(_RESERVE, amounts | share._asdict()).rowcount:
+                raise VersionConflict(f"{share.session} was taken over by another worker, or its night has ended")
+            row: Sequence[Any] = connection.execute(_SUMS, (share.batch,)).fetchone() or [None] * 9
+            for what, cap, spent, reserved in zip(amounts, row[:3], row[3:6], row[6:], strict=True):
+                if cap is not None and spent + reserved > cap:
+                    shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
+                    raise budget_spent("night", "usd" if what == "nano" else what, *shown)
 
-        self._database.run(work)
+        self._transaction(work)
 
     def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
         """Replace a reservation by what the call cost; it is tried once, as the log corrects it when the turn ends."""
@@ -153,74 +155,70 @@ class PostgresNights:
         values = _amounts(cost, cost.calls) | share._asdict() | {"result": json.dumps(result) if result else None}
 
         def work(connection: Connection) -> bool:
-            with _locked(connection, share.batch):
-                left = connection.execute(_LEAVE, values).rowcount == 1
-                if left and result:
-                    connection.execute(_HALT_IF_MANY_FAILED, share._asdict())
-                    _advance(connection)
-                return left
+            connection.execute(_LOCK, (share.batch,))
+            left = connection.execute(_LEAVE, values).rowcount == 1
+            if left and result:
+                connection.execute(_HALT_IF_MANY_FAILED, share._asdict())
+                _advance(connection)
+            return left
 
-        return self._database.run(work)
+        return self._transaction(work)
 
     def refuse(self, share: Share, machine: str, why: str) -> Mapping[str, str]:
         """Note that a machine is not set up for a session; return all such machines, and why."""
-        values = share._asdict() | {"machine": machine, "why": why}
-        row = self._database.run(lambda connection: connection.execute(_REFUSE, values).fetchone())
-        return row[0] if row else {}
+        rows = self._database.rows(_REFUSE, **share._asdict(), machine=machine, why=why)
+        return rows[0][0] if rows else {}
 
     def refusals(self, batch: str) -> Mapping[str, Mapping[str, str]]:
         """Return by session which machines are not set up for it, and why."""
         query = "select session, refused from night_jobs where batch = %s and refused <> '{}' and result is null order by place"
-        return dict(self._database.run(lambda connection: connection.execute(query, (batch,)).fetchall()))
+        return dict(self._database.rows(query, batch))
 
     def halt(self, batch: str, cause: str, reason: str) -> None:
         """Let nothing more start in a batch."""
         query = "update nights set halt_cause = %s, halt = %s where batch = %s and halt = ''"
-        self._database.run(lambda connection: connection.execute(query, (cause, reason, batch)))
+        self._database.rows(query, cause, reason, batch)
 
     def give_up(self, batch: str, result: Callable[[str], Mapping[str, Any]]) -> None:
         """End all jobs of a batch that have not ended."""
         query = "select session from night_jobs where batch = %s and result is null"
 
         def work(connection: Connection) -> None:
-            with _locked(connection, batch):
-                for (session,) in connection.execute(query, (batch,)).fetchall():
-                    ended = (json.dumps(result(session)), batch, session)
-                    connection.execute("update night_jobs set result = %s where batch = %s and session = %s", ended)
-                    connection.execute("delete from pgqueuer where dedupe_key = %s", (session,))
-                _advance(connection)
+            connection.execute(_LOCK, (batch,))
+            for (session,) in connection.execute(query, (batch,)).fetchall():
+                ended = (json.dumps(result(session)), batch, session)
+                connection.execute("update night_jobs set result = %s where batch = %s and session = %s", ended)
+                connection.execute("delete from pgqueuer where dedupe_key = %s", (session,))
+            _advance(connection)
 
-        self._database.run(work)
+        self._transaction(work)
 
     def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
         """Return the results of a batch, in the order of its jobs."""
         query = "select result from night_jobs where batch = %s and result is not null order by place"
-        return [row[0] for row in self._database.run(lambda connection: connection.execute(query, (batch,)).fetchall())]
+        return [row[0] for row in self._database.rows(query, batch)]
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log, or that it is built."""
 
         def work(connection: Connection) -> None:
-            with connection.transaction():
-                connection.execute("update nights set state = %s where batch = %s", ("built" if built else "closed", batch))
-                _advance(connection)
+            connection.execute("update nights set state = %s where batch = %s", ("built" if built else "closed", batch))
+            _advance(connection)
 
-        self._database.run(work)
+        self._transaction(work)
 
     def queue(self) -> Mapping[str, tuple[int, int]]:
         """Return by entry point how many jobs wait and how many are under way."""
         query = """select entrypoint, count(*) filter (where status = 'queued' and execute_after <= now()),
             count(*) filter (where status = 'picked' and heartbeat > now() - interval '5 minutes')
             from pgqueuer group by 1 order by 1"""
-        rows = self._database.run(lambda connection: connection.execute(query).fetchall())
-        return {row[0]: (row[1], row[2]) for row in rows}
+        return {entry: (waiting, running) for entry, waiting, running in self._database.rows(query)}
 
     def workers(self) -> Sequence[str]:
         """Return the names of the workers that are connected."""
         query = """select substr(application_name, %s) from pg_stat_activity
             where datname = current_database() and application_name like %s"""
-        values = (len(WORKER) + 1, f"{WORKER}%")
-        return sorted(row[0] for row in self._database.run(lambda connection: connection.execute(query, values).fetchall()))
+        return sorted(row[0] for row in self._database.rows(query, len(WORKER) + 1, f"{WORKER}%"))
 
     def take_turn(self, name: str, hold_s: float) -> float:
         """Take the turn at a host or provider, if it is free; return 0, else in how many seconds it is."""
@@ -229,37 +227,24 @@ class PostgresNights:
                 on conflict (name) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp() returning 1
             ) select extract(epoch from next_at - clock_timestamp())::float8 from pace
             where name = %(name)s and not exists (select from taken)"""
-        values = {"name": name, "hold": hold_s}
-        row = self._database.run(lambda connection: connection.execute(query, values).fetchone())
-        return max(0.001, row[0]) if row else 0.0
+        rows = self._database.rows(query, name=name, hold=hold_s)
+        return max(0.001, rows[0][0]) if rows else 0.0
 
     def rest(self, name: str, pause_s: float) -> None:
         """End a turn: the next may be taken after ``pause_s`` seconds."""
         query = "update pace set next_at = clock_timestamp() + make_interval(secs => %s) where name = %s"
-        self._database.run(lambda connection: connection.execute(query, (pause_s, name)))
+        self._database.rows(query, pause_s, name)
 
     def seconds_ahead(self) -> float:
         """Return by how many seconds the server's clock is ahead of this machine's, to about the time of an answer."""
-        import time
-
-        def work(connection: Connection) -> float:
-            asked = time.time()
-            row = connection.execute("select extract(epoch from clock_timestamp())::float8").fetchone()
-            answered = time.time()
-            return (row[0] if row else answered) - (asked + answered) / 2
-
-        return self._database.run(work)
+        self._database.rows("select 1")  # connected
+        asked = time.time()
+        ((theirs,),) = self._database.rows("select extract(epoch from clock_timestamp())::float8")
+        return float(theirs) - (asked + time.time()) / 2
 
     def disconnect(self) -> None:
         """Close the connection; the next call opens a new one."""
         self._database.close()
-
-
-@contextmanager
-def _locked(connection: Connection, batch: str) -> Iterator[None]:
-    with connection.transaction():
-        connection.execute("select from nights where batch = %s for update", (batch,))
-        yield
 
 
 def _advance(connection: Connection) -> None:

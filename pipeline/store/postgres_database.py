@@ -38,7 +38,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 _log = logging.getLogger("pipeline.store")
 # A lost machine is noticed after about half a minute, instead of after hours as the system's own settings have it.
-_DEFAULTS: dict[str, Any] = {
+OPTIONS: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 15,
     "keepalives_interval": 5,
@@ -123,8 +123,8 @@ class Database:
         raise AssertionError
 
     def _open(self) -> Connection:
-        given = {name for name in _DEFAULTS if f"{name}=" in self._url}
-        options = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        given = {name for name in OPTIONS if f"{name}=" in self._url}
+        options = {name: value for name, value in OPTIONS.items() if name not in given}
         if self._password:
             options["password"] = self._password
         try:

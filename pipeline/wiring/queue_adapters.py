@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from pipeline.config.keys import store_fault
-from pipeline.config.settings import Workspace, objects_address, store_address, store_password
+from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
 from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
 from pipeline.ports.distribution import Nights
 from pipeline.search.folders import Corpus, FoundFile, contents
@@ -136,6 +137,13 @@ def engine_of(folder: Path, program: str, at_once: int, lease_s: float, say: Cal
     return PgQueuerEngine(
         store_address(folder), store_password(folder), program=program[:63], at_once=at_once, lease_s=lease_s, say=say
     )
+
+
+def dashboard_of(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command of the engine's own page of the queue, and its environment."""
+    command = [sys.executable, "-m", "pgqueuer", "--pg-dsn", store_address(folder), "dashboard", "--interval", "2"]
+    password = store_password(folder)
+    return command, {**environment(), **({"PGPASSWORD": password} if password else {})}
 
 
 def patient_store_of(folder: Path) -> PostgresStore:

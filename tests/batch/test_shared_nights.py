@@ -289,6 +289,40 @@ def test_a_closed_night_is_built_by_a_worker_that_builds_and_is_closed_once(stag
     assert [entry for entry in (CLOSE, BUILD) if entry in night.nights.queue()] == []
 
 
+def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_its_time_was_missed(
+    stage: Callable[..., Stage], postgres_store_url: str
+) -> None:
+    night, begun = stage(), list[str]()
+
+    async def work(*names: str, wait_s: float) -> None:
+        workers = [night.worker(name) for name in names]
+        for name in names:
+
+            async def begin(name: str = name) -> None:
+                begun.append(name)
+
+            night.engines[name].schedule, night.engines[name].begin = "0 0 29 2 *", begin
+        working = [asyncio.create_task(worker.work(night.engines[worker.machine])) for worker in workers]
+        await asyncio.sleep(wait_s)
+        for worker in workers:
+            worker.context.stop.ask("over", 143)
+        await asyncio.gather(*working)
+
+    asyncio.run(work("north", wait_s=1.0))
+    assert begun == []
+    night.nights._database.rows("update pgqueuer_schedules set next_run = now() - interval '1 hour'")
+    asyncio.run(work("east", "south", wait_s=2.0))
+    assert len(begun) == 1
+
+
+def test_a_schedule_that_is_none_is_refused(stage: Callable[..., Stage]) -> None:
+    night = stage()
+    worker = night.worker("north")
+    night.engines["north"].schedule = "at night"
+    with pytest.raises(UsageError, match="'at night' is no schedule"):
+        asyncio.run(worker.work(night.engines["north"]))
+
+
 def test_a_query_for_one_machine_and_questions_about_other_documents_are_left_to_those_that_can(
     stage: Callable[..., Stage],
 ) -> None:
