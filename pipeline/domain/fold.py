@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Literal
 
 from pipeline.domain.budget import CallHistory
@@ -26,10 +26,8 @@ from pipeline.domain.state import (
     expected_usd,
 )
 from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
-from pipeline.domain.values import Cost, PageDone
-from pipeline.text.page_format import what_is_missing
+from pipeline.domain.values import Cost
 
-_PAGE = tuple(one.name for one in fields(PageDone) if one.name not in ("seconds", "missing"))
 _log = logging.getLogger("pipeline.domain.fold")
 
 
@@ -52,9 +50,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
         case e.CallSent():
             state.open_calls.setdefault(event.step, []).append(event.worst)
         case e.PageRead():
-            missing = what_is_missing(event.visible, event.stored, event.empty_pages)
-            said = {name: getattr(event, name) for name in _PAGE}
-            state.pages[event.url] = PageDone(**said, seconds=event.seconds or 0.0, missing=missing)
+            state.pages[event.url] = event
         case e.FactsObserved():
             _facts_observed(state, event)
         case e.SearchCompleted():

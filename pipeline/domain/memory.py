@@ -168,7 +168,7 @@ def _page_yields(state: SessionState, facts: Iterable[v.Fact], cited: Set[str]) 
             failed=dict(sorted(Counter(failed[url] for url in urls if url in failed).items())),
             facts=sum(found[url] for url in urls),
             cited=sum(used[url] for url in urls),
-            seconds=round(sum(page.seconds for page in read), 3),
+            seconds=round(sum(page.seconds or 0.0 for page in read), 3),
         )
 
 

@@ -10,12 +10,13 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.findings import all_facts, contradictions, open_gaps
 from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import Spent
+from pipeline.domain.values import Cost, Spent
 
 _KEPT = (
     e.RunStarted, e.ResearchStarted, e.SettingsChanged, e.ChangesFound, e.ReportGenerated,
     e.ResearchCompleted, e.ResearchFailed, e.ResearchCancelled, e.ResearchReopened,
 )  # fmt: skip
+_UNPAID = {"step": "", "cost": Cost(), "exchange": ""}  # what a page cost is in the session's sum
 
 
 def kept_events(history: Sequence[e.EventBase], state: SessionState) -> tuple[e.EventBase, ...]:
@@ -46,7 +47,7 @@ def _summary_event(history: Sequence[e.EventBase], state: SessionState) -> Resea
         counts=counts_of(state) | {"steps": progress(state)[0]},
         spent=Spent(**{**asdict(state.spent), **costs}),
         facts=facts,
-        pages=tuple(page for url, page in state.pages.items() if url in urls),
+        pages=tuple(page.model_copy(update=_UNPAID) for url, page in state.pages.items() if url in urls),
         contradictions=contradictions(state) if _is_set(state, "contradictions") else None,
         gaps=open_gaps(state) if _is_set(state, "gaps") else None,
         claims=claims or ({"": True} if state.claims else {}),  # not empty: claims were compared in this session

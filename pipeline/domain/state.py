@@ -14,7 +14,7 @@ from typing import Literal
 from pipeline.domain import ENDED
 from pipeline.domain import values as v
 from pipeline.domain.budget import CallHistory
-from pipeline.domain.events.session_events import ReportGenerated
+from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
@@ -193,7 +193,7 @@ class SessionState:
     window: int = 0
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)
-    pages: dict[str, v.PageDone] = field(default_factory=dict)
+    pages: dict[str, PageRead] = field(default_factory=dict)
     observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, v.Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)

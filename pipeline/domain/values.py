@@ -361,25 +361,6 @@ class Spent:
     expected_usd: float = 0.0
 
 
-@dataclass(slots=True)
-class PageDone:
-    """A page that was read. ``missing`` is what its stored text lacks, or ""."""
-
-    url: str
-    title: str
-    digest: str
-    characters: int
-    at: str
-    final_url: str = ""
-    media_type: str = ""
-    author: str = ""
-    published: str = ""
-    notices: tuple[str, ...] = ()
-    seconds: float = 0.0
-    sheets: tuple[int, ...] = ()
-    missing: str = ""
-
-
 Met = Literal["retry", "fallback", "other page", "reopening", "nothing"]
 
 

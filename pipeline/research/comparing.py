@@ -8,7 +8,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Compare, Read
-from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, PageDone, SourceChange
+from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, SourceChange
 from pipeline.errors import ObjectMissing
 from pipeline.research.step_context import Outcome, StepContext
 from pipeline.text.normalise import holds_quote, normalised
@@ -57,7 +57,7 @@ def session_changes(earlier: EarlierSession, state: SessionState, text_of: TextO
     )
 
 
-def _is_still_stated(fact: Fact, page: PageDone, text_of: TextOf) -> bool:
+def _is_still_stated(fact: Fact, page: e.PageRead, text_of: TextOf) -> bool:
     return page.digest == fact.digest or holds_quote(text_of(page.digest), fact.quote)
 
 

@@ -18,7 +18,7 @@ from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_o
 from pipeline.domain.report_parts import INSTRUCTIONS, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
-from pipeline.domain.values import Fact, Hit, PageDone, Perspective, RejectedFact, ResearchConfig
+from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.planning import new_queries, today_of
@@ -176,7 +176,7 @@ def _known(state: SessionState, worker: Worker, iteration: int, questions: Mappi
             yield f"[{key}] and {len(found) - _KNOWN} more"
 
 
-def _shown(source: SourceText, page: PageDone) -> ShownPage:
+def _shown(source: SourceText, page: e.PageRead) -> ShownPage:
     parts = [source.text[start:end].strip("\n") for start, end in source.shown]
     text = f"\n\n{OMITTED}\n\n".join(parts)
     if source.shown[-1].end < len(source.text):

@@ -12,9 +12,10 @@ from dataclasses import dataclass, fields, replace
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda import summary_of
+from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.findings import by_model, contradictions, disputed_facts, news_of, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import SessionState, Worker, workers_in_order
-from pipeline.domain.values import Changes, Contradiction, Fact, PageDone, Sentence, SourceChange
+from pipeline.domain.values import Changes, Contradiction, Fact, Sentence, SourceChange
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.query_terms import content_stems
@@ -117,7 +118,7 @@ class Reading:
     ``shown``: the source has a note because of the session.
     """
 
-    page: PageDone
+    page: PageRead
     number: int
     quotes: tuple[Quoted, ...]
     shown: bool = True

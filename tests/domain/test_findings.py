@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.findings import chosen_pages, facts_of, sheet_of
 from pipeline.domain.state import Iteration, PageObserved, SearchDone, SessionState, Worker
-from pipeline.domain.values import Fact, Hit, PageDone, PlanNode, ResearchConfig
+from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
 
 URL = "corpus:harbour.pdf"
 
 
 def state_with(sheets: tuple[int, ...]) -> SessionState:
     state = SessionState(id="s")
-    state.pages[URL] = PageDone(URL, "Harbour", "d1", 100, "", sheets=sheets)
+    state.pages[URL] = PageRead(url=URL, title="Harbour", digest="d1", characters=100, sheets=sheets)
     return state
 
 

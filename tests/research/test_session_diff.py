@@ -18,12 +18,12 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import ReportGenerated
+from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read
-from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PageDone, PlanNode, Reference, ResearchConfig
+from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.comparing import earlier_session, session_changes
 from pipeline.text.normalise import digest_of
@@ -56,7 +56,7 @@ def session(world: World, found: World | None = None, name: str = "s-1") -> Sess
     state.workers = {"search_0": Worker("search_0", "p", 0, "", iterations=[iteration])}
     for url, sentences in world.items():
         page = digest(sentences)
-        state.pages[url] = PageDone(url, url.title(), page, 1, "")
+        state.pages[url] = PageRead(url=url, title=url.title(), digest=page, characters=1)
         facts = tuple(fact(url, sentence, page) for sentence in found.get(url, ()))
         iteration.observed[url] = PageObserved(facts, ())
         state.facts |= {one.id: one for one in facts}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.events.session_events import GapsFound
+from pipeline.domain.events.session_events import GapsFound, PageRead
 from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
-from pipeline.domain.values import Fact, Gap, Hit, PageDone, Perspective, PlanNode, ResearchConfig
+from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.research.planning import NOT_SEARCHED, find_gaps
 
 
@@ -47,7 +47,7 @@ def _state(**more: str) -> tuple[SessionState, Worker]:
         state.searches[query] = SearchDone("local", hits)
     for name in "abc":
         url = f"corpus:{name}.md"
-        state.pages[url] = PageDone(url=url, title=name, digest="0" * 64, characters=10, at="")
+        state.pages[url] = PageRead(url=url, title=name, digest="0" * 64, characters=10, at="")
     return state, worker
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.session import record_of
-from pipeline.domain.values import PageDone, Spent
+from pipeline.domain.values import Spent
 from pipeline.ports import FoundPassages, StoredPages
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
@@ -61,7 +62,7 @@ def test_of_a_page_that_was_read_twice_the_latest_reading_is_searched(store: Mem
 def test_the_pages_that_a_pruned_session_keeps_are_searched(store: MemoryStore, tmp_path: Path) -> None:
     (read, *_) = [record for record in store.load(SESSION) if record.type == "page.read" and b"harbour.md" in record.data]
     said = json.loads(read.data)
-    pages = (PageDone(*(said[name] for name in ("url", "title", "digest", "characters", "at"))),)
+    pages = (PageRead(**{name: said[name] for name in ("url", "title", "digest", "characters", "at")}),)
     pruned = ResearchPruned(counts={}, spent=Spent(), pages=pages)
     pruned = pruned.model_copy(update={"id": read.id, "session_id": SESSION, "version": 1, "at": pages[0].at, "run_id": "run"})
     store.streams[SESSION] = [record_of(pruned)]

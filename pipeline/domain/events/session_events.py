@@ -17,6 +17,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain import values as v
+from pipeline.text.page_format import what_is_missing
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 SCHEMA_MAJOR = 2  # 2: no scores of sources, no names, no states of doubt; logs of 1 are read and gone on with
@@ -226,6 +227,11 @@ class PageRead(Answered):
     stored: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
     empty_pages: int = 0
+
+    @property
+    def missing(self) -> str:
+        """What the stored text lacks, in words, or ""; earlier versions wrote it into what is kept of a pruned session."""
+        return (self.model_extra or {}).get("missing") or what_is_missing(self.visible, self.stored, self.empty_pages)
 
 
 class FactsObserved(Answered):

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain import values as v
-from pipeline.domain.events.session_events import Answered, EventBase
+from pipeline.domain.events.session_events import Answered, EventBase, PageRead
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking.term_statistics import TermStatistics
 
@@ -297,7 +297,7 @@ class ResearchPruned(EventBase):
     counts: dict[str, int]
     spent: v.Spent
     facts: tuple[v.Fact, ...] = ()
-    pages: tuple[v.PageDone, ...] = ()
+    pages: tuple[PageRead, ...] = ()
     contradictions: tuple[v.Contradiction, ...] | None = None
     gaps: tuple[v.Gap, ...] | None = None
     claims: dict[str, bool] = Field(default_factory=dict)

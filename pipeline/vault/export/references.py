@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.domain.values import PageDone
+from pipeline.domain.events.session_events import PageRead
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.cards import Card, Reading
 from pipeline.vault.model import readings_by_url, stored_cards
@@ -62,7 +62,7 @@ def citekey(url: str, title: str = "", author: str = "", published: str = "", *,
     return f"{name if name[:1].isalpha() else f's{name}'}-{digest_of(url.encode('utf-8', 'replace'))[:tail]}"
 
 
-def key_of(page: PageDone) -> str:
+def key_of(page: PageRead) -> str:
     """Return a source's key, which derives from its first reading, that of ``page``."""
     return citekey(page.url, page.title, page.author, page.published)
 
