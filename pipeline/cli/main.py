@@ -34,7 +34,6 @@ COMMANDS = {
     "doctor": ("doctor_commands", "Check settings, keys, documents and log."),
     "export": ("export_commands", "Write the report of SESSION to one file."),
     "forget": ("memory_commands", "Remove SESSION or an import for good, or what is old."),
-    "graph": ("reading_commands", "Print all that led to SESSION's report as JSON."),
     "handoff": ("merge_commands", "Hand SESSION over to another machine."),
     "hide": ("build_commands", "Hide a note of the vault."),
     "import": ("import_commands", "Import the sessions of another program."),

@@ -1,8 +1,7 @@
-"""The commands that read what was found: ``why``, ``graph`` and ``digest``."""
+"""The commands that read what was found: ``why`` and ``digest``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import date
@@ -13,12 +12,11 @@ import click
 from pipeline.cli.command_parts import require_workspace, session_named
 from pipeline.config.settings import load_workspace
 from pipeline.domain.events.stream_events import NoteRated
-from pipeline.domain.provenance import NODE_KINDS, Evidence, Why, graph_of, value_of
+from pipeline.domain.provenance import Evidence, Why, value_of
 from pipeline.domain.provenance import why as why_of
-from pipeline.domain.session import ResearchSession, state_at
-from pipeline.domain.state import SessionState
+from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
-from pipeline.ops.console_output import Console, put
+from pipeline.ops.console_output import Console
 from pipeline.site.paths import encoded, page_of
 from pipeline.vault.cards import Card
 from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
@@ -26,44 +24,34 @@ from pipeline.vault.identity.decisions import read_decisions
 from pipeline.vault.model import Night
 from pipeline.wiring.store_adapters import store_of
 
-_AT = click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As of the event with this version.")
 _MOST_ORIGINS = 3
 
 
 @click.command()
 @click.argument("session")
 @click.argument("words")
-@_AT
 @click.pass_obj
-def why(console: Console, session: str, words: str, version: int | None) -> None:
+def why(console: Console, session: str, words: str) -> None:
     """Show what a sentence of SESSION's report rests on. WORDS are some words of it, or a fact's id.
 
     From the sentence to its facts, their quotes, the pages, the searches that found them, and the thoughts and perspectives
     behind them; what speaks against it; and what you called useful or wrong.
     """
-    state = _state(console, session, version)
+    require_workspace(console.folder)
+    store = store_of(console.folder)
+    state = ResearchSession.open(store, session_named(console.folder, store, session)).state
     found = why_of(state, words)
     if found is None:
         what = "has no report yet" if state.report is None else "has no sentence like that"
-        hint = "take some words of a sentence, or the id of a fact: research graph SESSION --kinds sentence,fact lists both"
+        hint = "take some words of a sentence of its report, or the id of a fact"
         raise UsageError(f"{state.id} {what}", hint=hint)
-    ratings = read_decisions(store_of(console.folder)).ratings
+    ratings = read_decisions(store).ratings
     rated = {one.fact.id: event for one in found.evidence if (event := ratings.latest_on(state.query_id, one.fact))}
     value = value_of(found)
     for evidence in value["evidence"]:
         event = rated.get(evidence["fact"]["id"])
         evidence["rating"] = event.rating if event else ""
     console.data(list(_lines(found, rated)), value)
-
-
-def _state(console: Console, session: str, version: int | None) -> SessionState:
-    require_workspace(console.folder)
-    store = store_of(console.folder)
-    name = session_named(console.folder, store, session)
-    newest = ResearchSession.open(store, name).state
-    if version and version > newest.version:
-        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
-    return state_at(store, name, version) if version else newest
 
 
 def _lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
@@ -94,20 +82,7 @@ def _evidence_lines(one: Evidence, rated: NoteRated | None) -> Iterator[str]:
         if way.perspective:
             yield f"        from the perspective “{way.perspective}”" + (f": {way.focus}" if way.focus else "")
     if len(one.origins) > _MOST_ORIGINS:
-        yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page; research graph shows them all"
-
-
-@click.command()
-@click.argument("session")
-@_AT
-@click.option("--kinds", metavar="KIND,…", help="Only nodes of these kinds, separated by commas: fact,page,sentence.")
-@click.pass_obj
-def graph(console: Console, session: str, version: int | None, kinds: str | None) -> None:
-    """Print all that led to SESSION's report as JSON: searches, pages, facts, sentences, decisions, and what led to what."""
-    wanted = [name.strip() for name in (kinds or "").split(",") if name.strip()]
-    if unknown := sorted(set(wanted) - set(NODE_KINDS)):
-        raise UsageError(f"unknown kinds: {', '.join(unknown)}", hint=f"the kinds are {', '.join(NODE_KINDS)}")
-    put(json.dumps(graph_of(_state(console, session, version), wanted or NODE_KINDS), ensure_ascii=False, indent=1))
+        yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page"
 
 
 @click.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +21,7 @@ from pipeline.cli.command_parts import (
 from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.settings import store_address
 from pipeline.errors import NoWorkspace, WorkspaceLocked
-from pipeline.ops.console_output import Console, begin, end
+from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import first_few
 from pipeline.vault.identity.said import asked_lines
@@ -53,9 +52,6 @@ _OPTIONS = (
     click.option(
         "--dry-run", is_flag=True, help="Print what the run would do and what it may cost; write nothing, contact no service."
     ),
-    click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails."),
-    click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends."),
-    click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else."),
     click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
     click.option(
         "--ping-url-file",
@@ -110,17 +106,10 @@ def _run_queue(
     distribute: bool,
     worker_wait: timedelta,
     dry_run: bool,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
     lock_wait: timedelta | None,
     ping_url_file: Path | None,
     again: bool = False,
 ) -> None:
-    console = replace(
-        console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
-    )
-    begin(quiet=console.quiet, verbose=console.verbose)
     bounds = RunOverrides(moment(deadline), max_cost, max_failures)
     request = Request(
         Selection(ids, tags, retry_failed, limit, retry_failed and only_retries, again),

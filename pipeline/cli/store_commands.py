@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import click
 from pipeline.cli.command_parts import Length
 from pipeline.cli.run_commands import moment
 from pipeline.config.keys import shown_store
-from pipeline.ops.console_output import Console, begin, end
+from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted
 from pipeline.wiring.store_adapters import require_psycopg, require_queue
@@ -119,9 +118,6 @@ def _value(report: Any) -> dict[str, Any]:
     help='Begin the night at these times, in UTC: "15 2 * * *". Of all workers with the same times one does it.',
 )
 @click.option("--dashboard", is_flag=True, help="Take no session: show the queue of jobs on its engine's own page.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails.")
-@click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends.")
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else.")
 @click.option(
     "--ping-url-file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -138,9 +134,6 @@ def work(
     builds: bool,
     schedule: str,
     dashboard: bool,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
     ping_url_file: Path | None,
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
@@ -148,10 +141,6 @@ def work(
     from pipeline.cli.machines import WorkRequest, work_on_jobs
     from pipeline.cli.night import finish_batch
 
-    console = replace(
-        console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
-    )
-    begin(quiet=console.quiet, verbose=console.verbose)
     if dashboard:
         from pipeline.wiring.queue_adapters import dashboard_of
 

@@ -39,7 +39,7 @@ def actions(folder: Path) -> dict[str, str]:
 # ---- quiet and talkative -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args", [["-q", "run"], ["run", "-q"], ["run", "--quiet"]])
+@pytest.mark.parametrize("args", [["-q", "run"], ["--quiet", "run"]])
 def test_a_quiet_night_is_silent_wherever_that_is_said(folder: Path, args: list[str]) -> None:
     assert said(folder, *args) == Said(0, "", "")
 
@@ -226,7 +226,7 @@ def night_note(folder: Path) -> str:
     ("args", "code"), [([], 5), (["harbour"], 0), (["--limit", "1"], 3), (["--limit", "1", "--tag", "sea"], 0)]
 )
 def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[str], code: int) -> None:
-    summary = agreeing(without_answers(folder), said(folder, "run", "--json", *args))
+    summary = agreeing(without_answers(folder), said(folder, "--json", "run", *args))
     assert summary["exit_code"] == code
     note = night_note(folder)
     assert f"done: {summary['done']}\n" in note
@@ -237,7 +237,7 @@ def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[st
 def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
     copied_templates(folder)
     (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
-    told = said(folder, "run", "--json")
+    told = said(folder, "--json", "run")
     summary = agreeing(folder, told)
     assert (told.code, summary["done"]) == (2, 2)
     assert "no_such_name" in summary["vault"]
@@ -258,7 +258,7 @@ def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
         raise trouble
 
     monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
-    told = said(folder, "run", "--json")
+    told = said(folder, "--json", "run")
     assert (told.code, agreeing(folder, told)["done"]) == (code, 2)
     assert "the vault is not up to date" in told.err
     monkeypatch.undo()
@@ -291,5 +291,5 @@ def test_a_run_prints_once_that_a_session_cannot_be_read(folder: Path) -> None:
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
     said(folder, "run")
     before = last_run(folder)
-    assert said(folder, "run", "--json").code == 0
+    assert said(folder, "--json", "run").code == 0
     assert last_run(folder) == before

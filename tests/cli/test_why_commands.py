@@ -55,25 +55,3 @@ def test_words_that_are_in_no_sentence_get_one_clear_message(folder: Path) -> No
     answer = said(folder, "why", "depth", "zebras of the Serengeti")
     assert answer.code == 2
     assert "has no sentence like that" in answer.err
-    assert "research graph" in answer.err
-
-
-def test_the_graph_is_printed_as_json(folder: Path) -> None:
-    names = [node["id"] for node in json.loads(said(folder, "graph", "depth").out)["nodes"]]
-    assert any(name.startswith("perspective:") for name in names)
-
-
-def test_the_graph_of_an_early_version_has_no_report_yet(folder: Path) -> None:
-    nodes = value(said(folder, "--json", "graph", "depth", "--at", "3"))["nodes"]
-    assert isinstance(nodes, list)
-    assert not [node for node in nodes if node["kind"] == "sentence"]
-
-
-def test_an_unknown_kind_is_refused_with_the_known_ones(folder: Path) -> None:
-    answer = said(folder, "graph", "depth", "--kinds", "facts")
-    assert answer.code == 2
-    assert "question, perspective" in answer.err
-
-
-def test_a_version_beyond_the_last_is_refused(folder: Path) -> None:
-    assert "it has the versions 1 to" in said(folder, "graph", "depth", "--at", "9999").err

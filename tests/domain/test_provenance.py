@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.domain.provenance import graph_of, sentences_of_report, why
-from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.provenance import sentences_of_report, why
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
@@ -59,39 +59,6 @@ def test_every_cited_sentence_has_a_path_to_the_thoughts_behind_its_pages(seed: 
         assert [one.fact.id for one in found.evidence] == list(found.sentence.facts)
         for one in found.evidence:
             assert len(one.origins) == counted_paths(events, one.fact.id) > 0
-
-
-def test_every_edge_joins_two_nodes_and_each_kind_of_work_is_a_node() -> None:
-    graph = graph_of(simulated(4)[0])
-    names, kinds = {node["id"] for node in graph["nodes"]}, {node["kind"] for node in graph["nodes"]}
-    assert all(edge["source"] in names and edge["target"] in names for edge in graph["edges"])
-    assert kinds >= {"question", "perspective", "thought", "search", "page", "fact", "sentence"}
-    limited = graph_of(simulated(4)[0], ["fact", "page"])
-    assert {node["kind"] for node in limited["nodes"]} == {"fact", "page"}
-    assert {edge["type"] for edge in limited["edges"]} <= {"quotes", "supports"}
-
-
-def test_ids_are_stable_from_version_to_version() -> None:
-    store, context = MemoryStore(), context_for()
-    session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(perspectives=2, gap_rounds=1),))])
-    asyncio.run(run_session(session, store, desk_for(store, Journal()), context))
-    before: set[str] = set()
-    for version in range(1, session.state.version + 1, 7):
-        names = {node["id"] for node in graph_of(state_at(store, "s1", version), ["page", "fact", "search"])["nodes"]}
-        assert before <= names
-        before = names
-
-
-def test_the_graph_does_not_depend_on_which_step_ended_first() -> None:
-    graphs = []
-    for latency in (1, 2):
-        store, context = MemoryStore(), context_for()
-        session = ResearchSession("s1")
-        Recorder(session, store, context).record([Outcome((started(perspectives=3),))])
-        desk = desk_for(store, Journal(latency=seeded_latency(latency)))
-        graphs.append(graph_of(asyncio.run(run_session(session, store, desk, context))))
-    assert graphs[0] == graphs[1]
 
 
 def test_a_fact_is_explained_by_its_id() -> None:

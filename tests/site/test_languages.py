@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.write_text(text)
     settings = "settings: {reasoner: extractive, search: [local]}\n"
     (folder / "queries.yaml").write_text(f"{settings}queries:\n- {GERMAN}\n- {ARABIC}\n- What is said about Zanzibar?\n")
-    assert said(folder, "run", "-q").code == 0
+    assert said(folder, "-q", "run").code == 0
     return folder
 
 
