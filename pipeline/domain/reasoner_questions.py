@@ -164,11 +164,13 @@ class EvidenceQuestion(Question[A_co]):
     """The base of the questions about a report: what they are shown is the same to the byte up to the end of the evidence.
 
     ``facts`` are by key; ``published`` are the dates of pages by address; ``more`` counts facts that other parts are shown.
+    ``room`` is how many tokens of the facts are shown, if not all: of the others the text that cites them is.
     """
 
     facts: Mapping[str, Fact]
     published: Mapping[str, str] = Field(default_factory=dict)
     more: int = 0
+    room: int = 1_000_000
     today: str = ""
 
 

@@ -59,22 +59,30 @@ def fact_tokens(fact: Fact) -> int:
 
 
 def facts_of_parts(state: SessionState) -> list[list[Fact]]:
-    """Return the facts of each part from 1 on; one list if they all fit. The text needs room twice: to be checked and mended."""
+    """Return the facts of each part from 1 on; one list if they all fit. The text needs room twice: to be written and checked.
+
+    The facts of a question stay together where that leaves at most a third of a part empty.
+    """
     room = window_of(state) - INSTRUCTIONS
     room -= min(room // 2, 2 * _WORD * state.config.report_words)
     facts = all_facts(state)
     if sum(map(fact_tokens, facts)) <= room:
         return [list(facts)]
-    asked = list(dict.fromkeys(question for view in state.perspectives.values() for question in view.questions))
-    place = {question: number for number, question in enumerate(asked)}
+    asked = [*dict.fromkeys(question for view in state.perspectives.values() for question in view.questions), ""]
+    by_question: dict[str, list[Fact]] = {question: [] for question in asked}
+    for fact in facts:
+        by_question[fact.question if fact.question in by_question else ""].append(fact)
     parts: list[list[Fact]] = [[]]
     left = room
-    for fact in sorted(facts, key=lambda fact: place.get(fact.question, len(asked))):
-        left -= fact_tokens(fact)
-        if left < 0 and parts[-1]:
-            parts.append([])
-            left = room - fact_tokens(fact)
-        parts[-1].append(fact)
+    for found in by_question.values():
+        together = sum(map(fact_tokens, found))
+        for fact in found:
+            ends = left < fact_tokens(fact) or (fact is found[0] and left < together <= room and left < room // 3)
+            if ends and parts[-1]:
+                parts.append([])
+                left = room
+            parts[-1].append(fact)
+            left -= fact_tokens(fact)
     return parts
 
 
@@ -84,22 +92,12 @@ def keys_of(state: SessionState) -> dict[str, str]:
 
 
 def facts_for(state: SessionState, part: int) -> dict[str, Fact]:
-    """Return the facts that a part is written from, by key: for the beginning those that the other parts cite, as many as fit."""
+    """Return the facts that a part may cite, by key: for the beginning those that the other parts cite."""
     keys = keys_of(state)
     if part != BEGINNING:
         return {keys[fact.id]: fact for fact in facts_of_parts(state)[part - 1]}
-    cited = {name for item in _kept_items(state) if item.sentence for name in item.sentence.facts}
-    left = (window_of(state) - INSTRUCTIONS) // 3
-    shown: dict[str, Fact] = {}
-    for fact in all_facts(state):
-        if fact.id in cited and (left := left - fact_tokens(fact)) >= 0:
-            shown[keys[fact.id]] = fact
-    return shown
-
-
-def _kept_items(state: SessionState) -> Iterator[Item]:
-    sections, _ = kept_text(state)
-    return (item for item in items_of(sections))
+    cited = {name for item in items_of(kept_text(state)[0]) if item.sentence for name in item.sentence.facts}
+    return {keys[fact.id]: fact for fact in all_facts(state) if fact.id in cited}
 
 
 def kept_text(state: SessionState) -> tuple[tuple[ReportSection, ...], tuple[CutSentence, ...]]:

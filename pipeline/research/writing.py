@@ -13,6 +13,7 @@ from pipeline.domain.findings import all_facts, open_gaps, origin_of
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
 from pipeline.domain.report_parts import (
     BEGINNING,
+    INSTRUCTIONS,
     Item,
     cut_sentence,
     facts_for,
@@ -22,6 +23,7 @@ from pipeline.domain.report_parts import (
     joined_again,
     kept_text,
     keys_of,
+    window_of,
 )
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
@@ -47,7 +49,7 @@ from pipeline.text.normalise import digest_of, holds_quote, one_line
 
 _SAID: Mapping[str, SessionOutcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
 _WORST_LAST: tuple[SessionOutcome, ...] = ("answered", "in-part", "not-found")
-_BEGINNING_WORDS = 300
+_BEGINNING_WORDS = 120
 UNFOUND = "It only says what was not found, which is listed once."
 
 
@@ -82,6 +84,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         parts=parts,
         on=tuple(dict.fromkeys(fact.question for fact in facts.values() if fact.question)) if parts > 1 else (),
         written=tuple(_written(state)) if step.part == BEGINNING else (),
+        room=(window_of(state) - INSTRUCTIONS) // 3 if step.part == BEGINNING else window_of(state),
         earlier_on=state.earlier.reported_at[:10] if state.earlier else "",
         beyond=state.config.beyond,
     )
@@ -115,7 +118,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     part, facts = state.parts[step.part], facts_for(state, step.part)
     items = items_of(part.sections)
     places = [place for place in (range(len(items)) if part.new is None else part.new) if not _is_beyond(items[place])]
-    if part.new is not None:
+    if part.new is not None or step.part == BEGINNING:
         cited = {name for place in places if (one := items[place].sentence) for name in one.facts}
         facts = {key: fact for key, fact in facts.items() if fact.id in cited}
     keys = {fact.id: key for key, fact in facts.items()}

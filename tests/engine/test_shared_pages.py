@@ -113,6 +113,9 @@ def test_in_every_window_all_facts_are_shown_to_some_writing_and_the_question_is
     assert len({one.parts for one in written}) == 1
     assert (written[0].parts > 1) == (window < 32_000)
     assert all(one.on for one in written if one.part and one.parts > 1)
+    checked = [q.CheckQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("check")]
+    cited = [{key for sentence in one.sentences.values() for key in sentence.keys} for one in checked]
+    assert all(keys <= one.facts.keys() for keys, one in zip(cited, checked, strict=True))
     assert state.report is not None
     assert state.report.outcome == "answered"
     assert not state.report.cut_sentences

@@ -118,7 +118,7 @@ def view_of(question: q.Question[Any], delimiters: Delimiters, limit: int) -> Vi
     """
     view: View = {"query": question.query}
     if isinstance(question, q.EvidenceQuestion):
-        shown, left_out = _evidence(question.facts, question.published, delimiters, limit)
+        shown, left_out = _evidence(question.facts, question.published, delimiters, min(limit, question.room))
         view |= {"evidence": shown, "more": question.more + left_out, "today": question.today}
     return view | _VIEWS[type(question)](question, delimiters, limit)
 
