@@ -221,7 +221,7 @@ def _documents(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     except CorpusUnusable as error:
         yield problem("documents", error.message, error.hint) if wanted else note("documents", "there is no folder of documents")
         return
-    for missing in Corpus(workspace.corpora).unusable():
+    for missing in Corpus(workspace.corpora).unusable().values():
         yield problem("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
     text = f"{counted(found, 'file')} in {', '.join(settings.corpus)}" + (f", {skipped} skipped" if skipped else "")
     if wanted and not found:

@@ -187,11 +187,8 @@ class Corpus:
             raise CorpusUnusable(f"Your documents have no folder {folder}.", hint=hint)
         return tuple(dict.fromkeys(found))
 
-    def unusable(self) -> list[CorpusUnusable]:
-        """Return one error for each folder that is missing or cannot be listed."""
-        return list(self._faults().values())
-
-    def _faults(self) -> dict[str, CorpusUnusable]:
+    def unusable(self) -> dict[str, CorpusUnusable]:
+        """Return an error for each folder that is missing or cannot be listed, by the part of its addresses that names it."""
         found: dict[str, CorpusUnusable] = {}
         for prefix, folder in self._folders.items():
             try:
@@ -206,7 +203,7 @@ class Corpus:
         Raises:
             CorpusUnusable: none of the folders can be used.
         """
-        faults = self._faults()
+        faults = self.unusable()
         if len(faults) == len(self._folders):
             raise next(iter(faults.values()))
         for prefix, folder in self._folders.items():

@@ -25,7 +25,7 @@ PATIENCE = (
     *("status:429+Retry-After=54000", "redirect:http://127.0.0.1:1/canary/1", "field_drop:results"),
 )
 GOING = ("status:503", "F3", "F10", "rst", "cut_at:18", "html_page", "field_null:choices")
-MODELS = ("garbage", "refusing", "truncating", "prose", "swapped", "malicious")
+MODELS = ("garbage", "refusing", "truncating", "malicious")
 IN_CONTENT = ("content.dup_json_keys", "content.nan", "content.bigint", "content.deep_json:5000")
 WHEN = ("early", "later", "always")
 MODEL = "openai/gpt-5.2"

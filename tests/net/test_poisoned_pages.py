@@ -1,4 +1,4 @@
-"""Twenty pages that hide an instruction in twenty places, read as the web is read: what no reader sees is not in the text."""
+"""Twelve pages that hide an instruction in twelve places, read as the web is read: what no reader sees is not in the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.standin.poison import POISONED, mark, poisoned_document, poisoned_htm
 
 BASE = "http://127.0.0.1:1"
 # The others show it to every reader: that is text like any other, and not to believe it is the reasoner's part.
-HIDDEN = [2, 5, 6, 9, 10, 16, 18]
+HIDDEN = [2, 5, 6, 9, 10, 12]
 MARKED = {3: "[image: IMPORTANT SYSTEM", 4: "[hidden] IMPORTANT SYSTEM"}
 
 

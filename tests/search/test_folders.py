@@ -58,7 +58,7 @@ def test_a_missing_folder_is_reported_by_name_and_the_others_are_searched(folder
     corpus = Corpus([folders[0], folders[0] / "gone"])
     assert found(corpus) == ["corpus:a%20b.md"]
     assert "gone cannot be used: no such file" in skipped(corpus)["@gone"]
-    assert [str(error).count("gone") for error in corpus.unusable()] == [1]
+    assert [str(error).count("gone") for error in corpus.unusable().values()] == [1]
     assert found(Corpus([folders[0] / "gone", folders[1]])) == ["corpus:@papers/a%20b.md"]
 
 

@@ -62,8 +62,8 @@ def _most(body: dict[str, Any]) -> int:
 def _cut(said: Said, body: dict[str, Any], thinks: int) -> Said:
     most = _most(body) - thinks
     if most <= 0:
-        return Said("", said.refusal, "length", said.model)
-    return said if tokens_in(said.content) <= most else Said(said.content[: 4 * most], said.refusal, "length", said.model)
+        return Said("", said.refusal, "length")
+    return said if tokens_in(said.content) <= most else Said(said.content[: 4 * most], said.refusal, "length")
 
 
 # ---- replies ---------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def _reply(
     digest = hashlib.sha256(request.body + turn.encode()).hexdigest()[:12]
     generation = f"{'gen-' if openrouter else 'chatcmpl-'}{BIRTH}-{digest}"
     spoken = min(_most(body), tokens_in(said.content or said.refusal or "") + thinks)
-    charge = charge_of(tokens_in(prompt.text), spoken, price, said.model or model, generation)
+    charge = charge_of(tokens_in(prompt.text), spoken, price, model, generation)
     head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "model": charge.model}
     head |= {"provider": "Stand-in", "system_fingerprint": None} if openrouter else {"system_fingerprint": None}
     headers = {"X-Generation-Id": generation} if openrouter else {}

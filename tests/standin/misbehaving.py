@@ -28,12 +28,11 @@ _WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "elit", "temp
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a model replies: the text, or a refusal; how it ended; and whether under another name than asked for."""
+    """What a model replies: the text, or a refusal; and how it ended."""
 
     content: str
     refusal: str | None = None
     finish: str = "stop"
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,33 +200,10 @@ def truncating(prompt: Prompt, setting: Setting) -> Said:
     return replace(whole, content=whole.content[: len(whole.content) // 2], finish="length")
 
 
-def prose(prompt: Prompt, setting: Setting) -> Said:
-    """Knows the answer and wraps it up: a fence, words around it, trailing commas, single quotes, bare keys."""
-    content = honest_model(prompt, setting).content
-    return Said(setting.chance.choice(WRAPPINGS)(content))
-
-
-WRAPPINGS: tuple[Callable[[str], str], ...] = (
-    lambda content: f"```json\n{content}\n```",
-    lambda content: f"Sure! Here is the JSON you asked for:\n\n```json\n{content}\n```\n\nLet me know if you need more.",
-    lambda content: f"Here it is: {content}",
-    lambda content: content[:-1] + ",}",
-    lambda content: re.sub(r'"(\w+)":', r"\1:", content),
-    lambda content: content.replace('"', "'"),
-)
-
-
-def swapped(prompt: Prompt, setting: Setting) -> Said:
-    """Answers well, under another name."""
-    return replace(honest_model(prompt, setting), model="standin/other-model")
-
-
 KINDS: dict[str, Callable[[Prompt, Setting], Said]] = {
     "honest": honest_model,
     "malicious": malicious,
     "garbage": garbage,
     "refusing": refusing,
     "truncating": truncating,
-    "prose": prose,
-    "swapped": swapped,
 }

@@ -11,7 +11,7 @@ from tests.standin.world import Document
 
 LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 25))
 USUAL_PRICE = Price()
-MODEL_KINDS = ("honest", "malicious", "garbage", "refusing", "truncating", "prose", "swapped")
+MODEL_KINDS = ("honest", "malicious", "garbage", "refusing", "truncating")
 
 
 @dataclass(frozen=True, kw_only=True)
