@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -75,24 +74,6 @@ def test_a_session_that_is_gone_is_forgotten(kept: Summaries) -> None:
     assert list(kept.read(session_index._layout_id())) == ["s-2"]
 
 
-def test_what_is_kept_is_brought_up_to_date_without_decoding_what_stands(
-    kept: Summaries, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Counting("s-1", "s-2", "s-3")
-    glance(store, kept)
-    store.shorten("s-2")
-    del store.streams["s-3"]
-    store.opened.clear()
-    with monkeypatch.context() as patched:
-        patched.setattr(session_index, "_decoded", None)
-        refresh(store, kept, store.marks(), {})
-    assert store.opened == ["s-2"]
-    found, opened = glance(store, kept)
-    assert opened == []
-    assert found == read_all(store)
-    assert list(kept.read(session_index._layout_id())) == ["s-1", "s-2"]
-
-
 def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:
     store = Counting("s-1", "s-2")
     store.damaged = {"s-1"}
@@ -118,21 +99,6 @@ def test_a_damaged_file_costs_a_look_at_the_logs_and_no_more(kept: Summaries, tm
     assert glance(store, kept) == (first, ["s-1"])
     glance(store, kept)
     assert glance(store, kept) == (first, [])
-
-
-def test_a_line_that_does_not_fit_is_made_anew(kept: Summaries, tmp_path: Path) -> None:
-    store = Counting("s-1")
-    first, _ = glance(store, kept)
-    with sqlite3.connect(tmp_path / "summaries.sqlite") as db:
-        db.execute("UPDATE summaries SET line = '[1]'")
-    db.close()
-    assert glance(store, kept) == (first, ["s-1"])
-
-
-def test_without_a_folder_to_keep_it_in_nothing_is_kept_and_nothing_made(tmp_path: Path) -> None:
-    store = Counting("s-1")
-    read_all(store, Summaries(tmp_path / "missing" / "summaries.sqlite"))
-    assert not (tmp_path / "missing").exists()
 
 
 def test_the_latest_session_is_the_one_that_none_followed_whatever_their_clocks_said() -> None:

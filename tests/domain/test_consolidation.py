@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.events.stream_events import SessionConsolidated
-from pipeline.domain.findings import origin_of
-from pipeline.domain.memory import consolidated, plain_message
+from pipeline.domain.memory import consolidated
 from pipeline.domain.state import SessionState
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story
@@ -123,16 +119,3 @@ def test_the_same_state_gives_the_same_bytes_and_they_are_read_back() -> None:
     found = decode(encode(first.model_copy(update={"at": "2026-11-21T02:15:00.000Z"})))
     assert isinstance(found, SessionConsolidated)
     assert found.statements == first.statements
-
-
-@given(st.text(max_size=300))
-def test_a_plain_message_is_one_short_line_without_a_number(message: str) -> None:
-    found = plain_message(message)
-    assert len(found) <= 200
-    assert "\n" not in found
-    assert "http://a.example/1" not in plain_message(f"{message} http://a.example/1 404")
-
-
-def test_the_origin_of_a_page_is_its_host_and_of_a_document_its_address() -> None:
-    assert origin_of("https://DB.example:8080/a?b") == "db.example"
-    assert origin_of("corpus:notes/a.md#part") == "corpus:notes/a.md"

@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.plan import first_plan, gap_plan, problems, validation_round
+from pipeline.domain.plan import first_plan, gap_plan, problems
 from pipeline.domain.values import Perspective, PlanNode
 
 
@@ -30,19 +30,6 @@ def test_the_first_plan_searches_side_by_side_then_validates_then_writes() -> No
     assert [plan[f"search_{n}"].perspective for n in range(3)] == ["view-0", "view-1", "view-2"]
     assert plan["cross_validate"].depends_on == ("search_0", "search_1", "search_2")
     assert plan["synthesize"].depends_on == ("cross_validate",)
-
-
-def test_a_gap_round_follows_the_validation_and_comes_before_the_writing() -> None:
-    gaps = by_id(*gap_plan(views(2, "gap"), 1, 0))
-    assert list(gaps) == ["gap_0", "gap_1", "cross_validate_2", "synthesize"]
-    assert gaps["gap_0"].depends_on == ("cross_validate",)
-    assert gaps["cross_validate_2"].depends_on == ("gap_0", "gap_1")
-    assert gaps["synthesize"].depends_on == ("cross_validate", "cross_validate_2")
-
-
-def test_a_validation_knows_its_round() -> None:
-    assert validation_round(first_plan(views(1))[1]) == 0
-    assert [validation_round(gap_plan(views(1), number, 0)[1]) for number in (1, 2, 11)] == [1, 2, 11]
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))

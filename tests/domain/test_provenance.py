@@ -76,8 +76,3 @@ def test_what_contradicts_a_sentences_fact_speaks_against_it() -> None:
     found = why(state, pair.a)
     assert found is not None
     assert [(fact.id, text) for fact, text in found.evidence[0].against] == [(pair.b, pair.explanation)]
-
-
-def test_words_that_are_in_no_sentence_explain_nothing() -> None:
-    state, _ = simulated(2)
-    assert why(state, "zebras of the Serengeti") is None

@@ -23,11 +23,6 @@ def folded(version: int) -> SessionState:
     return session.state
 
 
-def test_the_stream_under_test_has_every_kind_of_step() -> None:
-    kinds = {type(event) for event in stream(**CONFIG)}
-    assert {e.ReportWritten, e.ClaimsChecked, e.PlanExtended, e.ReportGenerated, e.ResearchCompleted} <= kinds
-
-
 def test_a_snapshot_reads_back_as_it_was_and_with_the_events_after_it_gives_the_full_fold() -> None:
     whole = folded(len(records(**CONFIG)))
     store = copied(recorded(**CONFIG))
@@ -43,15 +38,6 @@ def test_a_snapshot_reads_back_as_it_was_and_with_the_events_after_it_gives_the_
             assert ResearchSession.open(cut, "s1").snapshot() == session.snapshot()
 
 
-def test_events_after_a_snapshot_do_not_reach_back_into_it() -> None:
-    session = ResearchSession("s1")
-    session.replay(record.data for record in records(**CONFIG)[:20])
-    snapshot = session.snapshot()
-    session.replay(record.data for record in records(**CONFIG)[20:])
-    assert snapshot.version == 20
-    assert ResearchSession("s1", folded(20)).snapshot() == snapshot
-
-
 def test_the_snapshot_of_another_fold_is_not_believed() -> None:
     store = copied(recorded(**CONFIG))
     store.snapshots.save("s1", Snapshot(3, "another", b"nonsense"))
@@ -64,10 +50,6 @@ def test_the_state_at_a_version_is_what_was_known_then() -> None:
     for version in (0, 1, 17, len(records(**CONFIG))):
         assert state_at(store, "s1", version) == folded(version)
         assert state_at(store, "s1", version).version == version
-
-
-def test_an_unknown_session_opens_empty() -> None:
-    assert ResearchSession.open(recorded(**CONFIG), "nobody").state == SessionState(id="nobody")
 
 
 def test_a_refused_event_changes_nothing_and_says_why() -> None:

@@ -16,7 +16,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import LogUnwritable, ProviderRefused, ReadFailed, SearchFailed
+from pipeline.errors import LogUnwritable, ReadFailed, SearchFailed
 from pipeline.ports import SearchResult
 from pipeline.research import Outcome
 from pipeline.text.normalise import holds_quote
@@ -64,12 +64,6 @@ def test_a_finding_whose_quote_is_not_in_the_page_is_kept_as_rejected_and_goes_n
     assert all("no page at all" not in fact.quote for fact in all_facts(state))
 
 
-def test_nothing_is_asked_searched_or_read_twice_in_an_undisturbed_run() -> None:
-    journal = Journal()
-    research(journal)
-    assert len(journal.calls) == len(set(journal.calls))
-
-
 def test_gaps_become_workers_that_run_after_the_first_analysis() -> None:
     store = MemoryStore()
     state = research(Journal(), store)
@@ -77,13 +71,6 @@ def test_gaps_become_workers_that_run_after_the_first_analysis() -> None:
     assert "gap_0" in state.workers
     assert types.index("plan.extended") > types.index("gaps.found")
     assert [analysis.round for analysis in state.analyses] == [0, 1]
-
-
-def test_a_fast_session_has_one_worker_one_iteration_and_no_gap_round() -> None:
-    state = research(Journal(), perspectives=1, iterations=1, gap_rounds=0)
-    assert list(state.workers) == ["search_0"]
-    assert len(state.workers["search_0"].iterations) == 1
-    assert len(state.analyses) == 1
 
 
 @pytest.fixture(scope="module")
@@ -234,20 +221,6 @@ def test_facts_that_do_not_fit_one_prompt_are_all_shown_to_some_part_of_the_repo
     assert state.report.summary
     cited = {name for entry in state.report.references for name in entry.facts}
     assert cited == set(state.facts)
-
-
-def test_a_refusing_provider_ends_the_run_and_the_next_run_goes_on() -> None:
-    store, journal = MemoryStore(), Journal(faults={"report:1": [ProviderRefused("no credit left")]})
-    context = context_for()
-    session = begin(store, context)
-    with pytest.raises(ProviderRefused):
-        asyncio.run(run_session(session, store, desk_for(store, journal), context))
-    done = event_names(stored(store), {})
-    again = Journal()
-    resumed = ResearchSession.open(store, "s1")
-    state = asyncio.run(run_session(resumed, store, desk_for(store, again), context_for("run-2")))
-    assert state.status == "complete"
-    assert not done & set(again.calls)
 
 
 def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again(in_order: bytes) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import LogUnwritable
-from pipeline.text.normalise import digest_of
 from tests.simulation.life import TROUBLED_NIGHTS, Life, life
 from tests.simulation.promises import broken, recorded
 from tests.simulation.talking import answers_in
@@ -24,19 +23,6 @@ def lived(seed: int) -> list[str]:
     """Live the life of a seed; return every promise that was broken, in words."""
     with workspace() as root, life(seed, root) as found:
         return _troubled(found) or _put_right(found)
-
-
-def trace(seed: int) -> dict[str, str]:
-    """Live the life of a seed; return the digest of every file in its log."""
-    with workspace() as root, life(seed, root) as found:
-        wrong = _troubled(found) or _put_right(found)
-        assert wrong == []
-        files = (
-            path
-            for folder in ("sessions", "batches", "memory", "talks", "objects")
-            for path in sorted((root / folder).rglob("*.*"))
-        )
-        return {str(path.relative_to(root)): digest_of(path.read_bytes()) for path in files if path.is_file()}
 
 
 def happenings(seed: int) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.seeds import FULL, SEED
-from tests.simulation.lives import happenings, lived, trace
+from tests.simulation.lives import happenings, lived
 
 LIVES, AT_ONCE = 1_000 if FULL else 20, 5
 
@@ -39,7 +39,3 @@ def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
         if not wanted:
             break
     assert wanted == set()
-
-
-def test_a_seed_is_lived_the_same_way_twice() -> None:
-    assert trace(4) == trace(4)

@@ -13,7 +13,6 @@ pytest.importorskip("psycopg")
 
 from tests.postgres_server import PostgresServer, running, skip_without_postgres
 from tests.seeds import SEED
-from tests.simulation.machines.feeds import write_and_follow
 from tests.simulation.machines.night import Simulation
 from tests.simulation.machines.trouble import Trouble
 
@@ -42,7 +41,3 @@ def test_a_worker_that_wakes_up_after_its_lease_is_refused_and_spoils_nothing(se
         result = night.research(Trouble(server, crew, random.Random(SEED), 1, 0.6, ("frozen",)))
     assert night.broken() == []
     assert Counter(event.status for event in result.ended) == {"complete": 4}
-
-
-def test_subscribers_see_every_event_of_several_writers_once(postgres_store_url: str, tmp_path: Path) -> None:
-    assert write_and_follow(postgres_store_url, tmp_path, writers=3, events=2_000, subscribers=2) == []
