@@ -172,7 +172,7 @@ def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
     said = settings.embeddings
     if not isinstance(said, EmbeddingChoice) or said.folder:
         return None
-    return _server_beside(ModelChoice(said.model, said.base_url, said.key, concurrency=said.concurrency), keys, "embeddings")
+    return _server_beside(ModelChoice(said.model, said.base_url, said.key), keys, "embeddings")
 
 
 def reranking_server(settings: Settings, keys: Keys) -> ModelServer | None:

@@ -21,7 +21,7 @@ _EXTRACTIVE = {
 }
 # The window of a model that nobody sets is what its server says.
 _MODEL = {"perspectives": 3, "iterations": 2, "pages_per_iteration": 6, "reads_survey": True, "context_tokens": 0}
-_COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
+_COUNTS = ("perspectives", "iterations", "gap_rounds")
 
 
 def search_for(query: Query, settings: Settings, keys: Keys, documents: Documents = "") -> SearchChoice:
@@ -51,8 +51,6 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
     else:
         values = _MODEL | (_FAST if query.mode == "fast" else {})
         values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
-    if context := query.context_tokens or settings.query_limits.context_tokens:
-        values["context_tokens"] = context
     usual = settings.query_limits
     timeout = query.timeout or usual.timeout
     return ResearchConfig(
@@ -65,8 +63,6 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
         beyond=settings.beyond if query.beyond is None else query.beyond,
         search=search_for(query, settings, keys, documents).names,
         budget_usd=usual.cost_usd if query.budget_usd is None else query.budget_usd,
-        budget_tokens=usual.tokens if query.budget_tokens is None else query.budget_tokens,
-        budget_calls=usual.calls if query.budget_calls is None else query.budget_calls,
         timeout_s=timeout.total_seconds() if timeout else None,
         **values,
     )

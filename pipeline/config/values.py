@@ -85,7 +85,6 @@ _source = text_that(
 )
 _share = number(0, 1, "write a number from 0 to 1, such as 0.35")
 _count = whole(1, 999_999_999)
-_tokens = whole(1_000, 1_000_000)
 _price = number(0, 999_999_999, "write an amount in USD, such as 0.25, or 0")
 _PRICE_KEYS = {"input_usd": "input", "output_usd": "output", "cached_usd": "cached"}
 _prices = pairs(lambda node: record(Price, node, _PRICE_KEYS))
@@ -173,16 +172,10 @@ def _id(node: Node) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """The caps of each query that does not name its own; None is no cap. ``tokens`` and ``calls`` to a model are counts.
-
-    ``context_tokens`` is what a worker's context may hold before it is condensed; None is the default.
-    """
+    """The caps of each query that does not name its own; None is no cap."""
 
     cost_usd: float | None = None
-    tokens: Annotated[int | None, _count] = None
-    calls: Annotated[int | None, _count] = None
     timeout: timedelta | None = None
-    context_tokens: Annotated[int | None, _tokens] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +225,7 @@ class ModelChoice:
 class EmbeddingChoice:
     """A model that turns texts into vectors, for the search by meaning.
 
-    ``key``, ``base_url`` and ``concurrency`` as in ``ModelChoice``. ``dimensions`` is the length that is asked for; None is the
+    ``key`` and ``base_url`` as in ``ModelChoice``. ``dimensions`` is the length that is asked for; None is the
     model's own. The prefixes are what the model wants before a query and before a passage. ``folder`` holds a model that runs in
     this process; ``model`` is then its name. ``floor`` is the least cosine of a passage near its question, None if not known.
     """
@@ -243,7 +236,6 @@ class EmbeddingChoice:
     dimensions: Annotated[int | None, whole(8, 16_384)] = None
     query_prefix: str = ""
     passage_prefix: str = ""
-    concurrency: Annotated[int | None, whole(1, 100)] = None
     folder: str = ""
     floor: Annotated[float | None, _share] = None
 
@@ -291,11 +283,10 @@ class Sources:
 class Enqueueing:
     """Whether other programs may queue questions, through ``research mcp``, and their caps.
 
-    ``questions`` is how many may stand in the file. Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
     """
 
     enqueue: bool = False
-    questions: Annotated[int, whole(1, 1_000)] = 20
     each_usd: float = 0.25
     cost_usd: float = 1.0
 
@@ -344,7 +335,6 @@ class Settings:
     beyond: bool = False
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
-    snapshot_every: Annotated[int, whole(1, 100_000)] = 20
     machine: Annotated[str, _machine] = ""
     timezone: Annotated[str, _zone] = ""
     store: Annotated[str, _store] = ""
@@ -371,14 +361,10 @@ class Query:
     tags: Annotated[tuple[str, ...], listing(tag, "write a list: [policy, batteries]")] = ()
     priority: Annotated[int, whole(-1_000, 1_000)] = 0
     machine: Annotated[str, _machine] = ""
-    max_workers: Annotated[int | None, whole(1, 100)] = None
     perspectives: Annotated[int | None, whole(1, 20)] = None
     iterations: Annotated[int | None, whole(1, 20)] = None
     gap_rounds: Annotated[int | None, whole(0, 10)] = None
-    context_tokens: Annotated[int | None, _tokens] = None
     budget_usd: float | None = None
-    budget_tokens: Annotated[int | None, _count] = None
-    budget_calls: Annotated[int | None, _count] = None
     timeout: timedelta | None = None
     search: Annotated[Literal["auto"] | tuple[str, ...] | None, _search] = None
     model: str | None = None

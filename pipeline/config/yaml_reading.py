@@ -6,6 +6,7 @@ The annotations of a dataclass say how each field is read: the type's own way (`
 from __future__ import annotations
 
 import json
+import logging
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -118,6 +119,10 @@ class Mapping(Node):
 
 
 Reader = Callable[[Node], Any]
+# Keys of earlier versions: each is read over, with one notice.
+OLDER = {"snapshot_every", "context_tokens", "max_workers", "budget_tokens", "budget_calls"}
+OLDER |= {"tokens", "calls", "concurrency", "questions"}  # some of these still have a meaning elsewhere
+_log = logging.getLogger("pipeline.config")
 
 
 def decoded(data: bytes) -> str:
@@ -393,6 +398,11 @@ def record(cls: type[T], node: Node, names: dict[str, str] | None = None, **more
     return cls(**{**more, **values})
 
 
+@cache
+def _noticed(name: str) -> None:
+    _log.warning("queries.yaml: the key %s is no longer used", name)
+
+
 def _fields(node: Mapping, readers: dict[str, Reader]) -> dict[str, Any]:
     """Return the values of known keys. Keys that are unknown, given twice or without a value are faults."""
     seen: dict[str, int] = {}
@@ -406,7 +416,9 @@ def _fields(node: Mapping, readers: dict[str, Reader]) -> dict[str, Any]:
         if name in seen:
             raise key.fault(f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
         seen[name] = key.line
-        if name not in readers:
+        if name in OLDER and name not in readers:
+            _noticed(name)
+        elif name not in readers:
             meant = near(name, tuple(readers))
             hint = f"did you mean {meant}?" if meant else f"known are: {', '.join(readers)}"
             raise key.fault(f"the key {shown(name)} is not known here", hint)
@@ -414,11 +426,13 @@ def _fields(node: Mapping, readers: dict[str, Reader]) -> dict[str, Any]:
 
     def value_of(pair: tuple[Node, Node]) -> tuple[str, Any]:
         name, value = name_of(pair[0]), pair[1]
+        if name not in readers:
+            return "", None
         if isinstance(value, Scalar) and value.empty:
             raise value.fault(f"{name} has no value", "write one, or remove the line")
         return name, readers[name](value)
 
-    return dict(_each((value_of, pair) for pair in node.pairs))
+    return {name: value for name, value in _each((value_of, pair) for pair in node.pairs) if name}
 
 
 def _each(work: Any) -> list[Any]:

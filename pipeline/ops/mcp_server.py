@@ -304,8 +304,8 @@ def _refuse(queue: Queue) -> None:
     if not allowed.enqueue:
         hint = "the user allows it in queries.yaml: settings: {mcp: {enqueue: true}}"
         raise UsageError("this workspace takes no questions from other programs", hint=hint)
-    if len(queued) >= allowed.questions or spent > allowed.cost_usd + 1e-9:
-        what = f"the queue takes {allowed.questions} questions of other programs, for {allowed.cost_usd:.2f} USD in sum"
+    if spent > allowed.cost_usd + 1e-9:
+        what = f"the queue takes questions of other programs for {allowed.cost_usd:.2f} USD in sum"
         raise UsageError(what, hint=f"the user removes entries with the tag {_TAG}, or raises settings: mcp")
 
 

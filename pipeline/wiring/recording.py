@@ -35,7 +35,7 @@ def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listene
     settings = workspace.queue.settings
     run_id, agent = secrets.token_hex(8), _agent_of(workspace.folder, machine_of(settings))
     redaction = Redaction(secrets_of(settings, keys) if keys else ())
-    return RunContext(run_id, agent, snapshot_every=settings.snapshot_every, listener=listener, redact=redaction.data)
+    return RunContext(run_id, agent, listener=listener, redact=redaction.data)
 
 
 def _agent_of(folder: Path, machine: str) -> RunStarted:

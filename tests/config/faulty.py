@@ -75,7 +75,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + "- query: a\n  priority: '1'\n", 3, 13, "a number in quotes", "write 1"),
     (LIST + "- query: a\n  priority: high\n", 3, 13, "where a number belongs", "whole number"),
     (LIST + f"- query: a\n  priority: {'9' * 5000}\n", 3, 13, "where a number belongs", "whole number"),
-    (LIST + "- query: a\n  max_workers: 0\n", 3, 16, "0 is out of range", "from 1 to 100"),
+    (LIST + "- query: a\n  iterations: 0\n", 3, 15, "0 is out of range", "from 1 to 20"),
     (LIST + "- query: a\n  gap_rounds: -1\n", 3, 15, "-1 is out of range", "from 0"),
     (LIST + "- query: a\n  budget_usd: 0.00\n", 3, 15, "out of range", "2.50"),
     (LIST + "- query: a\n  search: local\n", 3, 11, "local", "[local]"),

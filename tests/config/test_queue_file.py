@@ -68,7 +68,6 @@ settings:
   search: [local]
   corpus: my papers
   limits: {cost_usd: 2.00, deadline: "06:30", concurrency: 4, max_failures: 2}
-  snapshot_every: 50
 queries:
   - Does C# compile to native code?      # two spaces: a comment
   - query: >
@@ -79,7 +78,6 @@ queries:
     every: 7d
     tags: [policy, policy, Überblick/eu]
     priority: -3
-    max_workers: 5
     perspectives: 4
     iterations: 2
     gap_rounds: 0
@@ -91,18 +89,16 @@ queries:
     assert (queue.settings.reasoner, queue.settings.search, queue.settings.corpus) == ("extractive", ("local",), ("my papers",))
     assert queue.settings.limits.deadline == time(6, 30)
     assert (queue.settings.limits.cost_usd, queue.settings.limits.concurrency, queue.settings.limits.max_failures) == (2, 4, 2)
-    assert queue.settings.snapshot_every == 50
     assert queue.queries == (
-        Query(text="Does C# compile to native code?", id="does-c-compile-to-native-code", line=9),
+        Query(text="Does C# compile to native code?", id="does-c-compile-to-native-code", line=8),
         Query(
             text="A question over two lines?",
             id="eu-batteries",
-            line=10,
+            line=9,
             mode="fast",
             every=timedelta(days=7),
             tags=("policy", "Überblick/eu"),
             priority=-3,
-            max_workers=5,
             perspectives=4,
             iterations=2,
             gap_rounds=0,
@@ -124,6 +120,13 @@ def test_a_role_by_its_older_name_is_read_with_a_word_about_it(caplog: pytest.Lo
     )
 
 
+def test_a_key_of_an_earlier_version_is_read_over_with_one_notice(caplog: pytest.LogCaptureFixture) -> None:
+    entries = "[{query: a, max_workers: 5}, {query: b, max_workers: 5}]"
+    source = f"settings: {{snapshot_every: 50, query_limits: {{calls: 9}}}}\nqueries: {entries}\n"
+    assert [query.text for query in checked(source.encode(), "queries.yaml").queries] == ["a", "b"]
+    assert [record.getMessage().split()[3] for record in caplog.records] == ["snapshot_every", "calls", "max_workers"]
+
+
 def test_models_providers_prices_and_caps_are_read() -> None:
     source = """
 settings:
@@ -141,9 +144,9 @@ settings:
   ca_file: /etc/ssl/company.pem
   prices: {big: {input: 1.25, cached: 0.125, output: 10}, "deepseek/deepseek-chat:free": {input: 0, output: 0}}
   limits: {cost_usd: 2, tokens: 5000000, calls: 900, timeout: 6h}
-  query_limits: {cost_usd: 0.5, tokens: 1000000, calls: 200, timeout: 90m}
+  query_limits: {cost_usd: 0.5, timeout: 90m}
 queries:
-  - {query: a, model: big, search: [arxiv], budget_tokens: 5000, budget_calls: 7}
+  - {query: a, model: big, search: [arxiv]}
 """
     queue = checked(source.encode(), "queries.yaml")
     settings = queue.settings
@@ -160,9 +163,9 @@ queries:
     assert settings.search_urls == (("wikipedia", "https://de.wikipedia.org"),)
     assert settings.prices == (("big", Price(1.25, 10, 0.125)), ("deepseek/deepseek-chat:free", Price(0, 0)))
     assert settings.limits == Limits(2, 5_000_000, 900, timedelta(hours=6))
-    assert settings.query_limits == QueryLimits(0.5, 1_000_000, 200, timedelta(minutes=90))
+    assert settings.query_limits == QueryLimits(0.5, timedelta(minutes=90))
     (query,) = queue.queries
-    assert (query.model, query.search, query.budget_tokens, query.budget_calls) == ("big", ("arxiv",), 5_000, 7)
+    assert (query.model, query.search) == ("big", ("arxiv",))
 
 
 def test_a_key_in_the_file_is_not_repeated_in_the_fault() -> None:

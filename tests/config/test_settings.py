@@ -42,21 +42,21 @@ def test_fast_is_one_perspective_and_one_iteration_with_a_round_for_gaps_where_a
 
 
 def test_the_numbers_of_a_query_win_over_its_mode() -> None:
-    query = Query(text="a", id="a", line=1, mode="fast", iterations=2, gap_rounds=1, max_workers=3, budget_usd=0.5)
+    query = Query(text="a", id="a", line=1, mode="fast", iterations=2, gap_rounds=1, budget_usd=0.5)
     config = config_for(query, Settings(reasoner=ModelChoice("qwen3", "http://localhost:11434/v1")))
     assert (config.perspectives, config.iterations, config.gap_rounds) == (1, 2, 1)
-    assert (config.max_workers, config.budget_usd) == (3, 0.5)
+    assert config.budget_usd == 0.5
     plain = config_for(query, Settings())
     assert (plain.perspectives, plain.iterations, plain.gap_rounds, plain.budget_usd) == (1, 1, 0, 0.5)  # without a model
 
 
 def test_caps_of_all_queries_hold_where_a_query_names_none() -> None:
-    settings = Settings(query_limits=QueryLimits(0.5, 1_000, 20, timedelta(minutes=5)))
+    settings = Settings(query_limits=QueryLimits(0.5, timedelta(minutes=5)))
     config = config_for(Query(text="a", id="a", line=1), settings)
-    assert (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s) == (0.5, 1_000, 20, 300)
-    own = Query(text="a", id="a", line=1, budget_usd=2, budget_tokens=9, budget_calls=8, timeout=timedelta(seconds=7))
+    assert (config.budget_usd, config.timeout_s) == (0.5, 300)
+    own = Query(text="a", id="a", line=1, budget_usd=2, timeout=timedelta(seconds=7))
     config = config_for(own, settings)
-    assert (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s) == (2, 9, 8, 7)
+    assert (config.budget_usd, config.timeout_s) == (2, 7)
 
 
 def test_a_session_records_who_answers_and_who_searches() -> None:
@@ -75,14 +75,6 @@ def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
     assert workspace.corpus == tmp_path / "docs"
     assert workspace.document_name("a.md") == "docs/a.md"
     assert workspace.document_name("@papers/a.md") == "@papers/a.md"
-
-
-def test_the_size_of_a_context_can_be_set_for_one_question_and_for_all(tmp_path: Path) -> None:
-    queue = "settings: {query_limits: {context_tokens: 9000}}\nqueries: [a, {query: b, context_tokens: 2000}]\n"
-    (tmp_path / "queries.yaml").write_text(queue)
-    workspace = load_workspace(tmp_path)
-    configs = [config_for(query, workspace.queue.settings) for query in workspace.queue.queries]
-    assert [config.context_tokens for config in configs] == [9_000, 2_000]
 
 
 def test_a_model_reads_few_pages_whole_and_without_one_many_give_passages() -> None:

@@ -25,7 +25,7 @@ from tests.recorded import recorded
 pytest.importorskip("mcp")
 
 QUEUE = "settings:\n  reasoner: extractive\n  search: [local]\nqueries:\n  - How do valves behave?\n"
-ALLOWED = "settings:\n  mcp: {enqueue: true, questions: 3, each_usd: 0.25, cost_usd: 0.60}\n"
+ALLOWED = "settings:\n  mcp: {enqueue: true, each_usd: 0.25, cost_usd: 0.60}\n"
 Call = Callable[..., Any]
 FIRST = made_log.session_id(0)
 READING: list[tuple[str, dict[str, Any]]] = [

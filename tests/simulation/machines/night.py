@@ -164,6 +164,4 @@ class Simulation:
 
 
 def _query(number: int) -> Query:
-    return Query(
-        text="How do pumps behave?", id=f"pumps-{number}", line=1, perspectives=1, iterations=1, gap_rounds=0, max_workers=1
-    )
+    return Query(text="How do pumps behave?", id=f"pumps-{number}", line=1, perspectives=1, iterations=1, gap_rounds=0)
