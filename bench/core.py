@@ -19,11 +19,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from bench.chain import longest_chain
 from pipeline.cli.main import COLLECTION
 from pipeline.domain.events.json_codec import ANY_EVENT, encode
+from pipeline.domain.report_parts import BEGINNING
 from pipeline.domain.session import ResearchSession, record_of
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.research import Outcome
@@ -34,6 +34,20 @@ from tests.recorded import stream
 EVENTS = 100_000
 LATENCY = 0.2  # seconds a call
 OUTSIDE = ("read:", "search:", "survey")
+
+
+def longest_chain(state: SessionState) -> int:
+    """Return how many outside calls of a finished session must follow each other, however many run side by side.
+
+    Each call counts 1: the survey and the plan; of each round the searches, the pages and the readings of the worker with most
+    iterations; then the writing, the check and, where it was mended, the mending and a second check.
+    """
+    ended = 2
+    for analysis in state.analyses:
+        rounds = [len(worker.iterations) for worker in workers_in_order(state) if worker.round == analysis.round]
+        ended += 3 * max(rounds, default=0)
+    parts = {number: 2 + 2 * part.revision for number, part in state.parts.items()}
+    return ended + parts.pop(BEGINNING, 0) + max(parts.values(), default=0)
 
 
 def main() -> None:

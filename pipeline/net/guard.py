@@ -52,8 +52,10 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 Origin = tuple[str, int]
 
 _PORTS = {"http": 80, "https": 443}
+# Names of public hosts by their letters: what is none of these is refused, however the system would resolve it.
 _NAME = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])\.?\Z")
 _PRIVATE_NAMES = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa", ".onion", ".test")
+# Signs at which parsers of addresses disagree.
 _SPACE = re.compile(r"[\x00-\x20\x7f-\x9f\\\s]")
 
 # These tables are needed because `is_global` of the standard library has changed between patch releases.
@@ -143,7 +145,7 @@ def origin_of(url: str) -> Origin:
 
 def _check_host(host: str) -> None:
     """Refuse a private name, an IP address that is not public, and an IP address in an unusual spelling."""
-    if ":" in host or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}", host):
+    if ":" in host or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}", host):  # in the one usual spelling of an IPv4 address
         if not is_public(host.strip("[]")):
             raise AddressRefused(f"{host} is not a public address")
         return

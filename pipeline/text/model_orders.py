@@ -47,4 +47,5 @@ def _orders() -> Orders:
     """Return the pattern of each kind of order, with plain texts of which it begins with one."""
     lines = read_text(Path(__file__).with_suffix(".txt")).splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    # Orders are told by their words: a page that wants to steer a model is asked by no other means what it means.
     return tuple((tuple(beginnings.split("/")), re.compile(order)) for beginnings, order in rows)

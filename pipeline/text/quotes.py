@@ -22,6 +22,7 @@ from typing import NamedTuple
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # scripts without spaces: a sign is a word
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+# The parts of a text that count when a quote is compared with a page, and the marks that do not: a grammar of its own.
 _TOKEN = re.compile(
     rf"""
     (?P<entity>&(?:amp|lt|gt|quot|nbsp|\#\d+);)

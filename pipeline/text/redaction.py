@@ -46,6 +46,7 @@ class Redaction:
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         values = sorted({value for secret in secrets if len(value := secret.reveal()) >= SHORTEST}, key=len, reverse=True)
         forms = [form for value in values for form in _spellings(value)]
+        # One pass over each text, whatever the number of keys and of their spellings.
         self._pattern = re.compile("|".join(forms)) if forms else None
         self._bytes = re.compile("|".join(forms).encode()) if forms else None
 
