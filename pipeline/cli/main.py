@@ -57,10 +57,16 @@ COMMANDS = {
     "why": ("reading_commands", "Show what a sentence of a report rests on."),
     "work": ("store_commands", "Research sessions of a distributed run."),
 }
+_HOW_MUCH = ("-q", "--quiet", "-v", "--verbose", "--json")
 
 
 class _Commands(click.Group):
-    """The group whose commands are imported when they are asked for."""
+    """The group whose commands are imported when they are asked for. How much is printed may also be said behind the command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        said = [one for one in args[:end] if one in _HOW_MUCH]
+        return super().parse_args(ctx, [*said, *(one for one in args[:end] if one not in _HOW_MUCH), *args[end:]])
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click asks so
         return list(COMMANDS)

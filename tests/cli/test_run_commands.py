@@ -39,7 +39,7 @@ def actions(folder: Path) -> dict[str, str]:
 # ---- quiet and talkative -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args", [["-q", "run"], ["--quiet", "run"]])
+@pytest.mark.parametrize("args", [["-q", "run"], ["run", "-q"], ["run", "--quiet"]])
 def test_a_quiet_night_is_silent_wherever_that_is_said(folder: Path, args: list[str]) -> None:
     assert said(folder, *args) == Said(0, "", "")
 
@@ -237,7 +237,7 @@ def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[st
 def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
     copied_templates(folder)
     (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
-    told = said(folder, "--json", "run")
+    told = said(folder, "run", "--json")
     summary = agreeing(folder, told)
     assert (told.code, summary["done"]) == (2, 2)
     assert "no_such_name" in summary["vault"]
