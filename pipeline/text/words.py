@@ -180,7 +180,7 @@ def language_of(text: str) -> str:
         if script not in ("", "russian"):  # other languages write Cyrillic too: their function words tell
             return script
     found = Counter(word.lower() for word in letters if len(word) > 1)  # single letters are words of most languages
-    shares = {name: sum(found[word] for word in stop_words(name) & found.keys()) for name in _CODES}
+    shares = {name: sum(count for word, count in found.items() if word in stop_words(name)) for name in _CODES}
     best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
     return best if shares[best] > _LANGUAGE_SHARE * found.total() else script
 

@@ -133,6 +133,7 @@ class Reading:
 class Card(Summary):
     """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
 
+    ``judged``: a model has read its pages.
     A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``dispute`` has two
     statements that cannot both be true, ``news`` is what changed (None for the first report on a question), ``open`` the
@@ -142,6 +143,7 @@ class Card(Summary):
     """
 
     reported_at: str = ""
+    judged: bool = False
     names: str = "latin"
     session_path: str
     report_path: str
@@ -184,6 +186,7 @@ def card_of(state: SessionState, reported_at: str = "", workers: Workers = "note
     return Card(
         **{part.name: getattr(summary, part.name) for part in fields(Summary)},
         reported_at=reported_at,
+        judged=judged,
         names=state.names,
         session_path=paths.session_path(*named_by),
         report_path=paths.report_path(*named_by),

@@ -28,6 +28,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
+from pipeline.text.words import language_code
 from pipeline.vault.cards import Card, Reading, WorkerCard, card_of
 from pipeline.vault.kept import Kept, rows_in
 from pipeline.vault.output.escaping import Link
@@ -116,6 +117,11 @@ class LoadedSession:
     state: SessionState
     events: tuple[e.EventBase, ...]
     beside: Beside = Beside()
+
+    @cached_property
+    def language(self) -> str:
+        """The code of the question's language, else of that of its quotes."""
+        return language_code(self.state.query, *(fact.quote for fact in self.state.facts.values()))
 
     @cached_property
     def workers(self) -> dict[str, WorkerCard]:

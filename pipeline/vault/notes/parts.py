@@ -14,7 +14,6 @@ from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, G
 from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.text.words import language_code
 from pipeline.vault import paths
 from pipeline.vault.cards import Card, CitedText, numbers_of, signs
 from pipeline.vault.model import Asked, LoadedSession, SourceNotePlace, VaultModel
@@ -51,7 +50,7 @@ def made_by(loaded: LoadedSession) -> View:
             models.append(event.cost.model or event.cost.model_requested)
         elif isinstance(event, ResearchPruned):
             models += event.models
-    reasoner, language = state.config.reasoner, session_language(loaded)
+    reasoner, language = state.config.reasoner, loaded.language
     return {
         "reasoner": reasoner if by_model(state) else labels.label("without a model", language),
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
@@ -156,11 +155,6 @@ def perspective_name(view: Perspective) -> str:
     return view.name.removeprefix("Gap: ")
 
 
-def session_language(loaded: LoadedSession) -> str:
-    """Return the code of the question's language, else of that of its quotes."""
-    return language_code(loaded.state.query, *(fact.quote for fact in loaded.state.facts.values()))
-
-
 def night_link(date: str, language: str = labels.ENGLISH) -> Link:
     """Return the link to a night's note, shown as its day."""
     return Link(f"nights/{date}", labels.day(date, language))
@@ -251,7 +245,7 @@ class Citer:
     """
 
     def __init__(self, loaded: LoadedSession) -> None:
-        self._sources, self._loaded, self._language = loaded.beside.sources, loaded, session_language(loaded)
+        self._sources, self._loaded, self._language = loaded.beside.sources, loaded, loaded.language
         self._state, self._numbers = loaded.state, numbers_of(loaded.state)
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:

@@ -20,7 +20,6 @@ from pipeline.vault.notes.parts import (
     open_questions,
     properties_of,
     quote_link,
-    session_language,
     session_link,
     shown_status,
     source_link,
@@ -40,7 +39,7 @@ _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())
 
 def report_note(loaded: LoadedSession) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
-    state, card, language = loaded.state, loaded.card, session_language(loaded)
+    state, card, language = loaded.state, loaded.card, loaded.language
     report, changes, beside = state.report or _EMPTY, state.changes, loaded.beside
     later, before = beside.later, len(beside.reports) + beside.more
     pairs = report.contradictions if by_model(state) else ()

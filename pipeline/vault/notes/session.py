@@ -25,7 +25,6 @@ from pipeline.vault.notes.parts import (
     properties_of,
     quote_link,
     report_link,
-    session_language,
     session_link,
     shown_status,
     topic_links,
@@ -54,7 +53,7 @@ _STEPS = {
 
 def session_note(loaded: LoadedSession) -> Note:
     """Return the note of a session."""
-    state, card, counts, language = loaded.state, loaded.card, counts_of(loaded.state), session_language(loaded)
+    state, card, counts, language = loaded.state, loaded.card, counts_of(loaded.state), loaded.language
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": state.id,
@@ -171,7 +170,7 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
         status="ended" if worker.status == "completed" else worker.status,
         topics=state.tags,
         created=worker.started_at,
-        language=session_language(loaded),
+        language=loaded.language,
     )
     return Note(loaded.workers[worker.id].path, "worker", properties, view, key=worker.id)
 

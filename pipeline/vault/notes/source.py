@@ -66,7 +66,7 @@ def source_note(source: Source, around: Around = MappingProxyType({}), documents
         "published": plain(page.published, 40),
         "quotes": len(quotes),
         "cited_by": sum(map(len, citing.values())),
-        "disputed": sum(bool(quote["disputed"]) for quote in quotes),
+        **({"disputed": sum(bool(quote["disputed"]) for quote in quotes)} if any(card.judged for card, _ in by_start) else {}),
         "versions": len(versions),
     }
     properties = properties_of("source", source.title, own, created=first.at, language=language)
