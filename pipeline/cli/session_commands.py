@@ -36,7 +36,7 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import NOT_FOUND, NoWorkspace, StepError, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
-from pipeline.text.normalise import one_line, slug
+from pipeline.text.normalise import slug
 from pipeline.wiring import recording, workspace_adapters
 from pipeline.wiring.store_adapters import store_of
 
@@ -101,17 +101,10 @@ def cancel(console: Console, session: str, reason: str) -> None:
     metavar="FILE",
     help="Use the perspectives in FILE instead: a list of {name, focus, questions} as YAML or JSON.",
 )
-@click.option(
-    "--perspective",
-    "lines",
-    multiple=True,
-    metavar='"NAME: QUESTION | …"',
-    help="A perspective to use instead; may be given several times.",
-)
 @click.pass_obj
-def approve(console: Console, session: str, file: Path | None, lines: tuple[str, ...]) -> None:
+def approve(console: Console, session: str, file: Path | None) -> None:
     """Approve the plan of SESSION, which research show prints; the next run carries it out."""
-    views = (*(_perspectives_in(file) if file else ()), *_perspectives_of(lines))
+    views = _perspectives_in(file) if file else ()
     name, env, context = _session_and_context(console, session)
     state = session_actions.approve_plan(env.store, name, context, tuple(views)).state
     perspectives = [view.name for view in state.perspectives.values()]
@@ -150,25 +143,10 @@ def _perspectives_in(path: Path) -> list[Perspective]:
         raise UsageError(f"there is no file {path}", hint="name the file that holds the perspectives") from None
     except Faults as error:
         raise invalid(error.found, path.name) from None
-    return [_perspective(view.name, view.questions, view.focus, view.id) for view in views]
-
-
-def _perspectives_of(lines: tuple[str, ...]) -> list[Perspective]:
-    """Return the perspectives that are written as ``NAME: QUESTION | QUESTION``."""
-    found: dict[str, Perspective] = {}
-    for line in lines:
-        name, _, rest = line.partition(":")
-        questions = tuple(filter(None, (part.strip() for part in rest.split("|"))))
-        view = _perspective(name.strip(), questions)
-        if not name.strip() or not questions or view.id in found:
-            hint = 'write a name of its own and one question at least: --perspective "Costs: What does it cost? | Who pays?"'
-            raise UsageError(f"--perspective {one_line(line, 60)!r} is no perspective", hint=hint)
-        found[view.id] = view
-    return list(found.values())
-
-
-def _perspective(name: str, questions: tuple[str, ...], focus: str = "", ident: str = "") -> Perspective:
-    return Perspective(id=slug(ident or name), name=name, focus=focus or name, questions=questions)
+    return [
+        Perspective(id=slug(view.id or view.name), name=view.name, focus=view.focus or view.name, questions=view.questions)
+        for view in views
+    ]
 
 
 def _vault_and_site(env: RunEnvironment) -> int:

@@ -31,8 +31,6 @@ _MADE = {
 }
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
 _PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault/.obsidian", "vault/my", "vault/AGENTS.md")
-_GRAPH = Path("vault", ".obsidian", "graph.json")
-_EARLIER_GRAPH = "9f9f1a507616cfe4d1994d1ffee6cbd097b5f2d8c1be097af4dcef40eafacaa6"  # it showed every note
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +105,11 @@ def _copy(files: Mapping[str, bytes], folder: Path) -> Laid:
 def restore_vault(folder: Path) -> None:
     """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
 
-    In one that has settings, only the filter of the graph is added, and never over a person's own.
-
     Raises:
         SystemRefused: the disk refuses.
     """
     settings = folder / "vault" / ".obsidian"
     if os.path.lexists(settings):
-        graph = settings / _GRAPH.name
-        with suppress(OSError):
-            if graph.is_symlink() or digest_of(read_bytes(graph)) != _EARLIER_GRAPH:
-                return
-            graph.unlink()
-        if settings.is_dir() and not settings.is_symlink():
-            _copy({_GRAPH.as_posix(): read_bytes(source() / _GRAPH)}, folder)
         return
     try:
         _copy({name.as_posix(): read_bytes(source() / name) for name in _files() if name.parts[0] == "vault"}, folder)

@@ -50,8 +50,8 @@ def build_site(folders: Folders, *, url: str = "", everything: bool = False, hid
 def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Collection[str]) -> SiteReport:
     inputs = _inputs_digest(folders.templates, url, hidden)
     found = dict(all_folders(folders.vault, aside=_ASIDE))
-    notes = Drift(kept.read, {path: folder for path, folder in found.items() if folder})
-    pages = Drift(kept.pages, {path: folder for path, folder in all_folders(folders.site) if folder})
+    notes = Drift(kept.read, found)
+    pages = Drift(kept.pages, dict(all_folders(folders.site)))
     known = kept.recall(SETTLED)
     if inputs and known.startswith(f"{inputs} ") and not everything and not notes.folders and not pages.folders:
         count, _, notices = known.removeprefix(f"{inputs} ").partition("\n")

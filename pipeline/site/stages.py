@@ -311,4 +311,4 @@ def _key(*parts: object) -> str:
 def _below(folder: Path) -> Iterator[str]:
     """The paths of all files below a folder, except hidden ones."""
     for path, found in all_folders(folder):
-        yield from (f"{path}/{name}" if path else name for name in (found or NO_FOLDER).files if is_seen(name))
+        yield from (f"{path}/{name}" if path else name for name in found.files if is_seen(name))

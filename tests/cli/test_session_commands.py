@@ -55,12 +55,12 @@ def test_the_plan_as_it_is_shown_can_be_edited_and_given_back(folder: Path) -> N
     plan = json.loads(said(folder, "--json", "show", "harbour").out)["plan"]
     plan[0]["questions"] = ["How deep is the harbour at low tide?"]
     (folder / "plan.json").write_text(json.dumps(plan[:1]))
-    told = said(folder, "approve", "harbour", "--edit", str(folder / "plan.json"), "--perspective", "Ships: Where do ships wait?")
+    told = said(folder, "approve", "harbour", "--edit", str(folder / "plan.json"))
     assert told.code == 0
     assert said(folder, "run").code == 0
     shown = json.loads(said(folder, "--json", "show", "harbour").out)
     questions = [view["questions"] for view in shown["plan"] if not view["id"].startswith("gap-")]
-    assert questions == [["How deep is the harbour at low tide?"], ["Where do ships wait?"]]
+    assert questions == [["How deep is the harbour at low tide?"]]
 
 
 FAULTY = """\
@@ -89,13 +89,6 @@ def test_a_file_that_holds_no_perspectives_is_refused(folder: Path, text: str) -
     told = said(folder, "approve", "harbour", "--edit", str(folder / "plan.yaml"))
     assert (told.code, "plan.yaml" in told.err) == (2, True)
     assert said(folder, "approve", "harbour", "--edit", str(folder / "nowhere.yaml")).code == 2
-
-
-@pytest.mark.parametrize("line", ["Costs", "Costs:", ": What does it cost?", "Costs: | "])
-def test_a_perspective_on_the_command_line_needs_a_name_and_a_question(folder: Path, line: str) -> None:
-    told = said(folder, "approve", "harbour", "--perspective", line)
-    assert (told.code, "--perspective" in told.err) == (2, True)
-    assert action(folder) == "waiting"
 
 
 def test_a_cancelled_session_is_left_alone_until_it_is_asked_for(folder: Path) -> None:

@@ -115,23 +115,6 @@ def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_n
     assert (tmp_path / "vault" / ".obsidian" / "graph.json").is_file()
 
 
-GRAPH = "vault/.obsidian/graph.json"
-
-
-def test_a_vault_without_a_filter_of_the_graph_gets_one(tmp_path: Path) -> None:
-    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
-    workspace_files.restore_vault(tmp_path)
-    assert "-tag:#research/worker" in (tmp_path / GRAPH).read_text()
-    assert [path.name for path in (tmp_path / "vault" / ".obsidian").iterdir()] == ["graph.json"]
-
-
-def test_a_filter_that_a_person_set_is_never_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
-    (tmp_path / GRAPH).write_text('{"search": "mine"}')
-    workspace_files.restore_vault(tmp_path)
-    assert (tmp_path / GRAPH).read_text() == '{"search": "mine"}'
-
-
 NAME, OTHER = "site/list.html.j2", "site/search.html.j2"
 
 

@@ -28,7 +28,7 @@ def manifest() -> Manifest:
 
 
 def found_in(root: Path) -> dict[str, Folder]:
-    return {path: found for path, found in all_folders(root, aside={"attic"}) if found}
+    return dict(all_folders(root, aside={"attic"}))
 
 
 def left(manifest: Manifest, root: Path) -> None:
