@@ -62,7 +62,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "report", card.report_title, own, status=shown_status(state), topics=state.tags, created=reported_at, language=language
     )
     citer = Citer(loaded)
-    is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
+    is_passages = not by_model(state)
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     view = {
