@@ -98,7 +98,8 @@ class _Page:
         elif block.id:
             block.anchor = draft.unique(block_anchor(block.id))
         if block.items or block.code:
-            lines.append((plain(block.items) or block.code, block.items, quoted))
+            items = block.items if block.tag not in {"th", "td"} else []  # cells alone describe nothing
+            lines.append((plain(block.items) or block.code, items, quoted))
             draft.text.append(lines[0][0])
         for part in block.blocks:
             if part.tag != "text" or not block.mark:  # what a box says is no part of the text

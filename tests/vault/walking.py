@@ -6,6 +6,7 @@ links in all notes as Obsidian does.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
@@ -28,6 +29,7 @@ from tests.vault.links import leading_nowhere
 
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third", "corpus:tides.md")
 _WORD = re.compile(rb"w\d{5}x")
+_SPOILT = b"spoilt: [never closed\n"
 _BLOCK = re.compile(r"%% begin ([a-z]+) %%\n")
 _GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "merge.renames=true")
 
@@ -107,7 +109,9 @@ class Walker:
             self.shared.counts[f"{'edited' if mine else 'untouched'}, set aside {after}"] += 1
             # After a merge git may have put lines of a third version into a note: then it looks edited, and a copy is kept.
             assert mine or self.shared.meeting, f"untouched, but set aside: {path}"
-        assert report.problems == report.left_alone == (), report
+        spoilt = [path.relative_to(self.vault).as_posix() for path in self.files() if _SPOILT in path.read_bytes()]
+        assert report.problems == (), report
+        assert [said for said in report.left_alone if not any(path in said for path in spoilt)] == [], report
         return report
 
     def record(self, drafts: Sequence[EventBase]) -> None:
@@ -250,6 +254,34 @@ class Walker:
         if (note := self.a_note()) and "\npublish:" not in (text := read(note)):
             write(note, text.replace("---\n", "---\npublish: false\n", 1))
 
+    def rate(self) -> None:
+        """A tick, taken back where there is one; or the property of a report."""
+        if (note := self.a_note()) and "\n- [" in (text := read(note).replace("> ", "")):
+            ticked = self.dice.choice(["useful", "wrong"])
+            text = read(note)
+            for old, new in ((f"- [ ] {ticked}", f"- [x] {ticked}"), (f"- [x] {ticked}", f"- [ ] {ticked}")):
+                if old in text:
+                    write(note, text.replace(old, new, 1))
+                    break
+        elif note and '\nkind: "report"\n' in text and "\nrating:" not in text:
+            write(note, text.replace("---\n", f"---\nrating: {self.dice.choice(['useful', 'wrong'])}\n", 1))
+
+    def spoil(self) -> None:
+        """Properties that nothing can read: the note is left alone until they are mended."""
+        if (note := self.a_note()) and (data := note.read_bytes()).startswith(b"---\n"):
+            note.write_bytes(data.replace(b"---\n", b"---\n" + _SPOILT, 1))
+
+    def mend(self) -> None:
+        for note in self.vault.rglob("*.md"):
+            if note.is_file() and _SPOILT in (data := note.read_bytes()):
+                note.write_bytes(data.replace(_SPOILT, b""))
+
+    def pipe(self) -> None:
+        """What blocks for ever whoever opens it."""
+        folder = self.dice.choice([self.vault / "my", self.vault / "reports"])
+        folder.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(folder / f"{self.shared.word()}.md")
+
     def own_note(self) -> None:
         word = self.shared.word()
         path = self.vault / "my" / f"{word}.md"
@@ -270,7 +302,8 @@ class Walker:
         again = self.build().written
         assert again == (), f"written again: {again}"
         files = {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in self.files()}
-        marked = [path for path, data in files.items() if b"<<<<<<< " in data and not path.startswith("attic/")]
+        apart = (path for path, data in files.items() if b"<<<<<<< " in data and _SPOILT not in data)  # what is unreadable waits
+        marked = [path for path in apart if not path.startswith("attic/")]
         assert marked == [], "conflict marks"
         notes = {note.path: note.id for note in notes_in(self.root / "events" / "local") if note.path}
         shown = (data for path, data in files.items() if not path.startswith(("attic/", "my/")))
@@ -285,7 +318,7 @@ class Walker:
             doubled = [word for word, number in Counter(_WORD.findall(data)).items() if number > 1]
             assert doubled == [], f"doubled in {path}: {doubled}"
         texts = {path: data.decode("utf-8", "replace") for path, data in files.items() if not path.startswith("attic/")}
-        dead = [link for link in leading_nowhere(texts) if link[0] in notes]
+        dead = [link for link in leading_nowhere(texts) if link[0] in notes and _SPOILT not in files[link[0]]]
         assert dead == [], f"leading nowhere: {dead}"
 
 
@@ -300,7 +333,7 @@ def write(path: Path, text: str) -> None:
 ACTS: tuple[tuple[Callable[[Walker], object], int], ...] = (
     (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 8),
     (Walker.tag, 3), (Walker.alias, 3), (Walker.add_property, 3), (Walker.unpublish, 1), (Walker.own_note, 1), (Walker.build, 5),
-    (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
+    (Walker.rate, 4), (Walker.spoil, 1), (Walker.mend, 2), (Walker.pipe, 1), (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
 )  # fmt: skip
 
 

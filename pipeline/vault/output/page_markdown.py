@@ -52,7 +52,9 @@ def blocks_of(text: str) -> tuple[Block, ...]:
         kinds = {line[:2] for line in lines}
         if not kinds & {"- ", "| "}:
             return (Block("code", "\n".join(lines), "", "", ()),)
-    return tuple(blocks(text))
+    marks = [number for number, line in enumerate(lines) if line.startswith("```")]
+    is_cut = len(marks) % 2 and marks[0] and lines[marks[0] - 1].strip()  # long code whose beginning is in another passage
+    return tuple(blocks("\n".join(["```", *lines]) if is_cut else text))
 
 
 def is_plain(text: str) -> bool:

@@ -55,6 +55,10 @@ def test_code_is_in_a_fence_and_its_number_below() -> None:
     assert markdown(CODE, mark=MARK).split("\n")[2:] == ["```", "for x in y:", "    print(x)", "```", "", "[[sources/s#^q-1|¹]]"]
 
 
+def test_the_end_of_long_code_is_code_though_its_beginning_is_in_another_passage() -> None:
+    assert markdown("$ one\n\n$ two\n```\n\nText.") == "```\n$ one\n\n$ two\n```\n\nText."
+
+
 def test_a_quote_on_one_line_has_no_signs_of_lists_tables_and_code() -> None:
     assert flat(TABLE) == "Method · Survives; fsync · yes; none · no"
     assert flat("Rules:\n\n- a\n- b") == "Rules: a; b"
