@@ -109,9 +109,7 @@ def decide(
     latest = _latest(queue, known)
     rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions}, queue.settings.timezone)
     decisions = [
-        _repeated(query, queue)
-        or _damaged(query, latest.get(query.id), known)
-        or _forgotten(query, latest.get(query.id), known, wanted)
+        _kept_off(query, latest.get(query.id), queue, known, wanted)
         or _here(_decision(query, latest.get(query.id), rhythm, wanted), latest.get(query.id), machine, now)
         for query in queue.queries
         if wanted.holds(query)
@@ -143,25 +141,19 @@ def _latest(queue: Queue, known: SessionIndex) -> dict[str, Summary]:
     return latest | edited_sessions(fresh, gone)
 
 
-def _repeated(query: Query, queue: Queue) -> Decision | None:
-    if not query.same_as:
-        return None
-    line = next(other.line for other in queue.queries if other.id == query.same_as)
-    return Decision(query, "same", f"the question of line {line}, {query.same_as}: only that one is researched")
+def _kept_off(query: Query, last: Summary | None, queue: Queue, known: SessionIndex, wanted: Selection) -> Decision | None:
+    """Return the decision for a query that repeats another, whose latest session is damaged, or that its user had forgotten.
 
-
-def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decision | None:
-    """Return the decision for a query whose latest session is damaged, found by its name; None if a later one is intact."""
+    A damaged session is found by its name, and counts unless a later one is intact. What was forgotten is researched again only
+    by name.
+    """
+    if query.same_as:
+        line = next(other.line for other in queue.queries if other.id == query.same_as)
+        return Decision(query, "same", f"the question of line {line}, {query.same_as}: only that one is researched")
     since = last.started_at[:10] if last else ""
-    mine = [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]
-    if not mine:
-        return None
-    error = known.damaged[mine[-1]]
-    return Decision(query, "damaged", f"{error.message} → {error.hint or 'research verify'}", mine[-1], cause_of(error))
-
-
-def _forgotten(query: Query, last: Summary | None, known: SessionIndex, wanted: Selection) -> Decision | None:
-    """Return the decision for a query whose latest research its user had forgotten: only by name is it researched again."""
+    if mine := [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]:
+        error = known.damaged[mine[-1]]
+        return Decision(query, "damaged", f"{error.message} → {error.hint or 'research verify'}", mine[-1], cause_of(error))
     at = known.tombstones.query_forgotten(query.id)
     if not at or (last and last.started_at > at) or query.id in wanted.ids:
         return None
@@ -177,10 +169,15 @@ def cause_of(error: LogError) -> str:
 def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selection) -> Decision:
     if last is None:
         return Decision(query, "new", "not researched yet")
-    if why := _edited(query, last):
-        return Decision(query, "changed", why, last.id)
+    if not same_question(last.query, query.text):
+        return Decision(query, "changed", "the question was changed", last.id)
+    if (last.mode, query.mode) == ("fast", "deep"):
+        return Decision(query, "changed", "its mode was changed from fast to deep", last.id)
+    if last.waiting and not last.ended:
+        return Decision(query, "waiting", f"its plan waits for approval: research approve {query.id}", last.id)
     if not last.ended:
-        return _unfinished(query, last)
+        reason = "its plan is approved" if last.approved else f"interrupted while {last.status}"
+        return Decision(query, "resume", reason, last.id)
     if last.status == "complete" and wanted.again:
         return Decision(query, "again", f"asked for again; done on {last.ended_at[:10]}", last.id)
     if last.status == "complete":
@@ -189,7 +186,15 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
         return _recurrence(query, last, rhythm, last.end_reason or "the sources do not answer it", "not-found")
     if last.status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, f"failed on {last.ended_at[:10]}: {last.end_reason or last.status}", "failed")
-    return _without_report(query, last, wanted)
+    why = last.end_reason or last.status
+    if query.id in wanted.ids:
+        ended = "found no answer" if last.status == "not-found" else last.status
+        return Decision(query, "retry", f"asked for by name; the last try {ended}: {why}", last.id)
+    if last.status == "not-found":
+        return Decision(query, "retry", f"not found last time: {why}", last.id)
+    if last.status == "failed" and wanted.retry_failed:
+        return Decision(query, "retry", f"failed, and to be retried: {why}", last.id)
+    return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
 
 
 def _here(decision: Decision, last: Summary | None, machine: str, now: datetime) -> Decision:
@@ -209,19 +214,6 @@ def _place_of(decision: Decision, last: Summary | None, now: datetime) -> tuple[
         until = f" until {last.handed_until[:16].replace('T', ' ')} UTC" if last.handed_until else ""
         return last.handed_to, f"handed over to {last.handed_to}{until}"
     return decision.query.machine, f"for the machine {decision.query.machine}"
-
-
-def _edited(query: Query, last: Summary) -> str:
-    if not same_question(last.query, query.text):
-        return "the question was changed"
-    return "its mode was changed from fast to deep" if (last.mode, query.mode) == ("fast", "deep") else ""
-
-
-def _unfinished(query: Query, last: Summary) -> Decision:
-    if last.waiting:
-        return Decision(query, "waiting", f"its plan waits for approval: research approve {query.id}", last.id)
-    reason = "its plan is approved" if last.approved else f"interrupted while {last.status}"
-    return Decision(query, "resume", reason, last.id)
 
 
 def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action: Action) -> Decision:
@@ -270,18 +262,6 @@ class _Rhythm:
             seen.add(before.id)
             first = before
         return first
-
-
-def _without_report(query: Query, last: Summary, wanted: Selection) -> Decision:
-    why = last.end_reason or last.status
-    if query.id in wanted.ids:
-        ended = "found no answer" if last.status == "not-found" else last.status
-        return Decision(query, "retry", f"asked for by name; the last try {ended}: {why}", last.id)
-    if last.status == "not-found":
-        return Decision(query, "retry", f"not found last time: {why}", last.id)
-    if last.status == "failed" and wanted.retry_failed:
-        return Decision(query, "retry", f"failed, and to be retried: {why}", last.id)
-    return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
 
 
 def parts(missed: Iterable[tuple[str, str]]) -> dict[str, str]:

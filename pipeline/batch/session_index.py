@@ -18,6 +18,7 @@ from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
 
+_WRITE_OFF = "only what is lost for good is written off: research verify --repair"
 Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that it names
 
 
@@ -59,21 +60,13 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
     lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
-    damaged |= {name: _log_missing(name) for name in sorted(lost) if not _is_given_up(store, name)}
+    stones = store.tombstones()
+    for name in sorted(lost):
+        if name not in stones.written_off and not stones.is_forgotten(name):
+            hint = f"bring events/sessions/{name} back from a backup or from git (another branch may have it); {_WRITE_OFF}"
+            damaged[name] = LogDamaged(f"the log of {name} is missing, but a run refers to it", hint=hint)
     sessions = tuple(summary for name, summary in there.items() if name not in damaged)
-    return SessionIndex(sessions, damaged, store.tombstones(), tuple(branched))
-
-
-def _is_given_up(store: EventStore, name: str) -> bool:
-    return name in (stones := store.tombstones()).written_off or stones.is_forgotten(name)
-
-
-def _log_missing(name: str) -> LogDamaged:
-    hint = (
-        f"bring events/sessions/{name} back from a backup or from git (another branch may have it); "
-        "only what is lost for good is written off: research verify --repair"
-    )
-    return LogDamaged(f"the log of {name} is missing, but a run refers to it", hint=hint)
+    return SessionIndex(sessions, damaged, stones, tuple(branched))
 
 
 def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str], read: Mapping[str, Summary]) -> None:
@@ -98,16 +91,15 @@ def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, En
             from pipeline.domain.agenda import summary_of
             from pipeline.domain.session import ResearchSession
 
-            entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _sessions_named_in(store, name)
+            if is_session:
+                entries[name] = summary_of(ResearchSession.open(store, name).state)
+            else:
+                ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
+                entries[name] = tuple(session for event in ended if (session := event.get("session")))
         except LogError as error:
             if is_session:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error
     return entries, damaged
-
-
-def _sessions_named_in(store: EventStore, batch: str) -> tuple[str, ...]:
-    ended = (json.loads(record.data) for record in store.load(batch) if record.type == "query.ended")
-    return tuple(session for event in ended if (session := event.get("session")))
 
 
 def _settled(entries: Mapping[str, Entry], branched: Iterable[str]) -> dict[str, Entry]:

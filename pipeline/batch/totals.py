@@ -84,19 +84,17 @@ class BatchResult:
         return next((code for code, needed in needs if needed), 0)
 
 
+_COUNTS = ("done", "answered", "passages", "not_found", "failed", "open")
+
+
 def batch_ended(result: BatchResult, cost: Cost, started_at: str, now: str) -> n.BatchEnded:
     """Return the end of a batch that had this result and cost; the times are events' timestamps."""
     return n.BatchEnded(
-        done=result.done,
-        failed=result.failed,
-        not_found=result.not_found,
+        **{name: getattr(result, name) for name in _COUNTS},
         skipped=len(result.skipped),
         exit_code=result.exit_code,
         cost=cost,
         duration_s=round(seconds_between(started_at, now), 3),
-        open=result.open,
-        answered=result.answered,
-        passages=result.passages,
     )
 
 
@@ -114,42 +112,31 @@ def result_of(events: Sequence[EventBase]) -> BatchResult:
 
 def account(events: Sequence[EventBase]) -> dict[str, Any]:
     """Return the outcome of a batch as plain values: the output of ``--json`` and the content of ``last-run.json``."""
-    result = result_of(events)
-    end = next(
-        (event for event in events if isinstance(event, n.BatchEnded)), n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
-    )
+    result, said = result_of(events), {"query_id", "session", "status", "outcome", "reason", "cause", "duration_s"}
+    none = n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
+    end = next((event for event in events if isinstance(event, n.BatchEnded)), none)
     return {
         "batch": result.batch,
         "started_at": events[0].at if events else "",
         "ended_at": end.at,
         "duration_s": end.duration_s,
         "exit_code": result.exit_code,
-        "done": result.done,
-        "answered": result.answered,
-        "passages": result.passages,
-        "not_found": result.not_found,
-        "failed": result.failed,
-        "open": result.open,
+        **{name: getattr(result, name) for name in _COUNTS},
         "left_out": len(result.skipped),
         **_bill(end.cost),
-        "tokens": end.cost.total_tokens,
         **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
-        "ended": [_outcome(event) for event in result.ended],
+        "ended": [event.model_dump(include=said) | _bill(event.cost) for event in result.ended],
         "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
     }
 
 
-def _outcome(event: n.QueryEnded) -> dict[str, Any]:
-    values = event.model_dump(include={"query_id", "session", "status", "outcome", "reason", "cause", "duration_s"})
-    return {**values, **_bill(event.cost), "tokens": event.cost.total_tokens}
-
-
 def _bill(cost: Cost) -> dict[str, float]:
-    """Return what was charged, what may have been charged besides, and an estimate of the latter."""
+    """Return what was charged, what may have been charged besides, an estimate of the latter, and the tokens."""
     return {
         "cost_usd": cost.charged_usd,
         "not_accounted_usd": cost.assumed_usd,
         "not_accounted_estimate_usd": cost.expected_usd,
+        "tokens": cost.total_tokens,
     }
 
 
