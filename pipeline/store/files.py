@@ -231,7 +231,7 @@ class FileStore(StoredStreams):
             for segment in sorted(segments, key=lambda one: one.lines[0].record.version):
                 content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
                 path = self._layout.root / segment.path
-                if not path.exists() or path.stat().st_size < len(content):
+                if not path.exists() or not files.read_bytes(path).startswith(content):
                     files.make_directories(path.parent)
                     files.replace(path, content, self._layout.scratch)
 

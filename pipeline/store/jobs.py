@@ -8,7 +8,6 @@ past its lease can neither end nor keep alive what another has now.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -30,10 +29,8 @@ from psycopg.rows import dict_row
 
 from pipeline.errors import StoreUnreachable, UsageError
 from pipeline.ports.distribution import WORKER, Worker
-from pipeline.store.postgres_database import OPTIONS
-from pipeline.text.normalise import one_line
+from pipeline.store.postgres_database import Connection, Database, check_schema
 
-_log = logging.getLogger("pipeline.store")
 LOOK_S = 1.0  # between two looks at an empty queue
 LONGEST_PAUSE_S = 15.0  # while the database cannot be reached
 NIGHT = "night"  # the entry point of the schedule
@@ -56,8 +53,8 @@ class PgQueuerEngine:
         lease_s: float = 30.0,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        self._url, self._at_once, self._lease = url, at_once, timedelta(seconds=lease_s)
-        self._options = OPTIONS | {"application_name": program} | ({"password": password} if password else {})
+        self._at_once, self._lease = at_once, timedelta(seconds=lease_s)
+        self._database = Database(url, check_schema, password=password, patience_s=0.0, program=program)
         self._say, self.schedule = say, ""
         self.begin: Callable[[], Awaitable[None]] | None = None
         self._manager: QueueManager | None = None
@@ -92,8 +89,7 @@ class PgQueuerEngine:
             if self.begin is not None:
                 await self.begin()
 
-        driver = _Driver(self._url, self._options, lambda: self._stopped, self._say)
-        jobs = _OwnJobs(driver)
+        jobs = _OwnJobs(_Driver(self._database, lambda: self._stopped, self._say))
         self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
         jobs.of(self._manager, executor, self._at_once, worker.takes)
@@ -110,12 +106,9 @@ class PgQueuerEngine:
         running = [self._manager.run(timedelta(seconds=LOOK_S), self._at_once, mode, heartbeat_timeout=self._lease)]
         try:
             await asyncio.gather(*running, *([nights.run()] if self.schedule else []))
-        except psycopg.Error as error:
-            hint = "research store init makes its tables; research doctor checks it"
-            raise StoreUnreachable(f"the queue of jobs cannot be used: {_why(error)}", hint=hint) from error
         finally:
             self._manager.shutdown.set()
-            await driver.close()
+            self._database.close()
 
 
 class _OwnJobs(Queries):
@@ -158,48 +151,39 @@ class _OwnJobs(Queries):
 class _Driver:
     """pgqueuer's port to the database over one connection, which is made again whenever it is lost. It never listens."""
 
-    def __init__(self, url: str, options: dict[str, Any], stopped: Callable[[], bool], say: Callable[[str], None]) -> None:
-        self._url, self._options, self._stopped, self._say = url, options, stopped, say
-        self._connection: psycopg.AsyncConnection[Any] | None = None
-        self._guard = asyncio.Lock()
+    def __init__(self, database: Database, stopped: Callable[[], bool], say: Callable[[str], None]) -> None:
+        self._database, self._stopped, self._say = database, stopped, say
+        self._is_away = False
         self.shutdown, self.tm = asyncio.Event(), TaskManager()
 
     async def fetch(self, query: str, *args: object) -> list[dict[str, object]]:
+        def work(connection: Connection) -> list[dict[str, object]]:
+            cursor = psycopg.RawCursor(connection, row_factory=dict_row)
+            cursor.execute(query.encode(), args or None)
+            return cursor.fetchall() if cursor.description else []
+
+        pause_s = 0.2
         while True:
-            connection = await self._connected()
             try:
-                cursor = psycopg.AsyncRawCursor(connection, row_factory=dict_row)
-                await cursor.execute(query.encode(), args or None)
-                return await cursor.fetchall() if cursor.description else []
-            except psycopg.Error as error:
-                if not connection.closed:
+                found = await asyncio.to_thread(self._database.run, work)
+            except StoreUnreachable as error:
+                if self._stopped():
                     raise
-                _log.info("the connection to the queue of jobs was lost: %s", _why(error))
+                self._said(is_away=True, line=f"{error.message}; this worker tries again")
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            else:
+                self._said(is_away=False, line="the database can be reached again")
+                return found
+
+    def _said(self, *, is_away: bool, line: str) -> None:
+        if is_away != self._is_away:
+            self._say(line)
+        self._is_away = is_away
 
     async def execute(self, query: str, *args: object) -> str:
         await self.fetch(query, *args)
         return ""
-
-    async def _connected(self) -> psycopg.AsyncConnection[Any]:
-        async with self._guard:
-            pause, said = 0.2, False
-            while self._connection is None or self._connection.closed:
-                try:
-                    self._connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True, **self._options)
-                except psycopg.OperationalError as error:
-                    if self._stopped():
-                        raise
-                    if not said:
-                        self._say(f"the database cannot be reached: {_why(error)}; this worker tries again")
-                    said, pause = True, min(2 * pause, LONGEST_PAUSE_S)
-                    await asyncio.sleep(pause)
-            if said:
-                self._say("the database can be reached again")
-            return self._connection
-
-    async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
 
     async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
         """Do nothing: a listener would be lost with its connection without a word."""
@@ -212,7 +196,3 @@ class _Driver:
 
     async def __aexit__(self, *_: object) -> None:
         await self.tm.gather_tasks()
-
-
-def _why(error: Exception) -> str:
-    return one_line(str(error), 300) or type(error).__name__

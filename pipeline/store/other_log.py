@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Tombstones, kind_of, tombstones_of
+from pipeline.domain.events.records import kind_of, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
+from pipeline.store.files import FileStore
 from pipeline.store.layout import Layout, is_plain, stream_of
 from pipeline.store.objects import FileObjects
-from pipeline.store.segments import Finding, Line, Segment, join, parse, read_segments, seal
+from pipeline.store.segments import Finding, Line, Segment, join, parse, read_segments
 from pipeline.system import files
-from pipeline.system.process_lock import Lock
 
 NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
 _KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')
@@ -47,33 +47,18 @@ def copy_missing(root: Path, other: Path, *, check: bool = False) -> Copied:
         LogUnwritable: the disk refuses.
         WorkspaceLocked: a run writes one of the streams.
     """
-    copied = Copied()
-    here, there = Layout(root), Layout(other)
+    copied, there = Copied(), Layout(other)
     try:
         found = _segments_of(there, copied)
     except OSError as error:
         raise LogUnreadable(f"{other} cannot be read: {error.strerror}", hint="check the folder and its permissions") from error
     try:
-        stones = _tombstones(here, there)
+        copying = _Copying(root, there, copied, check)
         for stream, segments in sorted(found.items()):
-            if not _is_gone(stream, segments, stones):
-                _Stream(here, there, stream, copied, stones).take(segments, check=check)
+            copying.take(stream, segments)
     except OSError as error:
         raise LogUnwritable(f"{root} cannot be written: {error.strerror}", hint="check space and permissions there") from error
     return copied
-
-
-def _tombstones(*layouts: Layout) -> Tombstones:
-    """Return what either log has pruned or forgotten."""
-    prunes = (segment for layout in layouts for name in layout.ids("prune") for segment in read_segments(layout, name))
-    return tombstones_of(line.record for segment in prunes for line in segment.lines)
-
-
-def _is_gone(stream: str, segments: Sequence[Segment], stones: Tombstones) -> bool:
-    """Return whether a session was forgotten, or pruned after its last record in the other log."""
-    pruned = stones.sessions.get(stream)
-    last = max(line.record.version for segment in segments for line in segment.lines)
-    return kind_of(stream) == "session" and (stones.is_forgotten(stream) or (pruned is not None and last <= pruned.up_to))
 
 
 def _segments_of(there: Layout, copied: Copied) -> dict[str, list[Segment]]:
@@ -114,62 +99,57 @@ def _stream_of(name: str) -> str:
     return parts[1] if parts[0] == "sessions" and len(parts) > 2 else stream_of(parts[-1])
 
 
-@dataclass(slots=True)
-class _Stream:
-    """One stream in both logs."""
+class _Copying:
+    """Two logs, what either has pruned or forgotten (``stones``), and what was copied of the one into the other so far."""
 
-    here: Layout
-    there: Layout
-    name: str
-    copied: Copied
-    stones: Tombstones
+    def __init__(self, root: Path, there: Layout, copied: Copied, check: bool) -> None:
+        self.root, self.there, self.copied, self.check = root, there, copied, check
+        self.ours, self.theirs = FileObjects(Layout(root)), FileObjects(there)
+        prunes = (s for one in (Layout(root), there) for name in one.ids("prune") for s in read_segments(one, name))
+        self.stones = tombstones_of(line.record for segment in prunes for line in segment.lines)
 
-    def take(self, theirs: Sequence[Segment], *, check: bool) -> None:
-        """Copy the segments that are missing here, after the objects that they name."""
-        lock = Lock(self.here.lock(self.name), f"writes {self.name}")
-        if not check:
-            self.here.prepare()
-            lock.acquire()
-        try:
-            for segment in self._missing(theirs):
-                self._copy(segment, check=check)
-        finally:
-            if not check:
-                lock.release()
-
-    def _missing(self, theirs: Sequence[Segment]) -> list[Segment]:
-        """Return the segments to copy, those first that others continue; refuse those that do not fit."""
-        ours = {segment.path: segment for segment in self._own({str(Path(segment.path).parent) for segment in theirs})}
-        fresh = [segment for segment in theirs if self._is_fresh(segment, ours.get(segment.path))]
-        refused = {segment.path: why for segment in fresh if (why := self._refused(segment))}
-        self.copied.refused += refused.values()
+    def take(self, stream: str, theirs: Sequence[Segment]) -> None:
+        """Copy the segments of a stream that are missing here, after the objects that they name."""
+        pruned = self.stones.sessions.get(stream)
+        last = max(line.record.version for segment in theirs for line in segment.lines)
+        if kind_of(stream) == "session" and (self.stones.is_forgotten(stream) or (pruned is not None and last <= pruned.up_to)):
+            return
+        ours = {segment.path: segment for segment in self._own(stream, {str(Path(segment.path).parent) for segment in theirs})}
+        fresh = [segment for segment in theirs if self._is_fresh(stream, segment, ours.get(segment.path))]
+        refused = {segment.path: why for segment in fresh if (why := self._refused(stream, segment))}
         fresh = [segment for segment in fresh if segment.path not in refused]
         united = ours | {segment.path: replace(segment, finding=None) for segment in fresh}
         chain = join(united.values())
         detached = {finding.path: finding for finding in chain.findings if finding.kind == "detached"}
-        self.copied.refused += [detached[segment.path] for segment in fresh if segment.path in detached]
-        return sorted((segment for segment in fresh if segment.path not in detached), key=lambda one: one.lines[0].record.version)
+        self.copied.refused += [*refused.values(), *(detached[segment.path] for segment in fresh if segment.path in detached)]
+        missing = [segment for segment in fresh if segment.path not in detached]
+        for segment in sorted(missing, key=lambda one: one.lines[0].record.version):
+            self._take_objects(stream, segment)
+            self.copied.segments.append(segment.path)
+            self.copied.streams.add(stream)
+        if missing and not self.check:
+            FileStore(self.root).write(stream, missing, chain)
 
-    def _own(self, folders: set[str]) -> Iterator[Segment]:
+    def _own(self, stream: str, folders: set[str]) -> Iterator[Segment]:
         """Yield this log's segments of the stream, from the folders where the other log has them."""
-        for path in sorted(path for folder in folders for path in (self.here.root / folder).glob(f"*{_SUFFIX}")):
-            if _stream_of(name := self.here.named(path)) == self.name:
-                yield parse(name, files.read_bytes(path), self.name)
+        for path in sorted(path for folder in folders for path in (self.root / folder).glob(f"*{_SUFFIX}")):
+            if _stream_of(name := path.relative_to(self.root).as_posix()) == stream:
+                yield parse(name, files.read_bytes(path), stream)
 
-    def _is_fresh(self, theirs: Segment, ours: Segment | None) -> bool:
+    def _is_fresh(self, stream: str, theirs: Segment, ours: Segment | None) -> bool:
         """Return whether a segment has records that are not here. If both logs have the file, one must begin the other."""
         if ours is None:
             return True
         hashes, known = [line.hash for line in theirs.lines], [line.hash for line in ours.lines]
         if hashes[: len(known)] == known and not (ours.finding and ours.finding.kind != "torn"):
             return len(hashes) > len(known)
-        struck = kind_of(self.name) == "memory" and bool(self.stones.forgotten)  # what was forgotten is struck out of these
+        struck = kind_of(stream) == "memory" and bool(self.stones.forgotten)  # what was forgotten is struck out of these
         if known[: len(hashes)] != hashes and not struck:
             message = "another file of this name is here, and neither continues the other"
             self.copied.refused.append(Finding(theirs.path, 0, "fork", message))
         return False
 
-    def _refused(self, segment: Segment) -> Finding | None:
+    def _refused(self, stream: str, segment: Segment) -> Finding | None:
         """Return why a sound segment must not be copied: it holds what is no event, or names an object that is nowhere."""
         try:
             for _ in decode_all(line.record.data for line in segment.lines):
@@ -178,59 +158,45 @@ class _Stream:
             return Finding(segment.path, 0, "invalid", error.message)
         for number, line in enumerate(segment.lines, 1):
             for digest in _objects_of(line):
-                if why := self._unusable(digest, line.record.at):
+                stone = self.stones.objects.get(digest)
+                is_pruned = stone is not None and (kind_of(stream) == "memory" or line.record.at <= stone)
+                if not (is_pruned or _is_sound(self.ours, digest)) and (why := self._unusable(digest)):
                     return Finding(segment.path, number, "object", why)
         return None
 
-    def _unusable(self, digest: str, at: str) -> str:
-        """Return why an object that a record of the time ``at`` names, and that is not here, cannot be copied, or ""."""
-        theirs = self.there.object(digest)
-        if self._is_here(digest) or self._is_pruned(digest, at):
-            return ""
-        if not theirs.is_file() or theirs.is_symlink():
+    def _unusable(self, digest: str) -> str:
+        """Return why an object cannot be copied, or ""."""
+        path = self.there.object(digest)
+        if not path.is_file() or path.is_symlink():
             return f"the record names object {digest}, which is in neither log"
         try:
-            FileObjects(self.there).get(digest)
+            self.theirs.get(digest)
         except ObjectMissing as error:
             return error.message
         return ""
 
-    def _is_pruned(self, digest: str, at: str) -> bool:
-        stone = self.stones.objects.get(digest)
-        return stone is not None and (kind_of(self.name) == "memory" or at <= stone)
+    def _take_objects(self, stream: str, segment: Segment) -> None:
+        """Copy the objects that a segment names, and of a pruned session those that its kept report names."""
 
-    def _is_here(self, digest: str) -> bool:
-        try:
-            FileObjects(self.here).get(digest)
-        except ObjectMissing:
-            return False
-        return True
+        def missing(digests: Iterable[str]) -> set[str]:
+            return {digest for digest in digests if not _is_sound(self.ours, digest) and not self._unusable(digest)}
 
-    def _copy(self, segment: Segment, *, check: bool) -> None:
-        digests = {digest for line in segment.lines for digest in _objects_of(line)}
-        missing = sorted(digest for digest in self._with_kept(digests) if self._is_to_copy(digest))
-        self.copied.objects += [digest for digest in missing if digest not in self.copied.objects]
-        self.copied.segments.append(segment.path)
-        self.copied.streams.add(self.name)
-        if check:
-            return
-        for digest in missing:
-            FileObjects(self.here).put(FileObjects(self.there).get(digest))
-        content = b"".join(seal(line.record.data, line.prev)[0] for line in segment.lines)
-        target = self.here.root / segment.path
-        files.make_directories(target.parent)
-        files.replace(target, content, self.here.scratch)
+        wanted = missing(digest for line in segment.lines for digest in _objects_of(line))
+        if kind_of(stream) == "prune":
+            kept = [self.theirs.get(digest) for digest in wanted]
+            wanted |= missing(found.decode() for data in kept for found in NAMED_OBJECT.findall(data))
+        for digest in sorted(wanted - {*self.copied.objects}):
+            self.copied.objects.append(digest)
+            if not self.check:
+                self.ours.put(self.theirs.get(digest))
 
-    def _with_kept(self, digests: set[str]) -> set[str]:
-        """Return the objects with those that the kept report of a pruned session names."""
-        if kind_of(self.name) != "prune":
-            return digests
-        kept = (FileObjects(self.there).get(digest) for digest in digests if self._is_to_copy(digest))
-        return digests | {found.decode() for data in kept for found in NAMED_OBJECT.findall(data)}
 
-    def _is_to_copy(self, digest: str) -> bool:
-        """Return whether the other log has a sound object that is missing here."""
-        return not self._is_here(digest) and self.there.object(digest).is_file() and not self._unusable(digest, "~")
+def _is_sound(there: FileObjects, digest: str) -> bool:
+    try:
+        there.get(digest)
+    except ObjectMissing:
+        return False
+    return True
 
 
 def _objects_of(line: Line) -> list[str]:

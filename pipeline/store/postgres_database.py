@@ -38,13 +38,12 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 _log = logging.getLogger("pipeline.store")
 # A lost machine is noticed after about half a minute, instead of after hours as the system's own settings have it.
-OPTIONS: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
-    "application_name": "night-research",
     "client_encoding": "utf8",
 }
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -52,14 +51,22 @@ _HINT = "check that the server runs, and the address in `store`; the password co
 
 
 class Database:
-    """The database at ``url``. ``opened`` is called with each new connection before it is used.
+    """The database at ``url``. ``opened`` is called with each new connection before it is used; ``program`` names it to others.
 
     A connection that is lost is opened again for up to ``patience_s`` seconds; after that, for as long, only once at a time.
     """
 
-    def __init__(self, url: str, opened: Callable[[Connection], None], *, password: str = "", patience_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        opened: Callable[[Connection], None],
+        *,
+        password: str = "",
+        patience_s: float = 30.0,
+        program: str = "night-research",
+    ) -> None:
         self._url = url
-        self._password = password
+        self._options = _OPTIONS | {"application_name": program} | ({"password": password} if password else {})
         self._opened = opened
         self._patience_s = patience_s
         self._connection: Connection | None = None
@@ -123,10 +130,7 @@ class Database:
         raise AssertionError
 
     def _open(self) -> Connection:
-        given = {name for name in OPTIONS if f"{name}=" in self._url}
-        options = {name: value for name, value in OPTIONS.items() if name not in given}
-        if self._password:
-            options["password"] = self._password
+        options = {name: value for name, value in self._options.items() if f"{name}=" not in self._url}
         try:
             connection: Connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=1, **options)
         except psycopg.Error as error:
@@ -263,11 +267,16 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
         LogUnreadable, SchemaTooNew: its tables cannot be used.
     """
 
+    function = "pg_try_advisory_lock_shared" if shared else "pg_try_advisory_lock"
+
     def opened(connection: Connection) -> None:
         check_schema(connection)
-        _take(connection, program, shared=shared)
+        if connection.execute(f"SELECT {function}({_KEY}::bigint)").fetchone() == (False,):
+            holder = connection.execute(_HOLDER).fetchone() or ("another run",)
+            raise WorkspaceLocked(f"{holder[0]} works with this database", hint="wait until it has ended, or stop it")
 
-    database, over = Database(url, opened, password=password, patience_s=0.0), threading.Event()
+    name = f"{program or 'research'}: process {os.getpid()} on {socket.gethostname()}".encode("ascii", "replace")[:63].decode()
+    database, over = Database(url, opened, password=password, patience_s=0.0, program=name), threading.Event()
 
     def keep() -> None:
         while not over.wait(KEEP_S):
@@ -287,17 +296,6 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
         with suppress(ResearchError):  # a closed connection is ended only some time later; one that is lost, by the server
             database.rows("SELECT pg_advisory_unlock_all()")
         database.close()
-
-
-def _take(connection: Connection, program: str, *, shared: bool) -> None:
-    name = f"{program or 'research'}: process {os.getpid()} on {socket.gethostname()}"
-    connection.execute("SELECT set_config('application_name', %s, false)", (name.encode("ascii", "replace")[:63].decode(),))
-    function = "pg_try_advisory_lock_shared" if shared else "pg_try_advisory_lock"
-    row = connection.execute(f"SELECT {function}({_KEY}::bigint)").fetchone()
-    if row and not row[0]:
-        holder = connection.execute(_HOLDER).fetchone()
-        by = (holder and holder[0]) or "another run"
-        raise WorkspaceLocked(f"{by} works with this database", hint="wait until it has ended, or stop it")
 
 
 _STATUS = """
