@@ -13,7 +13,8 @@ from typing import Any
 
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.search.model_servers import EmbeddingClient, Reranker, ServedModel
+from pipeline.search.model_servers import EmbeddingClient, Reranker
+from pipeline.search.vectors import VectorModel
 
 MEANINGS = ({"depth", "deep", "fathoms", "metres"}, {"vessel", "ship", "ships", "boats"}, {"lamp", "beacon", "light"})
 DIMENSIONS = 32
@@ -63,12 +64,12 @@ class Stage:
     def reranker(self, floor: float | None = None) -> Reranker:
         """Return a reranker at this server that does not wait long."""
         http = HttpClient(Policy(attempts=2, first_wait_s=0.01), guard=AddressGuard((self.url,)))
-        return Reranker(http, ServedModel("order", "reranker", floor=floor, base_url=self.url), price=1.0)
+        return Reranker(http, VectorModel("order", "reranker", floor=floor, base_url=self.url), price=1.0)
 
     def client(self, price: float | None = None, worst_price: float = 0.0, **server: Any) -> EmbeddingClient:
         """Return a client of this server that does not wait long."""
         http = HttpClient(Policy(attempts=2, first_wait_s=0.01), guard=AddressGuard((self.url,)))
-        return EmbeddingClient(http, ServedModel("tiny", "embeddings", base_url=self.url, **server), price, worst_price)
+        return EmbeddingClient(http, VectorModel("tiny", "embeddings", base_url=self.url, **server), price, worst_price)
 
 
 @contextmanager

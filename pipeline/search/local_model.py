@@ -13,7 +13,6 @@ import json
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,16 +35,9 @@ _TOKENS = 128  # of a text that are read: what MiniLM was trained with, and more
 _AT_A_TIME = 8  # texts in one run of the model; more of them fill the caches and are slower
 
 
-@dataclass(frozen=True, slots=True)
-class LocalModel(VectorModel):
-    """A model in this process. ``folder`` is "" for MiniLM."""
-
-    folder: str = ""
-
-
-def minilm() -> LocalModel:
+def minilm() -> VectorModel:
     """Return the model of the installed package."""
-    return LocalModel(MINILM, f"the model {MINILM}", floor=MINILM_FLOOR)
+    return VectorModel(MINILM, f"the model {MINILM}", floor=MINILM_FLOOR)
 
 
 def missing_packages(*, weights: bool = True) -> str:
@@ -54,7 +46,7 @@ def missing_packages(*, weights: bool = True) -> str:
     return ", ".join(name.replace("_", "-") for name in names if find_spec(name) is None)
 
 
-def files_of(model: LocalModel) -> tuple[Path, Path]:
+def files_of(model: VectorModel) -> tuple[Path, Path]:
     """Return the paths of a model's weights and of its tokenizer.
 
     Raises:
@@ -82,7 +74,7 @@ class LocalEmbedder:
 
     batch = 64
 
-    def __init__(self, model: LocalModel) -> None:
+    def __init__(self, model: VectorModel) -> None:
         self.model = model
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, bool] | None = None
@@ -132,7 +124,7 @@ class LocalEmbedder:
             yield vector
 
 
-def _loaded(model: LocalModel) -> tuple[Any, Any, bool]:
+def _loaded(model: VectorModel) -> tuple[Any, Any, bool]:
     """Return the session, the tokenizer, and whether a text's vector is that of its first token instead of the mean."""
     import onnxruntime
     from tokenizers import Tokenizer

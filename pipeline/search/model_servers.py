@@ -17,7 +17,7 @@ from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepEr
 from pipeline.net.calls import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
 from pipeline.text.normalise import one_line, tokens
-from pipeline.text.redaction import Redaction, Secret
+from pipeline.text.redaction import Redaction
 
 if TYPE_CHECKING:  # a search by words needs no HTTP
     from pipeline.net.client import HttpClient
@@ -35,14 +35,6 @@ _TOO_LARGE = (
     "too large", "too long", "too many", "too big", "exceed", "maximum", "context length", "context size", "context window",
     "batch", "at most", "longer than",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class ServedModel(VectorModel):
-    """A model on a server. ``base_url`` ends before ``/embeddings``; ``name`` is that of the server's circuit breaker."""
-
-    base_url: str = ""
-    key: Secret | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ class _PaidServer:
     Costs are charged to the budgets of ``domain.budget.paying``; free requests leave no event of their own.
     """
 
-    def __init__(self, http: HttpClient, server: ServedModel, price: float | None = None, worst_price: float = 0.0) -> None:
+    def __init__(self, http: HttpClient, server: VectorModel, price: float | None = None, worst_price: float = 0.0) -> None:
         self._http, self.model = http, server
         self._price, self._price_known = worst_price if price is None else price, price is not None
 

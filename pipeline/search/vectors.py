@@ -24,6 +24,7 @@ from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.search.index import Index, Scope, key_of
 from pipeline.text.normalise import counted, one_line
+from pipeline.text.redaction import Secret
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -57,7 +58,8 @@ class VectorModel:
 
     ``dimensions`` is the length of vector that is asked for; None is the model's own. The prefixes are what it wants before a
     query and before a passage; ``at_once`` is how many requests it takes at the same time. ``floor`` is the least cosine of a
-    passage that is near its question, None if nobody has measured it.
+    passage that is near its question, None if nobody has measured it. On a server, ``base_url`` ends before ``/embeddings`` and
+    ``name`` is that of its circuit breaker; in this process, ``folder`` is "" for MiniLM.
     """
 
     model: str
@@ -67,6 +69,9 @@ class VectorModel:
     passage_prefix: str = ""
     at_once: int = 1
     floor: float | None = None
+    base_url: str = ""
+    key: Secret | None = None
+    folder: str = ""
 
     @property
     def space(self) -> str:

@@ -16,10 +16,10 @@ from pipeline.documents.extractor import Extractor
 from pipeline.domain.budget import CombinedBudget, paying
 from pipeline.ports import EventStore, FoundPassages, Page, Search, SearchResult
 from pipeline.search.index import FILE, remove_index
-from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of, minilm, missing_packages
-from pipeline.search.model_servers import EmbeddingClient, Reranker, ServedModel
+from pipeline.search.local_model import LocalEmbedder, files_of, minilm, missing_packages
+from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import PassageSearch
-from pipeline.search.vectors import Embedder, Meaning
+from pipeline.search.vectors import Embedder, Meaning, VectorModel
 
 if TYPE_CHECKING:  # a search in this process needs no HTTP
     from pipeline.net.client import HttpClient
@@ -40,7 +40,7 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     server, choice = embedding_server(settings, keys), settings.embeddings
     if server is None or not isinstance(choice, EmbeddingChoice):
         return None
-    asked = ServedModel(
+    asked = VectorModel(
         server.model,
         server.name,
         choice.dimensions,
@@ -62,14 +62,16 @@ def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | Embeddin
     return "off" if settings.embeddings == "auto" and keys.value(OFF) == "off" else settings.embeddings
 
 
-def local_model(settings: Settings, keys: Keys, folder: Path) -> LocalModel | None:
+def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | None:
     """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
     choice = _choice(settings, keys)
     if choice == "off":
         return None
     if isinstance(choice, EmbeddingChoice):
         place = folder / choice.folder
-        model = LocalModel(place.name, f"the model {place.name}", None, *_prefixes(choice), floor=choice.floor, folder=str(place))
+        model = VectorModel(
+            place.name, f"the model {place.name}", None, *_prefixes(choice), floor=choice.floor, folder=str(place)
+        )
         return model if choice.folder else None
     return None if missing_packages() else minilm()
 
@@ -102,7 +104,7 @@ def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) 
         return None
     server = reranking_server(settings, keys)
     assert server is not None  # noqa: S101 - the settings name one
-    asked = ServedModel(server.model, server.name, floor=settings.reranker.floor, base_url=server.base_url, key=server.key)
+    asked = VectorModel(server.model, server.name, floor=settings.reranker.floor, base_url=server.base_url, key=server.key)
     price = dict(settings.prices).get(server.model)
     return Reranker(http(), asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 

@@ -16,8 +16,8 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.errors import ServiceFailed, UsageError
 from pipeline.search import local_model
-from pipeline.search.local_model import LocalEmbedder, LocalModel, files_of, minilm
-from pipeline.search.vectors import cosine, packed
+from pipeline.search.local_model import LocalEmbedder, files_of, minilm
+from pipeline.search.vectors import VectorModel, cosine, packed
 from pipeline.store.files import FileStore
 from pipeline.wiring.search_adapters import meaning_of
 from tests.commanding import said, workspace_in
@@ -53,11 +53,11 @@ def test_a_model_in_a_folder_is_used_and_an_empty_folder_is_one_clear_error(tmp_
     weights, words = files_of(minilm())
     folder = tmp_path / "models" / "mine"
     with pytest.raises(UsageError, match="holds no model of vectors"):
-        files_of(LocalModel("mine", folder=str(folder)))
+        files_of(VectorModel("mine", folder=str(folder)))
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx" / "model_quantized.onnx").symlink_to(weights)
     BertWordPieceTokenizer(str(words), lowercase=True).save(str(folder / "tokenizer.json"))
-    found = asyncio.run(LocalEmbedder(LocalModel("mine", folder=str(folder))).embed(TEXTS)).vectors
+    found = asyncio.run(LocalEmbedder(VectorModel("mine", folder=str(folder))).embed(TEXTS)).vectors
     usual = asyncio.run(LocalEmbedder(minilm()).embed(TEXTS)).vectors
     assert cosine(packed(found[0]), packed(usual[0])) > 0.98
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.errors import BudgetSpent, Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Reply
-from pipeline.search.model_servers import EmbeddingClient, ServedModel, usage_in, vectors_in
-from pipeline.search.vectors import LONGEST, Embedded
+from pipeline.search.model_servers import EmbeddingClient, usage_in, vectors_in
+from pipeline.search.vectors import LONGEST, Embedded, VectorModel
 from pipeline.text.redaction import Secret
 from tests.embedding_server import Stage, reply_to, vector_of
 
@@ -42,7 +42,7 @@ def test_texts_get_their_vectors_in_one_request_with_the_key_in_one_header(stage
 
 
 def test_another_length_of_vector_is_a_space_of_its_own() -> None:
-    assert ServedModel("tiny", "embeddings", 8).space != ServedModel("tiny", "embeddings").space
+    assert VectorModel("tiny", "embeddings", 8).space != VectorModel("tiny", "embeddings").space
 
 
 def test_vectors_are_in_the_order_of_the_texts_whatever_the_order_of_the_reply(stage: Stage) -> None:
