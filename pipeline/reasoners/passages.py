@@ -34,6 +34,7 @@ _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their word
 _SHARE = 0.8  # least share of the best score for a second and third passage
 _SHORT, _DEFINES = 3, 1.3  # words of a short question; what a passage that opens with them weighs
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
+_ONE_SECTION_WORDS = 400  # of a broad question whose best passages are of one section, which answers it as a rule
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
 _KEY = 200  # characters
 _RANKED = 150  # passages to choose from
@@ -90,9 +91,9 @@ def choose(
     """Choose passages of ``pages`` for a question; ``known`` are the statistics of the index that was searched, if there is one.
 
     A narrow question gets the best passage, and up to two that are nearly as good, in 300 words. A broad one gets 900 words: the
-    section that holds half of the ten best passages, if one does, whole; then passages by what each adds. ``judged``: a model
-    will read them, so it says whether anything is near. Of what a person ``rated``, a useful passage comes first, a wrong one is
-    not chosen, and its page comes last.
+    section that holds half of the ten best passages, if one does, whole; then passages by what each adds, unless all that is
+    nearly as good as the best is of one section: then it gets no others. ``judged``: a model will read them, so it says whether
+    anything is near. Of what a person ``rated``, a useful passage comes first, a wrong one is not chosen, its page comes last.
     """
     found = [(page, passage) for page in pages for passage in passages(page.text)]
     texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
@@ -121,13 +122,17 @@ def choose(
     if not ranking:
         return Choice()
     lengths = [word_count(passage.body) for _, passage in found]
+    sections = [(page.url, passage.path) for page, passage in found]
+    near = [place for place in ranking if strength[place] >= _SHARE * strength[ranking[0]]]
     if not query.is_broad:
-        near = [place for place in ranking[:_NARROW] if strength[place] >= _SHARE * strength[ranking[0]]]
-        chosen = _within(near, lengths, _NARROW_WORDS)
+        chosen = _within(near[:_NARROW], lengths, _NARROW_WORDS)
     else:
-        sections = [(page.url, passage.path) for page, passage in found]
-        together = dict.fromkeys([*_whole_section(ranking, sections), *_spread(query, texts, known, cosines, ranking)])
-        chosen = _within([place for place in dict.fromkeys([*useful, *together]) if place not in wrong], lengths, _BROAD_WORDS)
+        wanted, room = _whole_section(ranking, sections), _BROAD_WORDS
+        if len(query.parts) > 1 or len({sections[place] for place in near}) > 1:  # several sections compete
+            wanted += _spread(query, texts, known, cosines, ranking)
+        elif not wanted:
+            wanted, room = [*near, *(place for place in ranking if sections[place] == sections[near[0]])], _ONE_SECTION_WORDS
+        chosen = _within([place for place in dict.fromkeys([*useful, *wanted]) if place not in wrong], lengths, room)
     others = [place for place in ranking if place not in chosen][:more]
     return Choice(tuple(map(fact, chosen)), tuple(fact(place).model_copy(update={"claim": ""}) for place in others))
 

@@ -47,6 +47,13 @@ def test_a_broad_question_gets_the_section_with_most_of_the_best_passages_whole_
     assert sum(word_count(fact.quote) for fact in choice.passages) <= 900
 
 
+def test_a_question_of_how_that_one_section_answers_gets_no_other() -> None:
+    text = f"{MANUAL}\n## The cellar\n\nThe disks of each backup lie in the cellar, in which a server stood once.\n"
+    choice = choose(parse_question("How do I restore the server from a backup?"), [page(text)], TermStatistics())
+    assert {fact.path[-1] for fact in choice.passages} == {"Restoring a backup"}
+    assert "The cellar" in {fact.path[-1] for fact in choice.more}
+
+
 @pytest.mark.parametrize("question", ["Which laptop suits students best?", "When is my next dentist appointment?"])
 def test_nothing_is_chosen_if_nothing_is_near(question: str) -> None:
     choice = choose(parse_question(question), [page(MANUAL)], TermStatistics())
