@@ -239,6 +239,11 @@ class EmbeddingChoice:
     folder: str = ""
     floor: Annotated[float | None, _share] = None
 
+    @property
+    def prefixes(self) -> tuple[str, str]:
+        """What is written before a query and before a passage."""
+        return f"{self.query_prefix} ".lstrip(), f"{self.passage_prefix} ".lstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class RerankerChoice:

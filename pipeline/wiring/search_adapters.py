@@ -44,7 +44,7 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
         server.model,
         server.name,
         choice.dimensions,
-        *_prefixes(choice),
+        *choice.prefixes,
         server.at_once or _AT_ONCE,
         choice.floor,
         server.base_url,
@@ -52,10 +52,6 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     )
     price = dict(settings.prices).get(server.model)
     return EmbeddingClient(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
-
-
-def _prefixes(choice: EmbeddingChoice) -> tuple[str, str]:
-    return f"{choice.query_prefix} ".lstrip(), f"{choice.passage_prefix} ".lstrip()
 
 
 def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
@@ -69,9 +65,7 @@ def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | N
         return None
     if isinstance(choice, EmbeddingChoice):
         place = folder / choice.folder
-        model = VectorModel(
-            place.name, f"the model {place.name}", None, *_prefixes(choice), floor=choice.floor, folder=str(place)
-        )
+        model = VectorModel(place.name, f"the model {place.name}", None, *choice.prefixes, floor=choice.floor, folder=str(place))
         return model if choice.folder else None
     return None if missing_packages() else minilm()
 

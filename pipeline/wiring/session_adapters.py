@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pipeline.config.keys import Keys
 from pipeline.config.network import pages_route, services_route
@@ -140,7 +141,6 @@ class AdapterFactory:
         self._searches = Searches(settings, self.keys, self._http, self._documents, self.pace)
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=self.spent)
         self._models: dict[str, OpenAIReasoner] = {}
-        self._web: WebFetch | None = None
 
     def prepare(self, *, needed: bool) -> IndexReport | None:
         """Bring the index of the documents up to date; None where that cannot be done, which matters only if it is ``needed``.
@@ -180,11 +180,13 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
-        ledger, night = _ledger_of(state), night or self._night
+        config, night = state.config, night or self._night
+        ledger = Budget(config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=cost_of(state))
+        is_model = config.reasoner != EXTRACTIVE
         return StepContext(
-            reasoner=self._reasoner(state, ledger, night),
+            reasoner=self._model(config.reasoner).for_query((ledger, night)) if is_model else PassageReasoner(),
             search=self._search(state, ledger, night),
-            fetch=Fetches(self._documents, self._pages(), self._redaction.text),
+            fetch=Fetches(self._documents, self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
             rated=lambda query_id: read_decisions(self.store).ratings.about(query_id),
         )
@@ -240,14 +242,19 @@ class AdapterFactory:
         search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, night))) if chain.price else chain
         return OwnAndWeb(local, search) if LOCAL in state.config.search else search
 
-    def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
-        if state.config.reasoner == EXTRACTIVE:
-            return PassageReasoner()
-        return self._model(state.config.reasoner).for_query((ledger, night))
-
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:
-            self._models[model] = self._asked_at(self._server(model))
+            server = self._server(model)
+            choice, role = server.choice, Role(server.model, server.choice.fallback)
+            if choice.max_tokens:
+                role = replace(role, max_tokens=choice.max_tokens)
+            self._models[model] = OpenAIReasoner(
+                self._http,
+                Server(server.name, server.base_url, server.key, server.timeout_s, choice.effort, choice.context or 0),
+                Roles.of(role, dict(choice.roles)),
+                PromptTemplates(templates_of(self.workspace.folder, "prompts"), source() / "templates" / "prompts"),
+                self._prices(server),
+            )
         return self._models[model]
 
     def _server(self, model: str) -> ModelServer:
@@ -257,47 +264,17 @@ class AdapterFactory:
         assert choice.server is not None  # noqa: S101 - a model was asked for, so there is a server or an error
         return choice.server
 
-    def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
-        choice = server.choice
-        role = Role(server.model, choice.fallback)
-        if choice.max_tokens:
-            role = replace(role, max_tokens=choice.max_tokens)
-        return OpenAIReasoner(
-            self._http,
-            Server(server.name, server.base_url, server.key, server.timeout_s, choice.effort, choice.context or 0),
-            Roles.of(role, dict(choice.roles)),
-            PromptTemplates(templates_of(self.workspace.folder, "prompts"), source() / "templates" / "prompts"),
-            self._prices(server),
-        )
-
     def _prices(self, server: ModelServer) -> Prices:
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
-        return Prices(
-            default, {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
-        )
+        named = {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
+        return Prices(default, named)
 
-    def _pages(self) -> Fetch:
-        if self._web is None:
-            http = _pages_http(self._settings, self.keys)
-            self._closers.append(http.aclose)
-            self._web = _web_fetch(http, self._settings, self._kept_pages(), self._extractor, self.pace)
-        return self._web
-
-    def _kept_pages(self) -> PageCache:
-        return PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
-
-
-def _ledger_of(state: SessionState) -> Budget:
-    config = state.config
-    return Budget(config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=cost_of(state))
-
-
-def _pages_http(settings: Settings, keys: Keys) -> HttpClient:
-    """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
-    policy = Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
-    return HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, keys))
-
-
-def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor, pace: SharedPace | None) -> WebFetch:
-    limits = ReadingLimits(at_once=settings.limits.concurrency)
-    return WebFetch(http, extractor, contact=settings.contact, cache=kept, limits=limits, pace=pace)
+    @cached_property
+    def _web(self) -> WebFetch:
+        """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
+        settings, policy = self._settings, Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
+        http = HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, self.keys))
+        self._closers.append(http.aclose)
+        cache = PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
+        limits = ReadingLimits(at_once=settings.limits.concurrency)
+        return WebFetch(http, self._extractor, contact=settings.contact, cache=cache, limits=limits, pace=self.pace)
