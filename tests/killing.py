@@ -1,13 +1,12 @@
 """A process that researches one session with scripted fakes over a real event store, and dies when told to.
 
 Run as ``python -m tests.killing FOLDER``; it reads one command a line from standard input, forks a child for it (so that a
-death costs no start-up), and prints how the child ended. A command begins with the name of a folder in FOLDER (or ``.``):
+death costs no start-up), and prints how the child ended:
 
-``NAME run``            until the session has ended
-``NAME event N``        killed with SIGKILL right after the event N was acknowledged
-``NAME after SECONDS``  killed with SIGKILL after that time, wherever it is then
+``run``      until the session has ended
+``event N``  killed with SIGKILL right after the event N was acknowledged
 
-Each call of a fake is noted in ``FOLDER/NAME/calls``, one line ``child name``, before the answer is given.
+Each call of a fake is noted in ``FOLDER/calls``, one line ``child name``, before the answer is given.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,18 +63,15 @@ def _noting(path: Path, child: int) -> Callable[[str], None]:
 def main(folder: Path) -> None:
     """Serve commands until standard input ends."""
     for child, line in enumerate(sys.stdin, start=1):
-        name, command, *value = line.split()
+        command, *value = line.split()
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                research(folder / name, child, int(value[0]) if command == "event" else None)
+                research(folder, child, int(value[0]) if command == "event" else None)
                 code = 0
             finally:
                 os._exit(code)
-        if command == "after":
-            time.sleep(float(value[0]))
-            os.kill(pid, signal.SIGKILL)  # a child that has ended is still ours until it is waited for
         _, status = os.waitpid(pid, 0)
         print("killed" if os.WIFSIGNALED(status) else f"exit {os.waitstatus_to_exitcode(status)}", flush=True)
 
