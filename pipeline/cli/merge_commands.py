@@ -72,7 +72,7 @@ class Until(Length):
 
     name = "when"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]  # Length returns a duration
         """Return in ``2d``, ``2026-11-25`` or ``2026-11-25T06:30`` as a moment; without a zone it is local time."""
         now = datetime.now(UTC)
         moment = since(str(value), now)

@@ -6,32 +6,18 @@ import logging
 from dataclasses import replace
 from typing import Literal
 
+from pipeline.domain import state as s
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import MERGE
 from pipeline.domain.events.stream_events import ResearchPruned
-from pipeline.domain.state import (
-    ANY_STEP,
-    STOPPED,
-    Analysis,
-    Failure,
-    Handoff,
-    Iteration,
-    PageObserved,
-    ReportPart,
-    RunSpan,
-    SearchDone,
-    SessionState,
-    Worker,
-    expected_usd,
-)
 from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
 from pipeline.domain.values import Cost
 
 _log = logging.getLogger("pipeline.domain.fold")
 
 
-def apply(state: SessionState, event: e.EventBase) -> None:
+def apply(state: s.SessionState, event: e.EventBase) -> None:
     """Apply one stamped event to ``state``. An unknown type changes only the version and logs a warning."""
     _change(state, event)
     if isinstance(event, e.Answered):
@@ -44,7 +30,7 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         state.runs[-1].last_at = event.at
 
 
-def _change(state: SessionState, event: e.EventBase) -> None:
+def _change(state: s.SessionState, event: e.EventBase) -> None:
     """Change the state by an event of a known type."""
     match event:  # what comes most often is asked for first
         case e.CallSent():
@@ -54,13 +40,13 @@ def _change(state: SessionState, event: e.EventBase) -> None:
         case e.FactsObserved():
             _facts_observed(state, event)
         case e.SearchCompleted():
-            state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
+            state.searches[event.query] = s.SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
         case e.WorkerThought():
-            state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries, pages=event.pages))
+            state.workers[event.worker_id].iterations.append(s.Iteration(event.reasoning, event.queries, pages=event.pages))
         case e.RunStarted():
             state.id = event.session_id
             _count_lost_calls(state)
-            state.runs.append(RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
+            state.runs.append(s.RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
         case e.ResearchStarted():
             state.query, state.query_id, state.tags = event.query, event.query_id, event.tags
             state.config, state.previous_session, state.names = event.config, event.previous_session, event.names
@@ -71,7 +57,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             state.recalled = event.recalled
         case e.TopicSurveyed():
             found = (event.hits, event.failed, event.statistics, event.languages, event.absent, event.seconds or 0.0)
-            state.survey = SearchDone(event.provider, *found)
+            state.survey = s.SearchDone(event.provider, *found)
         case e.PlanCreated():
             state.perspectives = {view.id: view for view in event.perspectives}
             state.nodes = {node.id: node for node in event.nodes}
@@ -89,7 +75,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
                 state.perspectives = {view.id: view for view in event.perspectives}
                 state.nodes = {node.id: node for node in event.nodes}
         case e.WorkerStarted():
-            state.workers[event.worker_id] = Worker(event.worker_id, event.perspective_id, event.round, event.at)
+            state.workers[event.worker_id] = s.Worker(event.worker_id, event.perspective_id, event.round, event.at)
         case e.WorkerEvaluated():
             iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
             iteration.evaluated, iteration.sufficient, iteration.gaps = True, event.sufficient, event.gaps
@@ -99,7 +85,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             worker.status = "completed" if isinstance(event, e.WorkerCompleted) else "failed"
             worker.reason = event.reason
         case e.AnalysisStarted():
-            state.analyses.append(Analysis(event.round))
+            state.analyses.append(s.Analysis(event.round))
             state.status = "analyzing"
         case e.ContradictionsFound():
             known = (*(state.analyses[event.round].contradictions or ()), *event.contradictions)  # each part has its own
@@ -116,7 +102,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             state.facts |= {fact.id: fact for fact in event.passages if fact.id not in state.facts}
             state.status = "synthesizing"
         case e.ReportWritten():
-            state.parts[event.part] = ReportPart(event.sections, event.outcome, event.lacks)
+            state.parts[event.part] = s.ReportPart(event.sections, event.outcome, event.lacks)
         case e.ClaimsChecked():
             _claims_checked(state, event)
         case e.ReportRevised() if not event.section_id:  # else of a log of an earlier version
@@ -141,7 +127,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             _research_reopened(state)
         case e.StepFailed():
             attempts, is_final = event.attempt - 1 if event.outage else event.attempt, not event.recoverable
-            state.failures[event.step] = Failure(event.step, attempts, is_final, event.error, event.message, event.at)
+            state.failures[event.step] = s.Failure(event.step, attempts, is_final, event.error, event.message, event.at)
         case e.BudgetExhausted():
             state.exhausted = event.cap
         case e.SettingsChanged():
@@ -151,7 +137,7 @@ def _change(state: SessionState, event: e.EventBase) -> None:
         case e.BranchMerged():
             _add_branch(state, event)
         case e.HandoffInitiated():
-            state.handoff = Handoff(event.to, event.until)
+            state.handoff = s.Handoff(event.to, event.until)
         case e.HandoffAccepted():
             if state.handoff:
                 state.handoff.accepted = True
@@ -161,8 +147,8 @@ def _change(state: SessionState, event: e.EventBase) -> None:
             _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
 
 
-def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
-    found = PageObserved(event.facts, event.rejected, event.whole, event.shown)
+def _facts_observed(state: s.SessionState, event: e.FactsObserved) -> None:
+    found = s.PageObserved(event.facts, event.rejected, event.whole, event.shown)
     of_worker = state.workers[event.worker_id].iterations[event.iteration - 1].observed
     for observed in (state.observed, of_worker):
         before = observed.get(event.url)
@@ -176,7 +162,7 @@ def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
     _note_substitute(state, event, PlainReading(event.worker_id, event.iteration), ReadPages(event.worker_id, event.iteration))
 
 
-def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
+def _claims_checked(state: s.SessionState, event: e.ClaimsChecked) -> None:
     for name in event.claims:
         state.claims[name] = state.claims.get(name, True) and name not in event.overstated
     if event.section_id:  # of a log of an earlier version
@@ -188,63 +174,63 @@ def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
         part.answered, part.unfound = event.answered, event.unfound
 
 
-def _research_reopened(state: SessionState) -> None:
+def _research_reopened(state: s.SessionState) -> None:
     """Allow failed steps again, and workers that failed or were stopped by a cap, if the analysis has not begun without them."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.missing, state.nearest = (), ()
     state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
-        cut_short = worker.status == "failed" or worker.reason.startswith(STOPPED)
+        cut_short = worker.status == "failed" or worker.reason.startswith(s.STOPPED)
         if cut_short and worker.round >= len(state.analyses) and not state.synthesis:
             worker.status, worker.reason = "running", ""
 
 
-def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
+def _research_pruned(state: s.SessionState, event: ResearchPruned) -> None:
     """Take over what is kept of the events in whose place this one is; those that followed are folded after it."""
     state.pruned = dict(event.counts)
     state.facts = {fact.id: fact for fact in event.facts}
     state.pages = {page.url: page for page in event.pages}
-    state.analyses = [Analysis(0, event.contradictions, event.gaps)]
+    state.analyses = [s.Analysis(0, event.contradictions, event.gaps)]
     state.claims, state.spent = dict(event.claims), replace(event.spent)
     for run in state.runs:
         run.last_at = event.run_ends.get(run.run_id, run.last_at)
 
 
-def _note_substitute(state: SessionState, event: e.Answered, plain: Step, step: Step) -> None:
+def _note_substitute(state: s.SessionState, event: e.Answered, plain: Step, step: Step) -> None:
     """Note why a step was done without the model; reopening the session forgets the failure itself."""
     if event.step == plain.key:
         state.without_model[step.key] = state.failures[step.key].message if step.key in state.failures else ""
 
 
-def _both_readings(first: PageObserved, second: PageObserved) -> PageObserved:
+def _both_readings(first: s.PageObserved, second: s.PageObserved) -> s.PageObserved:
     """Return what two readings of a page found together; a fact takes the place of a rejected one with the same claim."""
     corrected = {fact.claim for fact in second.facts} | {entry.claim for entry in second.rejected}
     rejected = (*(entry for entry in first.rejected if entry.claim not in corrected), *second.rejected)
     known = {fact.id for fact in first.facts}
     facts = (*first.facts, *(fact for fact in second.facts if fact.id not in known))
-    return PageObserved(facts, rejected, first.whole or second.whole, (*first.shown, *second.shown))
+    return s.PageObserved(facts, rejected, first.whole or second.whole, (*first.shown, *second.shown))
 
 
-def _settle(state: SessionState, event: e.Answered) -> None:
+def _settle(state: s.SessionState, event: e.Answered) -> None:
     """Charge an answer. The calls announced for its step end with it, and show what such calls cost."""
     sent, cost = state.open_calls.pop(event.step, []), event.cost
     _charge(state, cost)
     if sent and cost.calls and not cost.assumed_usd:
-        for kind in (event.step.partition(":")[0], ANY_STEP):
+        for kind in (event.step.partition(":")[0], s.ANY_STEP):
             state.call_histories.setdefault(kind, CallHistory()).add(sent[-1], cost)
     if cost.assumed_usd:
         worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)
         share = cost.assumed_usd / worst.usd if worst.usd else 0.0
-        _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
+        _assume(state, cost.assumed_usd, share * s.expected_usd(state, event.step, worst))
 
 
-def _assume(state: SessionState, usd: float, expected: float) -> None:
+def _assume(state: s.SessionState, usd: float, expected: float) -> None:
     state.spent.assumed_usd = round(state.spent.assumed_usd + usd, 9)
     state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
 
 
-def _charge(state: SessionState, cost: Cost, times: Literal[1, -1] = 1) -> None:
+def _charge(state: s.SessionState, cost: Cost, times: Literal[1, -1] = 1) -> None:
     spent = state.spent
     spent.calls += times * cost.calls
     spent.input_tokens += times * cost.input_tokens
@@ -253,17 +239,17 @@ def _charge(state: SessionState, cost: Cost, times: Literal[1, -1] = 1) -> None:
     spent.usd = round(spent.usd + times * cost.usd, 9)
 
 
-def _count_lost_calls(state: SessionState) -> None:
+def _count_lost_calls(state: s.SessionState) -> None:
     """Charge the calls of a process that died before it recorded their answers: each may have been billed in full."""
     for step, worst in ((step, cost) for step, costs in state.open_calls.items() for cost in costs):
         _charge(state, worst)
-        _assume(state, worst.usd, expected_usd(state, step, worst))
+        _assume(state, worst.usd, s.expected_usd(state, step, worst))
         state.spent.lost += 1
         state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
     state.open_calls = {}
 
 
-def _add_branch(state: SessionState, event: e.BranchMerged) -> None:
+def _add_branch(state: s.SessionState, event: e.BranchMerged) -> None:
     """Count the lost calls of both branches: no run will record their answers in this one. What else it cost is settled later."""
     _count_lost_calls(state)
     spent = state.spent
@@ -271,4 +257,4 @@ def _add_branch(state: SessionState, event: e.BranchMerged) -> None:
     spent.lost_usd = round(spent.lost_usd + event.lost_usd - sum(worst.usd for worst in event.answered), 9)
     for worst in event.answered:
         _charge(state, worst, -1)
-        _assume(state, -worst.usd, -min(spent.expected_usd, expected_usd(state, ANY_STEP, worst)))
+        _assume(state, -worst.usd, -min(spent.expected_usd, s.expected_usd(state, s.ANY_STEP, worst)))

@@ -155,7 +155,7 @@ def _step(event: e.EventBase) -> str:
     return event.step if isinstance(event, e.Answered) else ""
 
 
-def _payloads(outcome: Iterable[e.EventBase]) -> list[dict[str, Any]]:
+def _payloads(outcome: Iterable[e.EventBase]) -> list[dict[str, object]]:
     return [event.model_dump(exclude=_NOT_COMPARED) for event in outcome]
 
 
@@ -172,7 +172,7 @@ _PURE: Mapping[type[e.EventBase], Callable[[Any], steps.Step]] = {
 }
 
 
-def _basis(state: SessionState, event: e.EventBase) -> Any:
+def _basis(state: SessionState, event: e.EventBase) -> object:
     """Return what a branch knows of all that the event's answer depends on."""
     match event:
         case e.TopicSurveyed() | e.SearchCompleted() | e.PageRead():

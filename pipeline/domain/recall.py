@@ -30,7 +30,6 @@ SAME_SUBJECT = 0.5  # Jaccard similarity of two questions' stems
 NEAR_SUBJECT = 0.25
 FAILURES, FAILED_WITHIN = 3, timedelta(days=30)
 _CANDIDATES = 400  # best by BM25 that the fusion looks at
-_COMMON, _LARGE = 0.1, 1_000
 _K1, _B = 1.2, 0.75
 
 
@@ -94,19 +93,11 @@ class MemoryIndex:
         return any(fits(self._memory.sessions[name]) for name in self._held[place].sessions)
 
     def _scores(self, rare: dict[str, float]) -> dict[int, float]:
-        """Return BM25 by place, of the statements that can cover enough: those that hold one of the rarer words.
-
-        In a large memory, words that a tenth of all statements hold are left out: they tell little and cost most of the time.
-        """
+        """Return BM25 by place, of the statements that hold one of the words."""
         scores: dict[int, float] = {}
-        left = total = sum(rare.values())
         for stem, weight in rare.items():
-            postings = self._postings.get(stem, ())
-            may_begin, is_common = left >= LEAST_COVERAGE * total, len(postings) > max(_LARGE, _COMMON * len(self._held))
-            for place, impact in () if is_common and scores else postings:
-                if may_begin or place in scores:
-                    scores[place] = scores.get(place, 0.0) + weight * impact
-            left -= weight
+            for place, impact in self._postings.get(stem, ()):
+                scores[place] = scores.get(place, 0.0) + weight * impact
         return scores
 
     def _covered(self, place: int, rare: dict[str, float]) -> float:
@@ -115,12 +106,9 @@ class MemoryIndex:
         return sum(weight for stem, weight in rare.items() if stem in held) / (sum(rare.values()) or 1.0)
 
     def _rarities(self, wanted: frozenset[str]) -> dict[str, float]:
-        """Return the inverse document frequency of each stem, the rarest first."""
-        found = {}
-        for stem in sorted(wanted):
-            holding = len(self._postings.get(stem, ()))
-            found[stem] = math.log(1 + (len(self._held) - holding + 0.5) / (holding + 0.5))
-        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+        """Return the inverse document frequency of each stem."""
+        counts = {stem: len(self._postings.get(stem, ())) for stem in sorted(wanted)}
+        return {stem: math.log(1 + (len(self._held) - count + 0.5) / (count + 0.5)) for stem, count in counts.items()}
 
     def _fruitless(self, near: Sequence[SessionConsolidated], likeness: dict[str, float], at: str) -> Iterator[str]:
         """Yield the searches of recent sessions on the same subject that led to no fact, and of no other that led to one."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from pipeline.text.normalise import digest_of
 
@@ -102,6 +102,7 @@ class Tombstones:
 
 
 NO_TOMBSTONES = Tombstones()
+T = TypeVar("T", str, PrunedSession)
 
 
 def tombstones_of(records: Iterable[Record], known: Tombstones = NO_TOMBSTONES) -> Tombstones:
@@ -112,7 +113,7 @@ def tombstones_of(records: Iterable[Record], known: Tombstones = NO_TOMBSTONES) 
     sessions, objects = dict(known.sessions), dict(known.objects)
     forgotten, queries = dict(known.forgotten), dict(known.queries)
 
-    def keep(found: dict[str, Any], name: str, value: Any) -> None:
+    def keep(found: dict[str, T], name: str, value: T) -> None:
         found[name] = max(found.get(name, value), value)
 
     for record in records:
