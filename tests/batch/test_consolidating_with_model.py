@@ -146,14 +146,6 @@ def test_a_killed_consolidation_pays_for_nothing_twice_and_its_lost_call_is_coun
     assert done.cost.assumed_usd == 0
 
 
-def test_every_call_is_announced_before_it_is_sent_and_answered_by_an_event_of_its_step() -> None:
-    store = a_store()
-    found = events(store, ask(store, Model()).stream)
-    steps = [one.step for one in found if isinstance(one, CallSent)]
-    answered = [step for one in found if not isinstance(one, CallSent) and (step := getattr(one, "step", ""))]
-    assert steps == answered
-
-
 def test_no_key_in_the_stream_names_the_session_of_a_question() -> None:
     store = a_store()
     found = events(store, ask(store, Model()).stream)
@@ -194,11 +186,3 @@ def test_a_call_that_is_under_way_at_the_deadline_is_cut_off_and_counts_at_its_w
     assert len(done.sessions) == 3
     assert "deadline" in done.problems[0]
     assert done.cost.assumed_usd == 0.003
-
-
-def test_after_the_deadline_nothing_is_asked_and_every_session_is_consolidated() -> None:
-    store, model = a_store(), Model()
-    context = context_for("run-9")
-    context = replace(context, deadline=context.now())
-    done = asyncio.run(consolidate(store, context, read_all(store).sessions, model))
-    assert (model.asked, len(done.sessions), done.cost) == ([], 3, Cost())

@@ -93,14 +93,6 @@ def test_a_query_that_is_to_be_researched_in_depth_now_was_changed(before: Any, 
     assert decided(query("pumps", mode=now), last("pumps", config=ResearchConfig(mode=before))).action == action
 
 
-@pytest.mark.parametrize(("days_ago", "action"), [(6, "done"), (6.9, "again"), (7, "again"), (30, "again")])
-def test_a_recurring_query_is_due_again_when_its_time_has_passed(days_ago: float, action: str) -> None:
-    decision = decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=days_ago))
-    assert decision.action == action
-    assert "due again" in decision.reason
-    assert decision.session == "s-pumps"
-
-
 @pytest.fixture(params=["Europe/Berlin", "America/New_York", "Pacific/Chatham", "UTC"])
 def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", request.param)
@@ -189,11 +181,6 @@ def test_a_recurring_question_that_failed_is_tried_again_when_it_is_due(days_ago
     assert cancelled.action == "cancelled"
 
 
-def test_a_recurring_question_says_in_which_night_it_is_due_again() -> None:
-    decision = decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=1))
-    assert decision.reason.endswith(f"due again in the night to {(NOW + timedelta(days=6)).date()}")
-
-
 def test_another_spelling_of_a_question_is_not_researched_again() -> None:
     state = last("pumps", query="how  do PUMPS behave?")
     assert decided(query("pumps"), state).action == "done"
@@ -209,18 +196,6 @@ def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -
     queries = [query(name, priority={"low": -1, "high": 9}.get(name, 0)) for name in names]
     decisions = decide(queue(*queries), known(last("halfway", "searching")), NOW)
     assert [decision.query.id for decision in decisions] == ["halfway", "high", "first", "second", "low"]
-
-
-def test_only_the_named_queries_are_taken_up() -> None:
-    decisions = decide(queue(query("pumps"), query("valves"), query("seals")), known({}), NOW, Selection(("seals", "pumps")))
-    assert [decision.query.id for decision in decisions] == ["pumps", "seals"]
-
-
-def test_the_latest_session_of_a_query_is_the_one_that_started_last() -> None:
-    older, newer = last("pumps", days_ago=3)["pumps"], last("pumps", days_ago=1, id="s-2")["pumps"]
-    stray = SessionState(id="stray")
-    sessions = tuple(map(summary_of, (newer, stray, older)))
-    assert SessionIndex(sessions).latest() == {"pumps": sessions[0]}
 
 
 def test_a_query_whose_session_is_damaged_is_left_alone_and_the_others_go_on() -> None:
@@ -248,12 +223,6 @@ def test_a_damaged_session_that_a_sound_one_has_followed_is_history() -> None:
 def test_a_tag_takes_up_what_has_it_or_one_below_it(tags: tuple[str, ...], chosen: list[str]) -> None:
     all_of_it = queue(query("pumps", tags=("law",)), query("valves", tags=("law/patents",)), query("seals", tags=("sea",)))
     assert [decision.query.id for decision in decide(all_of_it, known({}), NOW, Selection(tags=tags))] == chosen
-
-
-def test_ids_and_tags_add_up() -> None:
-    all_of_it = queue(query("pumps", tags=("law",)), query("valves"), query("seals"))
-    decisions = decide(all_of_it, known({}), NOW, Selection(ids=("seals",), tags=("law",)))
-    assert [decision.query.id for decision in decisions] == ["pumps", "seals"]
 
 
 def test_a_limit_leaves_the_rest_of_what_is_due() -> None:

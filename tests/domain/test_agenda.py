@@ -192,12 +192,6 @@ def test_all_workers_start_at_once_up_to_the_limit() -> None:
     assert agenda(state) == (s.StartWorker("search_0"),)
 
 
-def test_reads_and_searches_of_an_iteration_are_offered_side_by_side() -> None:
-    state, thought = after(e.WorkerThought)
-    searches = [step for step in agenda(state) if isinstance(step, s.SearchFor)]
-    assert [step.query for step in searches] == list(thought.queries)
-
-
 def test_no_page_is_read_before_all_workers_beside_have_searched() -> None:
     state, _ = before(e.SearchCompleted)
     workers = [state.workers[name] for name in ("search_0", "search_1")]

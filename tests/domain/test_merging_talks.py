@@ -118,17 +118,6 @@ def test_an_open_question_of_the_other_machine_is_worked_on_next(tmp_path: Path,
     assert goes_on.log.state.turns[2].number == 3
 
 
-def test_the_sum_of_both_logs_is_the_bill(tmp_path: Path, shared: list[Record]) -> None:
-    worst = Cost(usd=0.5, input_tokens=10, total_tokens=10, calls=1)
-    paid = t.MessageResolved(number=2, stands_alone=LIT, step="talk-resolve:2", cost=Cost(usd=0.125, calls=1))
-    ours = Machine(tmp_path, "laptop", shared).begin(LIT, e.CallSent(step=paid.step, worst=worst), paid).begin(PILOTS)
-    theirs = Machine(tmp_path, "server", shared).begin(LAMP, e.CallSent(step="talk-resolve:2", worst=worst))
-    state, event, _ = union(ours, theirs)
-    assert state.cost().usd == 0.625
-    assert state.cost().assumed_usd == 0.5
-    assert (event.lost, event.lost_usd) == (1, 0.5)
-
-
 def test_a_call_that_a_killed_run_sent_is_counted_although_the_step_was_done_again(tmp_path: Path, shared: list[Record]) -> None:
     killed = Machine(tmp_path, "killed", shared).begin(LIT, e.CallSent(step="talk-resolve:2", worst=Cost(usd=0.5, calls=1)))
     again = Machine(tmp_path, "again", killed.records())

@@ -45,11 +45,6 @@ def test_statements_on_the_question_are_recalled_with_their_day_and_others_are_n
     assert found.statements[0].day == "2026-11-20"
 
 
-def test_an_empty_memory_recalls_nothing() -> None:
-    assert recalled().is_empty
-    assert recalled(left("How is bread baked?", BREAD)).statements == ()
-
-
 def test_what_no_answer_of_a_model_cited_is_not_recalled() -> None:
     assert recalled(left("What is a log?", LOG, tokens=0)).is_empty
     assert names(recalled(left("What is a log?", LOG.model_copy(update={"cited": False})))) == []
