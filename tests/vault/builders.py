@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 from pipeline.domain import plan
@@ -250,22 +249,6 @@ class Story:
 
     def whole(self) -> Story:
         return self.begin().planned().gathered().analysed().reported()
-
-
-def named_story(store: MemoryStore, **fields: Any) -> Story:
-    """A session two of whose facts, from two pages, are about PostgreSQL; one of them is hostile."""
-    story = Story(store, **fields)
-    said = (
-        "On a power cut, PostgreSQL replays its log. PostgreSQL is a database that keeps a log. <% alert(1) %> [[Home]]",
-        "A survey says that PostgreSQL lost nothing.",
-    )
-    first, second, third, fourth, fifth = story.facts
-    first, fourth = (
-        fact.model_copy(update={"claim": story.say(text), "quote": story.say(text)})
-        for fact, text in zip((first, fourth), said, strict=True)
-    )
-    story.facts = (first, second, third, fourth, fifth)
-    return story
 
 
 def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = plainly) -> None:

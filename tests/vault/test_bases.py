@@ -53,16 +53,6 @@ def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_the
         assert all(view["type"] == "table" and view["order"] for view in base["views"])
 
 
-def test_a_table_that_its_reader_changed_stays_as_it_is(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    table = place.vault / "bases" / "reports.base"
-    table.write_text(table.read_text().replace("limit: 50", "limit: 7"))
-    report = place.build()
-    assert "limit: 7" in table.read_text()
-    assert (report.written, report.set_aside, report.problems) == ((), (), ())
-
-
 def test_every_kind_of_note_and_every_callout_has_a_look_that_asks_for_nothing_from_outside() -> None:
     groups = {group["query"] for group in _setting("graph.json")["colorGroups"]}
     for kind in KINDS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +11,8 @@ import pytest
 
 from pipeline.system.folders import Look
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.kept import FILE, Files, Kept
-from pipeline.vault.output.templates import Renderer
-from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, changed_templates
+from pipeline.vault.kept import Kept
+from tests.vault.builders import Workplace, a_store, changed_templates
 
 
 @pytest.fixture
@@ -29,11 +26,6 @@ def _drifted(place: Workplace) -> set[str]:
     """The files that the next build will see not to be as they were left."""
     with closing(Kept(place.state, "")) as kept, closing(Tree(place.vault)) as tree:
         return set(kept.files.drift(tree).files)
-
-
-def _marks(place: Workplace) -> dict[str, str]:
-    with closing(sqlite3.connect(place.state / FILE)) as base:
-        return dict(base.execute("SELECT path, mark FROM folders"))
 
 
 def _path(place: Workplace, note: Path) -> str:
@@ -94,41 +86,3 @@ def test_a_file_that_was_refused_is_seen_again(place: Workplace) -> None:
     note.write_bytes(whole)
     assert place.build().left_alone == ()
     assert _drifted(place) == set()
-
-
-def _a_story(store: MemoryStore, number: int) -> Story:
-    pages = tuple(f"https://pages.example/{number}/{page}" for page in range(3))
-    date = f"2026-10-{1 + number % 28:02d}"
-    return Story(
-        store,
-        id=f"{date}-q{number}-{number:04x}",
-        query=f"Which {number}?",
-        query_id=f"q{number}",
-        date=date,
-        pages=pages,
-        tags=(),
-    ).whole()
-
-
-def _cost(tmp_path: Path, sessions: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, list[str]]:
-    """How many notes one session more has rendered, and the folders whose files are compared, in a vault of so many."""
-    place = Workplace(tmp_path / str(sessions), MemoryStore())
-    for number in range(sessions):
-        _a_story(place.store, number)
-    place.build()
-    rendered: list[str] = []
-    compared: list[str] = []
-    render, looks_in = Renderer.render, Files.looks_in
-    monkeypatch.setattr(Renderer, "render", lambda self, note: rendered.append(note.path) or render(self, note))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(Files, "looks_in", lambda files, folder: compared.append(folder) or looks_in(files, folder))  # type: ignore[func-returns-value]
-    _a_story(place.store, 99)
-    place.build()
-    monkeypatch.undo()
-    return len(rendered), compared
-
-
-def test_one_session_more_costs_no_more_beside_many_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = (_cost(tmp_path, sessions, monkeypatch) for sessions in (16, 24))
-    assert few == many
-    assert many[0] < 12
-    assert many[1] == []

@@ -37,12 +37,3 @@ def test_folded_and_back_the_vault_is_as_if_it_had_always_been_so(tmp_path: Path
     assert folded == other.files()
     place.build()
     assert place.files() == before == afresh(place, tmp_path / "three")
-
-
-def test_what_a_person_wrote_in_a_note_that_is_folded_is_kept(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    note = place.note("workers/")
-    note.write_text(note.read_text().replace("%% end notes %%", "my own words\n%% end notes %%"))
-    fold(place)
-    assert any("my own words" in path.read_text() for path in (place.vault / "attic").iterdir())

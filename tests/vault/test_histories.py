@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pipeline.vault.kept import FILE
 from pipeline.vault.output.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates, fact, night
+from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, change, changed_templates, fact, night
 
 STAGES: tuple[Callable[[Story], Story], ...] = (Story.begin, Story.planned, Story.gathered, Story.analysed, Story.reported)
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third")
@@ -181,34 +179,3 @@ def test_whatever_happens_no_word_that_a_person_wrote_is_lost(acts: list[tuple[C
         for note, texts in life.words.items():
             places = ([note.read_bytes()] if note.exists() else []) + (attic if note in life.gone else [])
             assert all(any(text in data for data in places) for text in texts)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    built.build()
-    return built
-
-
-def test_twenty_builds_keep_a_persons_words_whatever_becomes_of_template_and_log(place: Workplace) -> None:
-    mine = "my own words, 🖋\r\n  %% no marker %%\n```\n%% end notes %%\n```\n".encode()
-    notes = [place.note(room) for room in ("reports/", "sessions/", "workers/", "sources/", "nights/", "topics/", "Home")]
-    for note in notes:
-        opening = b"%% begin notes %%\n"
-        note.write_bytes(note.read_bytes().replace(opening, opening + mine))
-    names = itertools.cycle(["notes", "thoughts", "notes", ""])
-    macros = place.templates / "_macros.md.j2"
-    original = macros.read_text()
-    for number, name in zip(range(20), names, strict=False):
-        block = f'{{{{ user_block("{name}") }}}}' if name else "none"
-        macros.write_text(original.replace('{{ user_block("notes") }}', f"{block} {number}" if not name else block))
-        if number % 5 == 0:
-            Story(
-                place.store, id=f"2026-12-{1 + number // 10:02d}-n-{number:04x}", date=f"2026-12-{1 + number // 10:02d}"
-            ).whole()
-        if number % 7 == 6:
-            (place.state / FILE).unlink()
-        report = place.build()
-        assert report.problems == report.left_alone == ()
-        assert all(mine in note.read_bytes() for note in notes)
-        assert all(note.read_bytes().count(mine) == 1 for note in notes)

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,11 +108,3 @@ def test_two_sessions_that_want_one_name_have_the_same_names_in_whatever_order_t
     del late_first.streams["2026-11-21-power-cut-3f2a"]
     late_first.given_up.add("2026-11-21-power-cut-3f2a")
     assert _paths(late_first, tmp_path / "12-01") == _paths(late_first, tmp_path / "afresh")
-
-
-@pytest.mark.parametrize("query", NASTY[1:])
-def test_a_session_on_any_question_gets_safe_paths(query: str, tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store, query=f"{query}?").whole()
-    paths = [path for path in _paths(store, tmp_path) if "/" in path and not path.startswith("topics/")]
-    assert all(map(_is_safe, paths)), paths

@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import Any
 
 import yaml
-from frontmatter.default_handlers import YAMLHandler
 
 from pipeline.system.safe_tree import Obstacle, Tree
 
@@ -65,11 +64,6 @@ class _Core(yaml.CSafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - emptied on purpose: the parent's are those of YAML 1.1
 
 
-def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
-    text = node.value
-    return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
-
-
 _CORE_WORDS: tuple[tuple[str, str, str], ...] = (
     ("null", r"~|null|Null|NULL|", "~nN"),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
@@ -78,32 +72,8 @@ _CORE_WORDS: tuple[tuple[str, str, str], ...] = (
 )
 for _name, _pattern, _first in _CORE_WORDS:
     _Core.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z"), [*_first, ""])
-_Core.add_constructor("tag:yaml.org,2002:int", _integer)
+_Core.add_constructor("tag:yaml.org,2002:int", lambda _loader, node: int(node.value, 0 if node.value[:2] in {"0o", "0x"} else 10))
 _Core.add_constructor("tag:yaml.org,2002:float", lambda _loader, node: float(node.value))
-
-
-class PropertiesHandler(YAMLHandler):
-    """What python-frontmatter reads and writes properties with."""
-
-    def load(self, fm: str, **kwargs: Any) -> Any:
-        """Return the properties of a YAML block, read as YAML 1.2 reads it.
-
-        What the quick reader of YAML 1.1 cannot read, such as a question mark in a list on one line, a reader of 1.2 may.
-        """
-        try:
-            return super().load(fm, Loader=_Core, **kwargs)
-        except yaml.YAMLError:
-            from ruamel.yaml import YAML  # slow to import, and seldom needed
-            from ruamel.yaml.error import YAMLError
-
-            try:
-                return YAML(typ="safe", pure=True).load(fm)
-            except YAMLError as error:
-                raise ValueError(str(error)) from error
-
-    def export(self, metadata: dict[str, Any], **_: Any) -> str:
-        """Return ``metadata`` as a YAML block without its fences."""
-        return emit(metadata).rstrip("\n")
 
 
 def emit(properties: Mapping[str, Property]) -> str:
@@ -112,17 +82,12 @@ def emit(properties: Mapping[str, Property]) -> str:
     Raises:
         TypeError: a value that Obsidian's properties cannot hold: a map, None, NaN; or an unfit key.
     """
-    return "".join([_entry(_fit(name), value) for name, value in properties.items()])
-
-
-@lru_cache(maxsize=256)  # every note has the same few
-def _fit(name: str) -> str:
-    if not _KEY.fullmatch(name):
-        raise TypeError(f"a property cannot be called {name!r}")
-    return name
+    return "".join([_entry(name, value) for name, value in properties.items()])
 
 
 def _entry(name: str, value: Property) -> str:
+    if not _KEY.fullmatch(name):
+        raise TypeError(f"a property cannot be called {name!r}")
     if isinstance(value, (tuple, list)):
         return "".join([f"{name}:\n", *[f"  - {_scalar(item)}\n" for item in value]]) if value else ""
     return f"{name}: {_scalar(value)}\n"
@@ -161,17 +126,23 @@ def split(text: str) -> tuple[str, str]:
 
 
 def load(raw: str) -> dict[str, Any]:
-    """Return the properties that raw property lines hold.
+    """Return the properties that raw property lines hold, read as YAML 1.2 reads them.
+
+    What the quick reader of YAML 1.1 cannot read, such as a question mark in a list on one line, a reader of 1.2 may.
 
     Raises:
         ValueError: they are no YAML map.
     """
     try:
-        found = PropertiesHandler().load(raw)
-    except (yaml.YAMLError, ValueError) as error:
-        raise ValueError("the properties are not valid YAML") from error
-    if found is None:
-        return {}
+        found = yaml.load(raw, Loader=_Core) or {}  # noqa: S506 - a loader of plain values
+    except yaml.YAMLError:
+        from ruamel.yaml import YAML  # slow to import, and seldom needed
+        from ruamel.yaml.error import YAMLError
+
+        try:
+            found = YAML(typ="safe", pure=True).load(raw) or {}
+        except (YAMLError, ValueError) as error:
+            raise ValueError("the properties are not valid YAML") from error
     if not isinstance(found, dict):
         raise ValueError("the properties are no list of keys and values")
     return {str(name): value for name, value in found.items()}

@@ -106,19 +106,3 @@ def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workpla
     assert not note.exists()
     assert (place.vault / report.set_aside[0]).read_bytes() == was
     assert "moved to attic/" in report.left_alone[0]
-
-
-def test_checking_changes_nothing(place: Workplace) -> None:
-    an_old_note(place, "entity", UserText(texts={"notes": "my words\n"}))
-    before = place.files()
-    assert "entities/entity-log.md" in place.build_as("check").removed
-    assert place.files() == before
-
-
-def test_a_copy_in_my_is_a_persons_and_stays(place: Workplace) -> None:
-    note = an_old_note(place, "question", UserText(texts={"notes": "my words\n"}))
-    copy = place.vault / "my" / "kept.md"
-    copy.parent.mkdir(exist_ok=True)
-    note.rename(copy)
-    place.build()
-    assert "my words" in copy.read_text()

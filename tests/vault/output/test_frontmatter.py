@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.frontmatter import PropertiesHandler, Property
+from pipeline.vault.output.frontmatter import Property
 
 ODD = (
     "1234e56", "0o17", "0x1F", "017", "no", "yes", "on", "null", "~", "", " ", "2026-01-02", "2026-01-02T03:04:05",
@@ -75,11 +75,6 @@ def test_the_form_is_fixed() -> None:
 def test_what_obsidian_cannot_show_is_refused(value: Any) -> None:
     with pytest.raises(TypeError):
         frontmatter.emit({"x": value})
-
-
-def test_python_frontmatter_writes_through_the_handler() -> None:
-    post = python_frontmatter.Post("body", handler=None, title="1234e56")
-    assert python_frontmatter.dumps(post, handler=PropertiesHandler()).startswith('---\ntitle: "1234e56"\n---')
 
 
 @pytest.mark.parametrize(

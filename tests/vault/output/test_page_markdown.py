@@ -157,11 +157,6 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
 
 
-def test_what_the_sources_disagree_on_stands_before_the_sections(tmp_path: Path) -> None:
-    body = report_of(tmp_path, "A log grows.")
-    assert body.index("## Sources disagree") < body.index("## What fsync does")
-
-
 def test_hostile_passages_change_nothing_that_notes_do(tmp_path: Path) -> None:
     report_of(tmp_path, *HOSTILE[:5])
     for path in (tmp_path / "vault").rglob("*.md"):

@@ -34,11 +34,6 @@ def test_what_stands_there_stays_and_what_lacks_is_added(types: dict[str, str], 
         assert complete_types(Tree(Path(folder))) == (False, "")
 
 
-@pytest.mark.parametrize("text", [None, " \n"])
-def test_a_vault_without_the_file_gets_it_whole(tmp_path: Path, text: str | None) -> None:
-    assert json.loads(_completed(tmp_path, text)) == {"types": TYPES}
-
-
 @pytest.mark.parametrize("text", ["{", "[]", '{"types": []}', '"x"', "[" * 100_000])
 def test_a_file_that_obsidian_did_not_write_is_left_alone(text: str, tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.vault.kept import FILE
 from pipeline.vault.output import user_text
 from pipeline.vault.output.user_text import BlocksMalformed
-from tests.vault.builders import Workplace, a_store, change, changed_templates
+from tests.vault.builders import Workplace, a_store
 
 OPEN, CLOSE = "%% begin notes %%\n", "%% end notes %%\n"
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=40).filter(
@@ -60,20 +59,6 @@ def test_a_block_the_template_lost_comes_last_under_its_own_heading() -> None:
 
 def _write_into(note: Path, text: str) -> None:
     note.write_bytes(note.read_bytes().replace(OPEN.encode() + CLOSE.encode(), OPEN.encode() + text.encode() + CLOSE.encode()))
-
-
-def test_words_survive_a_changed_template_and_a_rebuild_from_nothing_but_the_note(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    place.build()
-    _write_into(place.note("reports/"), "my own words\n")
-    change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Sources")
-    assert place.build().set_aside == ()
-    (place.state / FILE).unlink()
-    change(place.templates / "report.md.j2", "## Sources", "## Literature")
-    assert place.build().set_aside == (), "the note itself shows that nobody edited it"
-    text = place.note("reports/").read_text()
-    assert f"{OPEN}my own words\n{CLOSE}" in text
-    assert "## Literature" in text
 
 
 def test_bytes_that_are_no_text_and_foreign_line_ends_are_kept_too(tmp_path: Path) -> None:

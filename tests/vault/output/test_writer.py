@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pipeline.domain.events.records import Kind, Record
-from pipeline.errors import LogDamaged, ResearchError
+from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
-from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, change
+from tests.vault.builders import Workplace, a_store, change
 
 
 @pytest.fixture
@@ -136,15 +131,6 @@ def test_a_base_that_was_edited_is_its_readers_and_a_style_sheet_is_set_aside(pl
     assert report.written == report.set_aside == report.problems == ()
 
 
-def test_a_lost_catalogue_sets_aside_a_note_of_ours_that_differs(place: Workplace) -> None:
-    (place.state / FILE).unlink()
-    note = place.note("reports/")
-    note.write_bytes(note.read_bytes() + b"\nmine\n")
-    report = place.build()
-    assert len(report.set_aside) == 1
-    assert report.written == (note.relative_to(place.vault).as_posix(),)
-
-
 def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workplace) -> None:
     del place.store.streams["batch-2026-11-21t020000-ab12"], place.store.streams["batch-2026-11-28t020000-ab12"]
     report = place.build()
@@ -193,71 +179,3 @@ def test_a_folder_or_a_pipe_in_the_way_is_named(place: Workplace) -> None:
     second.unlink()
     os.mkfifo(second)
     assert len(place.build().left_alone) == 2
-
-
-def test_a_full_disk_leaves_each_file_whole_and_says_so(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    Story(place.store, id="2026-12-01-more-0001", query="More?", query_id="more", date="2026-12-01").whole()
-    before = place.files()
-    written = 0
-
-    def replace(source: Any, target: Any, **kwargs: Any) -> None:
-        nonlocal written
-        written += 1
-        if written > 3:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(source, target, **kwargs)
-
-    real = os.replace
-    monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(ResearchError, match="No space left") as caught:
-        place.build()
-    monkeypatch.undo()
-    assert "no text is lost" in caught.value.hint
-    assert all(not name.endswith(".tmp") for name in place.files())
-    place.build()
-    complete = place.files()
-    assert place.build().written == ()
-    assert before.keys() < complete.keys()
-
-
-class _Damaged(MemoryStore):
-    """A store one of whose streams cannot be trusted."""
-
-    damaged = ""
-
-    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
-        return {name: mark + "!" * (name == self.damaged) for name, mark in super().marks(kinds).items()}
-
-    def load(self, session_id: str, after: int = 0) -> tuple[Record, ...]:
-        if session_id == self.damaged:
-            raise LogDamaged("line 3: the hash does not fit")
-        return tuple(super().load(session_id, after))
-
-
-def test_a_damaged_session_costs_no_note(tmp_path: Path) -> None:
-    store = _Damaged()
-    store.streams = a_store().streams
-    place = Workplace(tmp_path, store)
-    place.build()
-    before = place.files()
-    store.damaged = "2026-11-28-tides-77aa"
-    report = place.build()
-    assert report.removed == ()
-    assert before.keys() == place.files().keys()
-    assert len(report.problems) == 1
-    assert "2026-11-28-tides-77aa" in report.problems[0]
-
-
-def test_a_drawing_that_an_earlier_version_made_is_removed_and_one_that_was_edited_is_set_aside(place: Workplace) -> None:
-    (place.vault / "charts").mkdir()
-    with sqlite3.connect(place.state / FILE) as base:
-        (owner,) = base.execute("SELECT owner FROM files WHERE kind = 'report'").fetchone()
-        for name, text in (("mine.svg", b"<svg>mine</svg>"), ("theirs.svg", b"<svg/>")):
-            (place.vault / "charts" / name).write_bytes(text)
-            row = (f"charts/{name}", owner, "figure", "", "[]", digest_of(b"<svg/>"), 6, 0)
-            base.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        base.execute("UPDATE kept SET value = 'of an earlier version' WHERE name = 'layout'")
-    report = place.build()
-    assert report.removed == ("charts/mine.svg", "charts/theirs.svg")
-    assert not (place.vault / "charts").exists()
-    assert [path.read_text() for path in (place.vault / "attic").iterdir()] == ["<svg>mine</svg>"]
