@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,47 +22,20 @@ from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.findings import disputed_facts, facts_of, shown_sources
 from pipeline.domain.state import SessionState, workers_in_order
-from pipeline.domain.talk import Turn, read_talk
+from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.domain.values import Fact
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
-from pipeline.text.normalise import name_slug, one_line, slug
+from pipeline.text.normalise import name_slug, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code
 from pipeline.vault.cards import Card, Reading, WorkerCard, card_of
 from pipeline.vault.kept import Kept, rows_in
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import View
-from pipeline.vault.output.page_markdown import flat
 from pipeline.vault.paths import Workers
 
 _MOST_HELD = 64  # sessions whose state is held from their summary to their notes
-_LONGEST = 320  # characters of an answer in a talk
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question of a talk: its answer in a line, when it was asked, address and title of the answer's sources.
-
-    ``session`` is the one that researched the question further, "" if none did.
-    """
-
-    question: str
-    answer: str
-    at: str
-    sources: tuple[tuple[str, str], ...] = ()
-    session: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """What a talk is about, when it began, and what was asked in it."""
-
-    id: str
-    scope: str
-    ids: tuple[str, ...]
-    opened_at: str
-    asked: tuple[Asked, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +238,7 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
 
 _CARD: TypeAdapter[Card | None] = TypeAdapter(Card | None)
 _BATCH: TypeAdapter[Batch | None] = TypeAdapter(Batch | None)
-_TALK: TypeAdapter[Talk] = TypeAdapter(Talk)
+_TALK: TypeAdapter[TalkState] = TypeAdapter(TalkState)
 _IMPORT: TypeAdapter[tuple[Link, str] | None] = TypeAdapter(tuple[Link, str] | None)
 
 
@@ -286,7 +259,7 @@ class Values:
         cards = self._read(known, "session", "the notes of", _CARD, self._card).values()
         self.cards: dict[str, Card] = {card.id: card for card in sorted(cards, key=lambda card: (card.started_at, card.id))}
         self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", _BATCH, self._batch)
-        self.talks: dict[str, Talk] = self._read(known, "talk", "what was asked in", _TALK, self._talk)
+        self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", _TALK, partial(read_talk, store))
         self.imports: dict[str, tuple[Link, str]] = self._read(known, "import", "the note of", _IMPORT, self._import)
         kept.drop_summaries(known.keys() - self.marks.keys())
 
@@ -320,10 +293,6 @@ class Values:
 
     def _batch(self, name: str) -> Batch | None:
         return batch_of(name, self._store.load(name))
-
-    def _talk(self, name: str) -> Talk:
-        talk = read_talk(self._store, name)
-        return Talk(talk.id, talk.scope, talk.ids, talk.opened_at, tuple(map(_asked, talk.turns)))
 
     def _import(self, name: str) -> tuple[Link, str] | None:
         """The link to an import's note; the path derives from the first event of the import and never changes."""
@@ -396,27 +365,12 @@ def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
     )
 
 
-def _asked(turn: Turn) -> Asked:
-    """A question with the first sentence or passage of its answer, or why there is none."""
-    titles = {page.url: page.title for page in turn.found.pages} if turn.found else {}
-    sources = tuple((url, titles.get(url, url)) for url in dict.fromkeys(fact.url for fact in turn.cited()))
-    answer = "Not answered yet. Ask it again, or go on with the talk."
-    if turn.answer and turn.answer.sentences:
-        answer = one_line(flat(turn.answer.sentences[0].text), _LONGEST)
-    elif turn.answer and turn.answer.nearest:
-        nearest = one_line(flat(turn.answer.nearest[0].text), _LONGEST)
-        answer = f"The stored pages do not clearly say. This comes nearest: {nearest}"
-    elif turn.answer:
-        answer = "The stored pages do not say."
-    return Asked(one_line(turn.text, 500), answer, turn.at, sources, turn.session)
-
-
-def asked_by_owner(talks: Iterable[Talk], model: VaultModel) -> dict[str, tuple[Asked, ...]]:
+def asked_by_owner(talks: Iterable[TalkState], model: VaultModel) -> dict[str, list[Turn]]:
     """Return what was asked about each session (``session:…``) and topic (``topic:…``), in order of time.
 
     What was asked about a query belongs to the session of its newest report.
     """
-    found: dict[str, tuple[Asked, ...]] = {}
+    found: dict[str, list[Turn]] = {}
     for talk in sorted(talks, key=lambda talk: (talk.opened_at, talk.id)):
         owners = []
         for name in talk.ids:
@@ -426,5 +380,5 @@ def asked_by_owner(talks: Iterable[Talk], model: VaultModel) -> dict[str, tuple[
             elif reported or (talk.scope == "session" and name in model.by_id):
                 owners.append(f"session:{reported[-1].id if reported else name}")
         for owner in dict.fromkeys(owners):
-            found[owner] = (*found.get(owner, ()), *talk.asked)
+            found.setdefault(owner, []).extend(talk.turns)
     return found

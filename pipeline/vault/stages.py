@@ -23,6 +23,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteRated, import_of
 from pipeline.domain.state import workers_in_order
+from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
@@ -35,7 +36,6 @@ from pipeline.vault.identity.said import marked, rating_of
 from pipeline.vault.identity.takeover import relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, KnownNote
 from pipeline.vault.model import (
-    Asked,
     Beside,
     LoadedSession,
     Source,
@@ -211,7 +211,7 @@ class Build:
         yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
         yield Part("templates:", COPY, "", partial(copies, self._renderer.folder))
 
-    def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Asked]) -> Beside:
+    def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:
         """What the notes of a session show of others; ``after`` is the session that followed it."""
         passed: dict[str, Card] = {}
         name = card.previous_session

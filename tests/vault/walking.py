@@ -333,7 +333,8 @@ def write(path: Path, text: str) -> None:
 ACTS: tuple[tuple[Callable[[Walker], object], int], ...] = (
     (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 8),
     (Walker.tag, 3), (Walker.alias, 3), (Walker.add_property, 3), (Walker.unpublish, 1), (Walker.own_note, 1), (Walker.build, 5),
-    (Walker.rate, 4), (Walker.spoil, 1), (Walker.mend, 2), (Walker.pipe, 1), (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
+    (Walker.rate, 4), (Walker.spoil, 1), (Walker.mend, 2), (Walker.pipe, 1), (Walker.night, 2),
+    (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
 )  # fmt: skip
 
 

@@ -10,13 +10,14 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchPruned
 from pipeline.domain.findings import by_model, sheet_of
 from pipeline.domain.state import SessionState, Worker, outcome_of
+from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.vault import paths
 from pipeline.vault.cards import Card, CitedText, numbers_of, signs
-from pipeline.vault.model import Asked, LoadedSession, SourceNotePlace, VaultModel
+from pipeline.vault.model import LoadedSession, SourceNotePlace, VaultModel
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain
 from pipeline.vault.output.formatting import bill, moment, superscript
 from pipeline.vault.output.frontmatter import Property
@@ -32,6 +33,7 @@ _DIFFER = {
     "claim": "Both cannot be right.",
 }
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
+_ANSWER = 320  # characters of an answer in a talk
 _PLACE = 60  # characters of a further place's quote
 _ENOUGH = "knows enough"  # as the log says that a worker needed no further round
 _MOST_HEADINGS = 4  # of a passage's place
@@ -214,26 +216,36 @@ def cited(model: VaultModel, sentence: CitedText) -> Cited:
     return Cited(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
 
 
-def asked_rows(model: VaultModel, asked: Iterable[Asked], noted: Iterable[str]) -> list[View]:
-    """Return what was asked as notes show it; ``noted`` are the addresses of the sources that have a note."""
+def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -> list[View]:
+    """Return what was asked as notes show it, each with the first sentence or passage of its answer, or why there is none.
 
-    def place(url: str, title: str) -> Link | Inert:
-        return source_link(model.sources[url]) if url in noted else without_note(url, title)
-
-    def further(session: str) -> Link | None:
-        card = model.by_id.get(session)
-        return Link(best_link(card).path, "researched further") if card else None
-
-    return [
-        {
-            "question": one.question,
-            "answer": one.answer,
-            "at": one.at,
-            "sources": tuple(place(url, title) for url, title in one.sources),
-            "further": further(one.session),
-        }
-        for one in asked
-    ]
+    ``noted`` are the addresses of the sources that have a note.
+    """
+    rows = []
+    for turn in turns:
+        answer, further = turn.answer, model.by_id.get(turn.session)
+        said = "Not answered yet. Ask it again, or go on with the talk."
+        if answer and answer.sentences:
+            said = one_line(flat(answer.sentences[0].text), _ANSWER)
+        elif answer and answer.nearest:
+            nearest = one_line(flat(answer.nearest[0].text), _ANSWER)
+            said = f"The stored pages do not clearly say. This comes nearest: {nearest}"
+        elif answer:
+            said = "The stored pages do not say."
+        titles = {page.url: page.title for page in turn.found.pages} if turn.found else {}
+        urls = dict.fromkeys(fact.url for fact in turn.cited())
+        rows.append(
+            {
+                "question": one_line(turn.text, 500),
+                "answer": said,
+                "at": turn.at,
+                "sources": tuple(
+                    source_link(model.sources[url]) if url in noted else without_note(url, titles.get(url, url)) for url in urls
+                ),
+                "further": Link(best_link(further).path, "researched further") if further else None,
+            }
+        )
+    return rows
 
 
 class Citer:

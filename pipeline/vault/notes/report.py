@@ -12,21 +12,7 @@ from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.vault.cards import is_lost, said_by
 from pipeline.vault.model import LoadedSession
-from pipeline.vault.notes.parts import (
-    Citer,
-    address_words,
-    linked,
-    made_by,
-    open_questions,
-    properties_of,
-    quote_link,
-    session_link,
-    shown_status,
-    source_link,
-    topic_links,
-    without_note,
-    worker_link,
-)
+from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import Note, View
@@ -45,9 +31,9 @@ def report_note(loaded: LoadedSession) -> Note:
     pairs = report.contradictions if by_model(state) else ()
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
-        "session": linked(session_link(card)),
-        "previous": linked(beside.before),
-        "superseded_by": linked(later) if state.report else "",
+        "session": parts.linked(parts.session_link(card)),
+        "previous": parts.linked(beside.before),
+        "superseded_by": parts.linked(later) if state.report else "",
         "sources": len(report.references),
         "facts": card.facts,
         **({"disagreements": len(pairs)} if by_model(state) else {}),
@@ -58,10 +44,16 @@ def report_note(loaded: LoadedSession) -> Note:
         **({"archived": True} if beside.archived else {}),
     }
     reported_at = card.reported_at or state.ended_at
-    properties = properties_of(
-        "report", card.report_title, own, status=shown_status(state), topics=state.tags, created=reported_at, language=language
+    properties = parts.properties_of(
+        "report",
+        card.report_title,
+        own,
+        status=parts.shown_status(state),
+        topics=state.tags,
+        created=reported_at,
+        language=language,
     )
-    citer = Citer(loaded)
+    citer = parts.Citer(loaded)
     is_passages = not by_model(state)
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
@@ -76,7 +68,7 @@ def report_note(loaded: LoadedSession) -> Note:
             {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
         ],
         "disagreements": citer.disagreements(pairs),
-        "unknowns": open_questions(report.unknowns),
+        "unknowns": parts.open_questions(report.unknowns),
         "cut": report.cut_sentences,
         "limits": _limits(state, report),
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
@@ -84,17 +76,17 @@ def report_note(loaded: LoadedSession) -> Note:
         "references": [
             {
                 "number": entry.number,
-                "source": source_link(beside.sources[entry.url]),
-                "place": address_words(entry.url, language),
+                "source": parts.source_link(beside.sources[entry.url]),
+                "place": parts.address_words(entry.url, language),
                 "quotes": len(entry.facts),
                 "origin": page_origin(entry.url),
                 "gives_orders": _gives_orders(state, entry.url),
             }
             for entry in report.references
         ],
-        "session": session_link(card, labels.label("how this was researched", language)),
-        "topics": topic_links(state.tags),
-        "workers": tuple(worker_link(loaded, worker.id) for worker in workers_in_order(state)),
+        "session": parts.session_link(card, labels.label("how this was researched", language)),
+        "topics": parts.topic_links(state.tags),
+        "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": later,
         "earlier_answers": () if later else tuple(Link(link.path, labels.day(at, language)) for link, at in beside.reports),
         "more_earlier": 0 if later else beside.more,
@@ -104,12 +96,12 @@ def report_note(loaded: LoadedSession) -> Note:
         "pages": len(report.references) if report.outcome == "passages" else len(state.observed) or len(state.pages),
         "words": report.words,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
-        **made_by(loaded),
+        **parts.made_by(loaded),
     }
     return Note(card.report_path, "report", properties, view)
 
 
-def _not_found(loaded: LoadedSession, citer: Citer) -> View | None:
+def _not_found(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     """Why a question has no answer, and the passages that come nearest. ``own``: only the user's documents were searched."""
     state = loaded.state
     if state.status != "not-found":
@@ -138,7 +130,7 @@ def _gives_orders(state: SessionState, url: str) -> bool:
     return url in state.pages and GIVES_ORDERS in state.pages[url].notices
 
 
-def _since(loaded: LoadedSession, citer: Citer) -> View | None:
+def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     """What is new in a session since the report before; None if there is none to compare with."""
     state, found = loaded.state, loaded.state.changes
     if found is None:
@@ -151,13 +143,13 @@ def _since(loaded: LoadedSession, citer: Citer) -> View | None:
     def place(url: str, words: str = "") -> Link | Inert:
         source = loaded.beside.sources.get(url)
         if source is None or (words and url not in noted):
-            return inert(words or address_words(url))
-        return source_link(source, words) if url in noted else without_note(url, source.title)
+            return inert(words or parts.address_words(url))
+        return parts.source_link(source, words) if url in noted else parts.without_note(url, source.title)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
         source = loaded.beside.sources[fact.url]
-        quote = quote_link(source, name) if fact.url in loaded.shown_sources else without_note(fact.url, source.title)
+        quote = parts.quote_link(source, name) if fact.url in loaded.shown_sources else parts.without_note(fact.url, source.title)
         return {"text": said_by(state, fact), "place": citer.citation(name) if fact.url in numbered else quote}
 
     return {

@@ -14,23 +14,7 @@ from pipeline.domain.findings import by_model, contradictions, open_gaps, shown_
 from pipeline.domain.state import OUTCOME_WORDS, SessionState, Worker, outcome_of, search_nodes, workers_in_order
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
-from pipeline.vault.notes.parts import (
-    Citer,
-    heading,
-    linked,
-    made_by,
-    open_questions,
-    page_place,
-    perspective_name,
-    properties_of,
-    quote_link,
-    report_link,
-    session_link,
-    shown_status,
-    topic_links,
-    worker_link,
-    worker_outcome,
-)
+from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import Note, View
@@ -57,18 +41,18 @@ def session_note(loaded: LoadedSession) -> Note:
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": state.id,
-        "report": linked(report_link(card)),
-        "previous": linked(loaded.beside.before),
+        "report": parts.linked(parts.report_link(card)),
+        "previous": parts.linked(loaded.beside.before),
         "pages": counts["pages"],
         "facts": counts["facts"],
         "cost_usd": round(card.charged_usd, 6),
         **({"archived": True} if loaded.beside.archived else {}),
     }
-    properties = properties_of(
+    properties = parts.properties_of(
         "session",
         f"Session: {state.query}",
         own,
-        status=shown_status(state),
+        status=parts.shown_status(state),
         topics=state.tags,
         created=state.started_at,
         language=language,
@@ -77,12 +61,12 @@ def session_note(loaded: LoadedSession) -> Note:
     view = {
         "title": state.query,
         "status": state.status,
-        "outcome": OUTCOME_WORDS.get(outcome_of(state), shown_status(state)),
+        "outcome": OUTCOME_WORDS.get(outcome_of(state), parts.shown_status(state)),
         "waiting": state.waiting,
         "reason": state.end_reason,
         "session_id": state.id,
         "query_id": state.query_id,
-        "report": report_link(card),
+        "report": parts.report_link(card),
         "earlier": loaded.beside.before,
         "later": loaded.beside.after,
         "diagram": tuple(_diagram(state)),
@@ -102,16 +86,16 @@ def session_note(loaded: LoadedSession) -> Note:
             for event in loaded.events
             if isinstance(event, BranchMerged)
         ],
-        "disagreements": Citer(loaded).disagreements(contradictions(state) if by_model(state) else ()),
-        "gaps": open_questions(open_gaps(state)),
-        "topics": topic_links(state.tags),
+        "disagreements": parts.Citer(loaded).disagreements(contradictions(state) if by_model(state) else ()),
+        "gaps": parts.open_questions(open_gaps(state)),
+        "topics": parts.topic_links(state.tags),
         "searches": counts["searches"],
         "pages": counts["pages"],
         "facts": counts["facts"],
         "started_at": state.started_at,
         "pruned": bool(state.pruned),
         "imported": None,
-        **made_by(loaded),
+        **parts.made_by(loaded),
     }
     return Note(card.session_path, "session", properties, view)
 
@@ -134,7 +118,7 @@ def _diagram(state: SessionState) -> Iterator[Inert]:
     names = {name: f"n{number}" for number, name in enumerate(state.nodes)}
     yield Inert("flowchart LR")
     for node in state.nodes.values():
-        words = perspective_name(state.perspectives[node.perspective]) if node.perspective else node.description
+        words = parts.perspective_name(state.perspectives[node.perspective]) if node.perspective else node.description
         shown = "".join(sign if sign.isalnum() or sign in " .,?!'()-" else " " for sign in one_line(words, 80))
         yield Inert(f'    {names[node.id]}["{shown}"]')
         yield from (Inert(f"    {names[before]} --> {names[node.id]}") for before in node.depends_on if before in names)
@@ -145,12 +129,12 @@ def _planned(loaded: LoadedSession, name: str) -> View:
     state = loaded.state
     view, worker = state.perspectives[state.nodes[name].perspective], state.workers.get(name)
     return {
-        "name": worker_link(loaded, name) if worker else perspective_name(view),
+        "name": parts.worker_link(loaded, name) if worker else parts.perspective_name(view),
         "focus": view.focus,
         "questions": view.questions,
         "is_gap": name.startswith("gap_"),
         "facts": len(loaded.facts[name]) if worker else 0,
-        "outcome": worker_outcome(state, worker) if worker else "",
+        "outcome": parts.worker_outcome(state, worker) if worker else "",
     }
 
 
@@ -158,12 +142,12 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
     """Return the note of one worker."""
     state, view = loaded.state, worker_view(loaded, worker)
     own: dict[str, Property] = {
-        "session": linked(session_link(loaded.card)),
-        "report": linked(report_link(loaded.card)),
+        "session": parts.linked(parts.session_link(loaded.card)),
+        "report": parts.linked(parts.report_link(loaded.card)),
         "perspective": plain(view["title"]),
         "facts": len(loaded.facts[worker.id]),
     }
-    properties = properties_of(
+    properties = parts.properties_of(
         "worker",
         f"{view['title']} — {state.query}",
         own,
@@ -180,8 +164,8 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     state, perspective = loaded.state, loaded.state.perspectives[worker.perspective_id]
     by_url: dict[str, list[View]] = {}
     for fact in loaded.facts[worker.id]:
-        source = page_place(loaded, fact.url)
-        link = quote_link(loaded.beside.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
+        source = parts.page_place(loaded, fact.url)
+        link = parts.quote_link(loaded.beside.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
         by_url.setdefault(fact.url, []).append(
             {
                 "claim": claim_beside(fact.claim, fact.quote),
@@ -193,19 +177,19 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
                 "disputed": loaded.is_disputed([fact.id]),
             }
         )
-    sources = ((url, page_place(loaded, url), facts) for url, facts in by_url.items())
+    sources = ((url, parts.page_place(loaded, url), facts) for url, facts in by_url.items())
     return {
-        "title": perspective_name(perspective),
+        "title": parts.perspective_name(perspective),
         "block": Inert(loaded.workers[worker.id].block),
         "focus": perspective.focus,
         "questions": perspective.questions,
         "is_gap": worker.id.startswith("gap_"),
-        "outcome": worker_outcome(state, worker),
+        "outcome": parts.worker_outcome(state, worker),
         "failed": worker.status == "failed",
         "under_way": worker.status == "running",
-        "session": session_link(loaded.card),
-        "report": report_link(loaded.card),
-        "siblings": tuple(worker_link(loaded, name) for name in loaded.workers if name != worker.id),
+        "session": parts.session_link(loaded.card),
+        "report": parts.report_link(loaded.card),
+        "siblings": tuple(parts.worker_link(loaded, name) for name in loaded.workers if name != worker.id),
         "rounds": [_round(loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
         "facts": len(loaded.facts[worker.id]),
         "by_source": [
@@ -230,7 +214,7 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
         steps = (f"ReadPages:{worker.id}:{number}", f"ObservePage:1:{url}") if read else (f"Read:{url}",)
         failure = next((state.failures[name] for name in steps if name in state.failures), None)
         why = "" if seen else failure.message if failure else "not evaluated" if by_model(state) else "read"
-        place = page_place(loaded, url) if read else url
+        place = parts.page_place(loaded, url) if read else url
         return {"source": place, "facts": len(seen.facts) if seen else 0, "failure": why}
 
     return {
@@ -248,13 +232,15 @@ def import_note(found: Import, path: str) -> Note:
     said = found.last
     created = said.created or found.first.at
     own: dict[str, Property] = {"query": plain(said.question, 300), "session": found.id}
-    properties = properties_of("session", f"Imported: {said.heading}", own, status="imported", topics=said.tags, created=created)
+    properties = parts.properties_of(
+        "session", f"Imported: {said.heading}", own, status="imported", topics=said.tags, created=created
+    )
     claims = [one.model_copy(update={"text": one_line(one.text, LONGEST)}) for one in said.claims[:MOST_CLAIMS]]
     messages = [one.model_copy(update={"text": one_line(one.text, LONGEST)}) for one in said.messages if one.text.strip()]
     more = said.records - said.left_out - len(claims) - len(messages[:MOST_MESSAGES]) - bool(said.report)
     shown = {"banner": NOT_CHECKED, "said": said, "claims": claims, "messages": messages[:MOST_MESSAGES], "more": max(0, more)}
     view = {
-        "title": heading(said.heading),
+        "title": parts.heading(said.heading),
         "session_id": found.id,
         "questions": said.queue,
         "imported": shown,

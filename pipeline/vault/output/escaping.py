@@ -39,23 +39,7 @@ _LONG_NUMBER = re.compile(r"\A(\d{4,9})([.)])")
 # A last character that would join with what a template writes next: `!` with a link is an embed, `:` with a colon a field.
 # An entity hides the raw characters from plugins that search for them; the very common `!` gets only a backslash.
 _JOINING = {"!": "\\!", ":": "&#58;", "[": "&#91;", "<": "&lt;"}
-_IN_LABEL = str.maketrans(
-    {
-        "[": "(",
-        "]": ")",
-        "|": "/",
-        "<": "‹",
-        ">": "›",
-        "`": "'",
-        "\\": "/",
-        "^": "ˆ",
-        "*": "∗",
-        "$": "＄",
-        "#": "＃",
-        "{": "(",
-        "}": ")",
-    }
-)
+_IN_LABEL = str.maketrans("[]|<>`\\^*$#{}", "()/‹›'/ˆ∗＄＃()")  # signs that mean something in a link, and look-alikes
 _REPEATED_IN_LABEL = re.compile(r"([%:=~_])\1+")
 _SCHEME_IN_LABEL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*:/+")
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
