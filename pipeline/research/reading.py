@@ -187,9 +187,9 @@ def _shown(source: SourceText, page: e.PageRead) -> ShownPage:
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[SourceText]:
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
-    The first page, which has most hits, is shown whole if it fits. Each other one may use half of what is left for the sections
-    that were hit; then all are extended around these, the best first. Of a page that was shown in parts before, only other
-    parts are shown.
+    The first page, which has most hits, is shown whole if it fits, unless it is for gaps, which a page rarely answers as a whole.
+    Each other one may use half of what is left for the sections that were hit; then all are extended around these, the best
+    first, for gaps by one step. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, first=first)
@@ -200,17 +200,18 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     pages = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
     texts = [context.page_text(page.digest) for page in pages]
     shown: list[tuple[Span, ...]] = [()] * len(pages)
-    for around in range(_AROUND + 1):
+    for around in range(2 if worker.round else _AROUND + 1):
         for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
-            is_last, is_whole = page is pages[-1], not place and tokens(text) <= _BEST_PAGE * left
+            is_best, seen = not place and not worker.round, _seen(state, page.url)
             own = _tokens_of(text, shown[place])
-            room = own + left if around or is_last or is_whole else left // 2
-            of_page = [hit for hit in hits if page_of(hit.url) == page.url]
-            seen = _seen(state, page.url)
-            if place and room < _LEAST:
-                continue
-            shown[place] = shown_parts(text, of_page, room, seen, around=around or bool(seen), always=not place)
-            left -= _tokens_of(text, shown[place]) - own
+            gets_all = around or page is pages[-1] or (is_best and tokens(text) <= _BEST_PAGE * left)
+            room = own + left if gets_all else left // 2
+            if is_best or room >= _LEAST:
+                of_page = [hit for hit in hits if page_of(hit.url) == page.url]
+                shown[place] = shown_parts(text, of_page, room, seen, around=around or bool(seen), always=is_best)
+                left -= _tokens_of(text, shown[place]) - own
+    if pages and not any(shown):
+        shown[0] = shown_parts(texts[0], [], left, _seen(state, pages[0].url))
     return [
         SourceText(page.url, page.title, page.digest, text, parts)
         for page, text, parts in zip(pages, texts, shown, strict=True)
@@ -301,8 +302,11 @@ def _taken(
                 wanted = [range(one, one + 1) for one in (place + step, place - step) if one in sections[own]]
             else:
                 wanted = [sections[own]]
-                if step:  # what is inside it, or inside what holds it; the introduction of what holds that; what is beside it
-                    wanted = [_holding(own, step - 1, sections, pieces), sections[_above(own, step, sections, pieces)]]
+                above = sections[_above(own, 1, sections, pieces)]
+                if pieces[above.start].level > 1 and sum(costs[one] for one in above) <= _LEAST:
+                    wanted.append(above)  # the introduction of what holds it
+                if step:  # what is inside it, or inside what holds it, and what is beside it
+                    wanted = [_holding(own, step - 1, sections, pieces)]
                     wanted += [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
             for scope in wanted:
                 more = [one for one in scope if new[one] and one not in kept]

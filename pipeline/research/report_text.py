@@ -210,7 +210,7 @@ def cells_of(row: str) -> list[str]:
 
 def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:
     """Return a table's row: its text names the column of each cell, and it cites what its cells cite."""
-    read = [read_sentence(cell, facts) or Sentence(text="") for cell in cells]
+    read = [read_sentence(cell, facts) or Sentence(text=cell if cell in "–—-" else "") for cell in cells]
     plain = tuple(one.text for one in read)
     names = (*header, *[""] * len(plain))
     text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, plain, strict=False) if cell)
