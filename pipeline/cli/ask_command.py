@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ import click
 from pipeline.batch import talk_scopes
 from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_actions import new_session
-from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.talk_scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
 from pipeline.cli.note_questions import talks_in
@@ -38,19 +36,6 @@ from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 from pipeline.wiring.workspace_adapters import source_notes
 
 _PROMPT = "? "
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the command line asks: a question, or "" for lines from stdin; and the session it names, or ""."""
-
-    session: str
-    question: str
-    topic: str | None
-    everything: bool
-    goes_on: bool
-    max_cost: float | None
-    deeper: bool
 
 
 @click.command()
@@ -77,14 +62,33 @@ def ask(
     """
     env = environment_of(console, Request())
     known = read_sessions(console, env.store)
-    asked = _parsed(env, words, topic, everything, goes_on, max_cost, deeper)
-    log, scope = _opened(env, known, asked)
+    if len(words) > 2:
+        raise UsageError("too many words: a question is one word for the shell", hint='put it in quotes: research ask "How …?"')
+    session, question = "", words[-1] if words else ""
+    if len(words) == 2:
+        session = session_named(console.folder, env.store, words[0])
+    elif words and not (topic or everything) and " " not in question.strip():
+        with suppress(SessionUnknown):
+            session, question = session_named(console.folder, env.store, question), ""
+    if sum([bool(session), topic is not None, everything]) > 1:
+        raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
+    if session:
+        scope = talk_scopes.session_scope(known, session)
+    else:
+        scope = talk_scopes.topic_scope(known, topic) if topic else talk_scopes.vault_scope(known)
+    context = context_of(env.workspace, env.keys)
+    if goes_on:
+        state = talk_scopes.latest_talk(talks_in(env.store), scope if session or topic or everything else None)
+        scope = talk_scopes.scope_of(state, known)
+    else:
+        state = TalkState(id=talk_scopes.new_talk_id(timestamp(context.now()), question.strip() or scope.name))
+    log = TalkLog(env.store, context, state)
     try:
-        turns = asyncio.run(_talk(env, log, scope, asked))
-        if turns and asked.deeper:
+        turns = asyncio.run(_talk(env, log, scope, question.strip(), max_cost))
+        if turns and deeper:
             tags = {tag for one in known.sessions if one.id in scope.sessions for tag in one.tags}
-            state = research_deeper(env, log, tuple(sorted(tags)) if scope.scope == "session" else ())
-            env.console.say(f"researched further: {state.id} is {state.status}", always=True)
+            deeper_state = research_deeper(env, log, tuple(sorted(tags)) if scope.scope == "session" else ())
+            env.console.say(f"researched further: {deeper_state.id} is {deeper_state.status}", always=True)
     finally:
         env.store.release(log.state.id)
     if console.as_json:
@@ -94,60 +98,20 @@ def ask(
     end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 
 
-def _parsed(env: RunEnvironment, words: tuple[str, ...], *options: Any) -> _Asked:
-    """Sort out which words name a session, and which ask.
-
-    Raises:
-        UsageError: too many words, or two scopes.
-        SessionUnknown: a first word of two names no session.
-    """
-    topic, everything, goes_on, max_cost, deeper = options
-    session, question = "", words[-1] if words else ""
-    if len(words) > 2:
-        raise UsageError("too many words: a question is one word for the shell", hint='put it in quotes: research ask "How …?"')
-    if len(words) == 2:
-        session = session_named(env.console.folder, env.store, words[0])
-    elif words and not (topic or everything) and " " not in question.strip():
-        with suppress(SessionUnknown):
-            session, question = session_named(env.console.folder, env.store, question), ""
-    if sum([bool(session), topic is not None, everything]) > 1:
-        raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
-    return _Asked(session, question.strip(), topic, everything, goes_on, max_cost, deeper)
-
-
-def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[TalkLog, TalkScope]:
-    """Return the talk to speak in, a new one or one that goes on, and the sessions that it is about."""
-    scope = _scope(known, asked)
-    context = context_of(env.workspace, env.keys)
-    if asked.goes_on:
-        wanted = scope if asked.session or asked.topic or asked.everything else None
-        state = talk_scopes.latest_talk(talks_in(env.store), wanted)
-        return TalkLog(env.store, context, state), talk_scopes.scope_of(state, known)
-    return TalkLog(
-        env.store, context, TalkState(id=talk_scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
-    ), scope
-
-
-def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
-    if asked.session:
-        return talk_scopes.session_scope(known, asked.session)
-    return talk_scopes.topic_scope(known, asked.topic) if asked.topic else talk_scopes.vault_scope(known)
-
-
-async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, asked: _Asked) -> list[Turn]:
+async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, question: str, max_cost: float | None) -> list[Turn]:
     """Answer the question, or line after line from stdin; print each answer as it comes."""
+    opening = None
     if not log.state.version:
-        cap = env.workspace.queue.settings.query_limits.cost_usd if asked.max_cost is None else asked.max_cost
+        cap = env.workspace.queue.settings.query_limits.cost_usd if max_cost is None else max_cost
         log.state.reasoner, log.state.budget_usd = talk_reasoner(env.workspace, env.keys), cap
         opening = opening_of(scope, log.state.reasoner, cap)
-    else:
-        opening = None
-        log.state.budget_usd = log.state.budget_usd if asked.max_cost is None else asked.max_cost
+    elif max_cost is not None:
+        log.state.budget_usd = max_cost
     turns = []
     async with talk_context(env.workspace, env.store, env.keys, log.state, scope.sessions) as context:
         if log.state.turns and log.state.turns[-1].answer is None:
             turns.append(_printed(env, await finish_question(log, context)))
-        for text in [asked.question] if asked.question else _lines(env.console):
+        for text in [question] if question else _lines(env.console):
             if opening is not None:
                 log.record(opening)
                 opening = None
