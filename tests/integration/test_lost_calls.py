@@ -34,7 +34,7 @@ def killed(events: Sequence[EventBase], at: int) -> tuple[SessionState, float]:
 
 
 def test_the_estimate_of_lost_calls_is_within_twice_the_truth_over_thirty_kills(stage: Stage, tmp_path: Path) -> None:
-    stage.standin.change(slots=4, slot_s=1.0)
+    stage.standin.reset(slots=4, slot_s=1.0)
     text = queue_text(stage.standin).replace("key: OPENROUTER_API_KEY}", "key: OPENROUTER_API_KEY, concurrency: 8}")
     events = stage.night(tmp_path, text, config=DEEP).events()
     chance = random.Random(SEED)

@@ -10,7 +10,6 @@ from pipeline.domain.events.session_events import SettingsChanged
 from tests.integration.stage import QUESTION, SMALL, Ended, Stage, queue_text
 from tests.integration.verdicts import tracebacks
 from tests.seeds import drawn
-from tests.standin.options import USUAL_PRICE
 
 TOPICS = 8
 QUESTIONS = "".join(
@@ -119,7 +118,7 @@ def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run(
     first = stage.night(tmp_path, text, config=SMALL)
     assert not first.state.ended
     new = text.replace(before, after)
-    stage.standin.reset(models={"acme/new" if "acme/new" in new else "openai/gpt-5.2": USUAL_PRICE})
+    stage.standin.reset()
     config = {name: value for name, value in SMALL.items() if name != "search"}
     again = stage.night(tmp_path, new, store=first.store, config=config)
     assert again.state.status == "complete"

@@ -36,19 +36,6 @@ def no_credit(request: Request) -> Reply:
     return json_reply({"error": error, "user_id": "user_standin"}, 402)
 
 
-def unknown_model(request: Request) -> Reply:
-    """F8: 400, no such model."""
-    model = model_of(request)
-    availability = {
-        "code": "model_not_found",
-        "retryable": False,
-        "requested_models": [model],
-        "docs_url": "https://openrouter.ai/docs/errors#model_not_found",
-    }
-    error = {"message": f"{model} is not a valid model ID", "error_type": "invalid_request", "http_status": 400}
-    return json_reply({"error": {**error, "availability": availability}}, 400)
-
-
 def out_of_quota(request: Request) -> Reply:
     """F10: OpenAI's permanent 429."""
     message = "You exceeded your current quota, please check your plan and billing details."

@@ -13,6 +13,9 @@ class Price:
     output: int = 4_000
 
 
+PRICE = Price()
+
+
 @dataclass(frozen=True, slots=True)
 class Charge:
     """What one reply was billed for: tokens of the prompt and of the answer, nano-dollars, who answered, and the bill's id."""

@@ -9,9 +9,9 @@ from random import Random
 from typing import Any
 
 from tests.standin import bodies
-from tests.standin.charges import Charge, Price, charge_of, tokens_in
+from tests.standin.charges import PRICE, Charge, charge_of, tokens_in
 from tests.standin.misbehaving import Said, Setting, say, secrets_in
-from tests.standin.options import USUAL_PRICE, State
+from tests.standin.options import State
 from tests.standin.prompt import Prompt, read_prompt
 from tests.standin.refusals import chat_refusal
 from tests.standin.wire import Reply, Request, json_reply
@@ -26,13 +26,9 @@ def complete(request: Request, state: State, kind: str = "", turn: str = "") -> 
     body = request.json_object()
     if refused is not None or body is None or not isinstance(body.get("messages"), list):
         return refused or chat_refusal(400, request)
-    model, refused = _chosen_model(request, body, state)
-    price = (state.options.models or {}).get(model, USUAL_PRICE)
-    prompt = read_prompt(body)
-    if refused is not None:
-        return refused
+    model, prompt = bodies.model_of(request), read_prompt(body)
     said = _said(kind or state.options.model, prompt, state, turn, _most(body))
-    return _reply(request, body, _cut(said, body, state.options.thinks), prompt, price, model, turn, state.options.thinks)
+    return _reply(request, body, _cut(said, body, state.options.thinks), prompt, model, turn, state.options.thinks)
 
 
 def unauthorised(request: Request) -> Reply | None:
@@ -41,17 +37,9 @@ def unauthorised(request: Request) -> Reply | None:
     return None if key else chat_refusal(401, request)
 
 
-def _chosen_model(request: Request, body: dict[str, Any], state: State) -> tuple[str, Reply | None]:
-    wanted = [str(name) for name in [body.get("model"), *(body.get("models") or ())] if name]
-    known = [name for name in wanted if state.options.models is None or name in state.options.models]
-    if not known:
-        return "", bodies.unknown_model(request)
-    return known[0], None
-
-
 def _said(kind: str, prompt: Prompt, state: State, turn: str, most: int) -> Said:
     state.secrets.extend(secret for secret in secrets_in(prompt.text) if secret not in state.secrets)
-    chance = Random(f"{state.options.seed}/{turn}")
+    chance = Random(turn)
     return say(kind, prompt, Setting(chance, state.base(), tuple(state.secrets), most))
 
 
@@ -69,14 +57,12 @@ def _cut(said: Said, body: dict[str, Any], thinks: int) -> Said:
 # ---- replies ---------------------------------------------------------------------------------------------------
 
 
-def _reply(
-    request: Request, body: dict[str, Any], said: Said, prompt: Prompt, price: Price, model: str, turn: str, thinks: int
-) -> Reply:
+def _reply(request: Request, body: dict[str, Any], said: Said, prompt: Prompt, model: str, turn: str, thinks: int) -> Reply:
     openrouter = request.path.startswith("/api/")
     digest = hashlib.sha256(request.body + turn.encode()).hexdigest()[:12]
     generation = f"{'gen-' if openrouter else 'chatcmpl-'}{BIRTH}-{digest}"
     spoken = min(_most(body), tokens_in(said.content or said.refusal or "") + thinks)
-    charge = charge_of(tokens_in(prompt.text), spoken, price, model, generation)
+    charge = charge_of(tokens_in(prompt.text), spoken, PRICE, model, generation)
     head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "model": charge.model}
     head |= {"provider": "Stand-in", "system_fingerprint": None} if openrouter else {"system_fingerprint": None}
     headers = {"X-Generation-Id": generation} if openrouter else {}
@@ -125,12 +111,6 @@ def _events(chunks: Sequence[dict[str, Any]]) -> bytes:
 
 def models(request: Request, state: State) -> Reply:
     """Answer ``GET …/models``."""
-    known = state.options.models or {"standin/model": USUAL_PRICE}
-    rows = [
-        {
-            **{"id": name, "object": "model", "created": BIRTH, "owned_by": "standin", "context_length": 128_000},
-            "pricing": {"prompt": f"{price.input / 1e9:.9f}", "completion": f"{price.output / 1e9:.9f}"},
-        }
-        for name, price in known.items()
-    ]
+    row = {"id": "standin/model", "object": "model", "created": BIRTH, "owned_by": "standin", "context_length": 128_000}
+    rows = [{**row, "pricing": {"prompt": f"{PRICE.input / 1e9:.9f}", "completion": f"{PRICE.output / 1e9:.9f}"}}]
     return json_reply({"object": "list", "data": rows})

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.standin.charges import Price
 from tests.standin.log import Log
 from tests.standin.world import Document
 
 LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 25))
-USUAL_PRICE = Price()
 MODEL_KINDS = ("honest", "malicious", "garbage", "refusing", "truncating")
 
 
@@ -18,19 +15,16 @@ MODEL_KINDS = ("honest", "malicious", "garbage", "refusing", "truncating")
 class Options:
     """How the server behaves.
 
-    ``hosts`` are those that found pages live on: loopback addresses it listens at. ``port`` 0 takes a free one. ``models`` maps
-    known models to prices (None: every model is known). ``poisoned`` puts pages with injected instructions into every search.
-    ``latency_s`` is the time from a request to its reply, what the server does meanwhile included. ``thinks`` is how many tokens
-    the model needs for its thoughts; ``slots`` how many requests it works on at the same time (0: any number), each for
-    ``slot_s`` seconds.
+    ``hosts`` are those that found pages live on: loopback addresses it listens at. ``port`` 0 takes a free one. ``poisoned`` puts
+    pages with injected instructions into every search. ``latency_s`` is the time from a request to its reply, what the server
+    does meanwhile included. ``thinks`` is how many tokens the model needs for its thoughts; ``slots`` how many requests it works
+    on at the same time (0: any number), each for ``slot_s`` seconds.
     """
 
     port: int = 0
     hosts: tuple[str, ...] = LOOPBACK
-    seed: int = 0
     model: str = "honest"
     latency_s: float = 0.0
-    models: Mapping[str, Price] | None = None
     poisoned: bool = False
     thinks: int = 0
     slots: int = 0

@@ -13,7 +13,7 @@ from typing import Any, Self
 from tests.standin import chat, damage, faults, pages, searches
 from tests.standin.delivery import Delivery, deliver
 from tests.standin.log import Hit, Log
-from tests.standin.options import MODEL_KINDS, Options, State
+from tests.standin.options import Options, State
 from tests.standin.prompt import MARKED
 from tests.standin.wire import LARGEST_HEAD, BadRequest, Reply, Request, read_request
 
@@ -97,12 +97,6 @@ class Standin:
         before = self.state
         fresh = Options(port=before.options.port, hosts=before.options.hosts)
         self.state = State(replace(fresh, **options), port=before.port)
-
-    def change(self, **options: Any) -> None:
-        """Change options while it runs: ``change(model="malicious")``. Not port and hosts."""
-        self.state.options = replace(self.state.options, **options)
-        if self.state.options.model not in MODEL_KINDS:
-            raise ValueError(f"there is no model {self.state.options.model!r}; there are: {', '.join(MODEL_KINDS)}")
 
     def change_page(self, path: str) -> None:
         """Give a page new text, and so a new ETag and Last-Modified."""
