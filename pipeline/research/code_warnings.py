@@ -28,7 +28,7 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *,
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
     known = " \n".join([query, today, *places])
     found = [f"no quote gives {number}" for number in [unsupported_quantity(text, quotes, known, derived=derived)] if number]
-    if strange := _strangers(text, _joined(" ".join([*quotes, known]))):
+    if strange := _strangers(text, " ".join(quotes), _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
     return "; ".join(found)
 
@@ -48,8 +48,9 @@ def checked(
     return CheckedSentence(text=one.text, keys=(*known, *one.unknown), cites=how, warning=warning)
 
 
-def _strangers(text: str, known: str) -> list[str]:
-    """Return code, identifiers and names of a sentence that do not occur in ``known`` in any spelling."""
+def _strangers(text: str, quoted: str, known: str) -> list[str]:
+    """Return code, identifiers and names of a sentence that do not occur in ``known`` in any spelling, nor as the initials that
+    the quotes have for them."""
     spans = text.split("`")
     named = [part for span in spans[1:-1:2] for part in _CODE_PARTS.split(span) if part]
     plain = " ".join(spans[::2]).split()
@@ -61,8 +62,9 @@ def _strangers(text: str, known: str) -> list[str]:
         for word, first in zip(plain, begins, strict=True)
         if _is_name(word.strip(_AROUND), ordinary=first or nouns or word.startswith(_MARKS))
     ]
-    strange = (word.strip(_AROUND) for word in named if _joined(word) not in known)
-    return list(dict.fromkeys(strange))[:_MOST_NAMED]
+    strange = list(dict.fromkeys(word.strip(_AROUND) for word in named if _joined(word) not in known))
+    initials = "".join(word[0] for word in strange)
+    return [] if len(strange) > 1 and initials.isupper() and initials in quoted.split() else strange[:_MOST_NAMED]
 
 
 def _is_name(word: str, *, ordinary: bool) -> bool:

@@ -155,7 +155,9 @@ def test_a_quote_out_of_a_paragraph_that_gives_orders_to_models_is_no_fact() -> 
 
 def test_what_was_hit_is_shown_whole_with_the_introduction_of_what_holds_it_and_headings_alone_are_not_shown() -> None:
     settings = "".join(f"### set_{n} {{#s{n}}}\n\n{f'Setting {n} does this. ' * 20}\n\n" for n in range(9))
-    text = f"# All\n\n## Targets {{#t}}\n\nAt most one of them can be used.\n\n{settings}## Empty {{#empty}}\n\n## End\n\nIt is.\n"
+    text = (
+        f"# All\n\n## Targets {{#t}}\n\nAt most one of them can be used.\n\n{settings}## Empty {{#empty}}\n\n## End\n\nIt is.\n"
+    )
     hits = [Hit(url="corpus:m.md#s5", title="M", heading="set_5")]
     shown = "".join(text[start:end] for start, end in shown_parts(text, hits, 400, around=1, always=False))
     assert "Setting 5 does this. " * 20 in shown
