@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.ops.console_output import LOG_FILE
 from tests.ops.test_monitor_ping import CHECK, Monitor, monitor
-from tests.unattended import BARE, KEY, PATIENCE_S, Server, command, said, slow, start, workspace
+from tests.unattended import BARE, PATIENCE_S, Server, command, said, slow, start, workspace
 
 __all__ = ["monitor", "slow", "start"]
 
@@ -58,14 +57,6 @@ def test_a_terminal_that_cannot_draw_gets_lines(more: dict[str, str], tmp_path: 
     assert code == 0
     assert b"\x1b" not in shown
     assert b"research.completed" in shown
-
-
-def test_without_colours_bars_are_drawn_without_them(tmp_path: Path, slow: Server) -> None:
-    folder = workspace(tmp_path / "ws", slow)
-    code, shown = on_a_terminal(command(folder, "run"), {**BARE, "TERM": "xterm-256color", "NO_COLOR": "anything"})
-    assert code == 0
-    assert b"of 2 sessions" in shown
-    assert not re.search(rb"\x1b\[[0-9;]*3[0-9][0-9;]*m", shown)
 
 
 # ---- looking on ----------------------------------------------------------------------------------------------------
@@ -124,12 +115,3 @@ def test_a_monitor_that_cannot_be_asked_costs_no_night(tmp_path: Path) -> None:
     done = said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
     assert done.returncode == 0
     assert b"cannot be read" in done.stderr
-
-
-def test_no_key_stands_in_the_log_file(tmp_path: Path, slow: Server) -> None:
-    folder = workspace(tmp_path / "ws", slow)
-    assert said(folder, "-v", "run").returncode == 0
-    text = (folder / LOG_FILE).read_text("utf-8")
-    assert "research run starts" in text
-    assert "research run ended: 2 answered" in text
-    assert KEY not in text

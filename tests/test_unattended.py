@@ -88,14 +88,6 @@ def test_the_second_signal_ends_the_night_at_once_and_nothing_is_lost(tmp_path: 
     assert b"interrupted" in said(folder, "list").stdout
 
 
-def test_what_never_answers_is_given_up_after_the_grace(tmp_path: Path, stuck: Server, start: Any) -> None:
-    folder = workspace(tmp_path / "ws", stuck)
-    run = start(folder, "run", grace_s=0.1)
-    run.until("research.started")
-    run.process.send_signal(signal.SIGTERM)
-    assert run.ended()[0] == 143
-
-
 def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path: Path, start: Any) -> None:
     """A template that never ends stands for a vault that takes long: nobody looks at the request to stop while it is made."""
     folder = workspace(tmp_path / "ws", questions=1)
@@ -181,14 +173,6 @@ def test_cron_hears_nothing_of_a_night_that_goes_well_and_all_of_one_that_fails(
     failed = said(folder, "-q", "run", "--retry-failed", "none")
     assert failed.returncode == 2
     assert failed.stderr
-
-
-def test_each_step_is_told_when_that_is_wanted(tmp_path: Path) -> None:
-    folder = workspace(tmp_path / "ws", questions=1)
-    told = said(folder, "-v", "run").stderr.decode()
-    assert {"page.read", "passages.chosen", "report.generated"} <= {
-        line.split()[2] for line in told.splitlines() if "harbour-0" in line
-    }
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-"])
