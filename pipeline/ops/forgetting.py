@@ -20,6 +20,7 @@ from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest,
 from pipeline.domain.events.stream_events import ObjectsPruned, PruneEnded, SessionForgotten, SessionPruned, import_of
 from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
+from pipeline.domain.talk import read_talk
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogDamaged, LogError, LogUnwritable
@@ -283,7 +284,7 @@ def forgetting(store: EventStore, name: str, query: str = "", query_id: str = ""
         found = import_of(name, decode_all(record.data for record in store.load(name)))
         if found:  # a later import of the same is refused by this name, whatever its question is then
             query, query_id = found.last.heading, f"import-{found.last.kind}-{name.rpartition('-')[2]}"
-    talks = tuple(one for one in store.ids("talk") if not is_import and _scope(store.load(one)) == [name])
+    talks = tuple(one for one in store.ids("talk") if not is_import and _scope(store, one) == (name,))
     objects = tuple(sorted(digest for digest in usage.only([name, *talks]) if store.objects.size(digest)))
     others = () if is_import else (x for x in usage.streams if kind_of(x) == "session" and x != name)
     followers = tuple(x for x in others if any(name.encode() in record.data for record in store.load(x)))
@@ -359,7 +360,7 @@ def _strike_forgotten(store: EventStore) -> None:
     if not stones.forgotten:
         return
     for name in list(store.ids("talk")):
-        if (scope := _scope(store.load(name))) and all(map(stones.is_forgotten, scope)):
+        if (scope := _scope(store, name)) and all(map(stones.is_forgotten, scope)):
             store.remove_stream(name)
     queries = stones.queries.keys() - {id_digest(_query_of(store, name)) for name in store.ids("session")}
     names = {kind: stones.forgotten.keys() | (queries if kind == "batch" else set()) for kind in _STRUCK}
@@ -397,20 +398,16 @@ def _struck(record: Record, names: Collection[str]) -> Record:
     return record._replace(type=new["type"], data=json.dumps(new, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def _scope(records: Iterable[Record]) -> list[str]:
+def _scope(store: EventStore, talk: str) -> tuple[str, ...]:
     """Return the sessions that a talk is about, none if it is about more."""
-    opened = _first(records, "talk.opened")
-    return list(opened.get("ids", ())) if opened.get("scope") == "session" else []
+    state = read_talk(store, talk)
+    return state.ids if state.scope == "session" else ()
 
 
 def _query_of(store: EventStore, session: str) -> str:
     """Return the id of a session's query, "" if it cannot be read."""
     try:
-        return str(_first(store.load(session), "research.started").get("query_id", ""))
+        started = [json.loads(record.data) for record in store.load(session) if record.type == "research.started"]
+        return str(started[0]["query_id"]) if started else ""
     except LogError:
         return ""
-
-
-def _first(records: Iterable[Record], kind: str) -> dict[str, Any]:
-    """Return what the first record of a type says; nothing without one."""
-    return next((dict(json.loads(record.data)) for record in records if record.type == kind), {})
