@@ -202,7 +202,7 @@ def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence,
 
     def warning(one: Sentence) -> str:
         cited = [known[name] for name in one.facts]
-        return warning_of(one.text, cited, question.query, question.today, derived=one.basis == "derived")
+        return warning_of(one.text, cited, question.query, question.today)
 
     return tuple(one for one in said[: question.count] if not warning(one))
 

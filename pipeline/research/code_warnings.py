@@ -23,11 +23,15 @@ _AROUND = ".,;:!?()[]{}\"'“”‘’„«»*_|"
 
 
 def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *, derived: bool = False) -> str:
-    """Return what the quotes of ``facts``, those that a sentence cites, do not have of it, in a few words; "" if nothing."""
+    """Return what the quotes of ``facts``, those that a sentence cites, do not have of it, in a few words; "" if nothing.
+
+    The numbers of a sentence that is ``derived`` may be computed: whether rightly, the model that checks it says.
+    """
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
     known = " \n".join([query, today, *places])
-    found = [f"no quote gives {number}" for number in [unsupported_quantity(text, quotes, known, derived=derived)] if number]
+    number = "" if derived else unsupported_quantity(text, quotes, known)
+    found = [f"no quote gives {number}"] if number else []
     if strange := _strangers(text, " ".join(quotes), _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
     return "; ".join(found)

@@ -7,11 +7,9 @@ of 1,000 or of 1,024 (IEC 80000-13 has KiB, MiB … for the latter). Dimensions 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
-from itertools import combinations, permutations
 
 from pipeline.text.words import stems
 
@@ -123,7 +121,6 @@ _FORMS = tuple(
         rf"{_MONTH} {_DAY}(?![\w%]|[.,]?\d)",
     )
 )
-_SECONDS_A_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +139,6 @@ class Day:
         same_year = self.year in (0, other.year)
         return same_year and any(self.month in (0, month) and self.day in (0, day) for month, day in orders)
 
-    def as_date(self) -> date | None:
-        """Return the date if all its parts are given and the calendar has it, else None."""
-        try:
-            return date(self.year, self.month, self.day)
-        except ValueError:
-            return None
-
 
 def _dates_in(text: str) -> tuple[list[Day], str]:
     """Return the dates in a text, and the text with blanks in their places. A year alone counts as a number."""
@@ -166,16 +156,6 @@ def _dates_in(text: str) -> tuple[list[Day], str]:
                 found.append(Day(year, month, day, match[0].strip(), swapped or month > 12))
                 text = text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
     return found, text
-
-
-def _spans_between(days: Iterable[Day]) -> Iterator[tuple[str, Decimal]]:
-    """Yield the times between each two dates, as dimension and size: in seconds for full dates, in months and in whole years."""
-    for one, other in combinations((day for day in days if day.year), 2):
-        if one.month and other.month:
-            yield "month", Decimal(abs(12 * (one.year - other.year) + one.month - other.month))
-        yield "month", Decimal(12 * abs(one.year - other.year))
-        if (first := one.as_date()) and (second := other.as_date()):
-            yield "time", Decimal(abs((first - second).days) * _SECONDS_A_DAY)
 
 
 # A number in digits with its currency and sign; thousands are parted in five ways.
@@ -221,8 +201,7 @@ _NAME = re.compile(
 class Amount:
     """A number in a text. ``values`` are its readings in the base unit of ``dimension`` ("": no unit), ``bare`` those without it.
 
-    ``unit`` is the unit's spelling, ``noun`` the word that follows a number without one. ``spelled``: written as a word. ``half``
-    is half of the last digit's worth in the base unit.
+    ``unit`` is the unit's spelling, ``noun`` the word that follows a number without one. ``spelled``: written as a word.
     """
 
     shown: str
@@ -232,7 +211,6 @@ class Amount:
     unit: str
     noun: str
     spelled: bool
-    half: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,11 +253,9 @@ def _written(match: re.Match[str], text: str) -> Amount | None:
     if not values:
         return None
     values = frozenset(-value for value in values) if match["sign"] else values
-    decimals = match["number"].replace(",", ".").partition(".")[2]
-    half = Decimal(5).scaleb(-len(decimals) - 1) if len(values) == 1 and "," not in match["number"] else Decimal("0.5")
     money = _unit_named((match["money"] or "").strip())
     end, power = _magnitude(text, match.end(), bool(money))
-    return _amount(match[0].strip(), values, half, text, end, power, money)
+    return _amount(match[0].strip(), values, text, end, power, money)
 
 
 def _magnitude(text: str, end: int, money: bool) -> tuple[int, int]:
@@ -290,20 +266,18 @@ def _magnitude(text: str, end: int, money: bool) -> tuple[int, int]:
     return (end + 1, power) if power and not goes_on else (end, 0)
 
 
-def _amount(
-    shown: str, values: Size, half: Decimal, text: str, end: int, power: int, money: tuple[str, Size] | None = None
-) -> Amount:
-    bare, half, spelled = frozenset(value.scaleb(power) for value in values), half.scaleb(power), shown[0].isalpha()
+def _amount(shown: str, values: Size, text: str, end: int, power: int, money: tuple[str, Size] | None = None) -> Amount:
+    bare, spelled = frozenset(value.scaleb(power) for value in values), shown[0].isalpha()
     if money is not None:
         rate = _unit_at(f" ${text[end:]}", 1)  # "$5 a month" is read like "5 dollars a month"
         dimension = rate[0].replace("USD", money[0]) if rate and rate[0].startswith("USD") else money[0]
         sizes = rate[1] if rate and "/" in dimension else money[1]
-        return Amount(shown, _times(bare, sizes), bare, dimension, money[0], "", spelled, half * min(sizes))
+        return Amount(shown, _times(bare, sizes), bare, dimension, money[0], "", spelled)
     if unit := _unit_at(text, end):
         dimension, sizes, name, until = unit
-        return Amount(shown + text[end:until], _times(bare, sizes), bare, dimension, name, "", spelled, half * min(sizes))
+        return Amount(shown + text[end:until], _times(bare, sizes), bare, dimension, name, "", spelled)
     noun = _NOUN.match(text, end)
-    return Amount(shown, bare, bare, "", "", noun[1].casefold() if noun else "", spelled, half)
+    return Amount(shown, bare, bare, "", "", noun[1].casefold() if noun else "", spelled)
 
 
 def _times(values: Size, sizes: Size) -> Size:
@@ -313,50 +287,23 @@ def _times(values: Size, sizes: Size) -> Size:
 def _spelled(match: re.Match[str], text: str) -> Amount:
     tens, ones, word, fold, half, part = (said.casefold() if said else "" for said in match.groups())
     if half or part:
-        return _amount(
-            match[0], frozenset({Decimal("0.5" if half or part == "half" else "0.25")}), Decimal("0.05"), text, match.end(), 0
-        )
+        return _amount(match[0], frozenset({Decimal("0.5" if half or part == "half" else "0.25")}), text, match.end(), 0)
     values = frozenset({Decimal(_WORDS[tens] + _WORDS[ones] if tens else _WORDS[word])})
     if fold:
-        return Amount(match[0], values, values, "times", "fold", "", True, Decimal("0.5"))
+        return Amount(match[0], values, values, "times", "fold", "", True)
     end, power = _magnitude(text, match.end(), money=False)
-    return _amount(match[0], values, Decimal("0.5"), text, end, power)
+    return _amount(match[0], values, text, end, power)
 
 
-_ROUNDED = frozenset(
-    (
-        "about",
-        "around",
-        "roughly",
-        "nearly",
-        "almost",
-        "some",
-        "approximately",
-        "approx",
-        "circa",
-        "ca",
-        "over",
-        "under",
-        "more",
-        "less",
-    )
-)
-_SLACK = Decimal("0.06")  # of a value that is said to be rounded
-_CONSTANTS = tuple(map(Decimal, (2, 7, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)))
-_MOST_OPERANDS = 14
-
-
-def unsupported_quantity(sentence: str, sources: Sequence[str], known: str = "", *, derived: bool = False) -> str:
+def unsupported_quantity(sentence: str, sources: Sequence[str], known: str = "") -> str:
     """Return the first amount, date or name with digits of ``sentence`` that no source gives, as written; "" if there is none.
 
-    ``known`` is other text whose numbers may be used, such as the user's question. With ``derived``, an amount may also be the
-    sum, difference, product, ratio or percentage of amounts in the sources, rounded as it is written. A number word counts only
-    if a source gives another number for the same thing.
+    ``known`` is other text whose numbers may be used, such as the user's question. A number word counts only if a source gives
+    another number for the same thing.
     """
     text = "\n".join(sources)
     said, given, more = _quantities_in(sentence), _quantities_in(text), _quantities_in(known)
     everything = f"{text}\n{known}"
-    is_rounded = not _ROUNDED.isdisjoint(word.strip(".,;:()") for word in sentence.casefold().split())
     for name in said.names:
         if _plain(name) not in _plain(everything):
             return name
@@ -364,14 +311,7 @@ def unsupported_quantity(sentence: str, sources: Sequence[str], known: str = "",
         if not any(day.is_within(other) for other in (*given.days, *more.days)) and day.shown not in everything:
             return day.shown
     wrong = (amount for amount in said.amounts if not _is_given(amount, given, text) and not _is_given(amount, more, known))
-    for amount in wrong:
-        if amount.spelled and not _has_rival(amount, given):
-            continue
-        size = abs(max(amount.values))
-        room = max(amount.half, size * _SLACK if is_rounded else Decimal(0))
-        if not derived or not any(abs(abs(value) - size) <= room for value in _results(amount.dimension, given)):
-            return amount.shown
-    return ""
+    return next((amount.shown for amount in wrong if not amount.spelled or _has_rival(amount, given)), "")
 
 
 def _plain(text: str) -> str:
@@ -414,35 +354,3 @@ def _has_rival(amount: Amount, given: Quantities) -> bool:
         return any(other.dimension == amount.dimension for other in given.amounts)
     rivals = [other for other in given.amounts if amount.noun and other.noun and _same_noun(amount, other)]
     return bool(rivals) and not any(amount.bare & other.bare for other in rivals)
-
-
-def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
-    """Yield what the usual operations give in this dimension."""
-    operands = given.amounts[:_MOST_OPERANDS]
-    kind = "percent" if dimension == "points" else dimension
-    same = [max(amount.values) for amount in operands if amount.dimension == kind]
-    yield from (one + other for one, other in combinations(same, 2))
-    yield from (one - other for one, other in combinations(same, 2))
-    if len(same) > 2:
-        yield sum(same, Decimal(0))
-    yield from (length for kind, length in _spans_between(given.days) if kind == dimension)
-    for one, other in permutations(operands, 2):
-        if one.dimension == other.dimension:
-            whole, part = max(one.values), max(other.values)
-            if dimension in ("", "times"):
-                yield from _scaled(whole, part)
-            elif part and dimension in ("percent", "points"):
-                yield from (100 * whole / part, 100 * (whole / part - 1))
-        elif dimension in (one.dimension, other.dimension) and {one.dimension, other.dimension} & {"", "times"}:
-            yield from _scaled(max(one.values), max(other.values))
-    for value in same:
-        yield from (scaled for constant in _CONSTANTS for scaled in _scaled(value, constant))
-    if dimension in ("", "month"):
-        years = [max(amount.values) for amount in operands if not amount.dimension]
-        yield from ((one - other) * (12 if dimension else 1) for one, other in permutations(years, 2))
-
-
-def _scaled(one: Decimal, other: Decimal) -> Iterator[Decimal]:
-    yield one * other
-    if other:
-        yield one / other
