@@ -6,7 +6,6 @@ Of what earlier nights found, only a page that is read again is cited.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read, origin_of
@@ -34,28 +33,20 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     At most a third of the pages of an iteration. A session reads documents only if it searches them, and web pages only if it
     searches the web, whatever another session read.
     """
-    if state.recalled is None:
-        return ()
-    failing = {record.origin for record in state.recalled.origins if record.failing}
-    found = dict.fromkeys(pair for question in view.questions for pair in _answering(question, state.recalled))
-    counts = Counter(url for _fact, url in found if _may_be_read(state, url) and origin_of(url) not in failing)
+    known, searches = state.recalled or Recalled(), state.config.search
+    failing = {record.origin for record in known.origins if record.failing}
+    found: dict[tuple[str, str], None] = {}
+    for question in view.questions:
+        parsed = parse_question(question)
+        weights = term_weights(parsed, TermStatistics())
+        for one in (record.statement for record in known.statements):
+            answers = coverage(weights, frozenset(stems(one.claim, parsed.language))) >= _ANSWERS_FROM
+            side = LOCAL in searches if page_origin(one.url) == "own" else any(name != LOCAL for name in searches)
+            if answers and side and may_be_read(one.url, state.config) and origin_of(one.url) not in failing:
+                found[one.fact, one.url] = None
+    counts = Counter(url for _fact, url in found)
     ordered = sorted(counts, key=lambda url: -counts[url])
     return tuple(ordered[: -(-state.config.pages_per_iteration // 3)])
-
-
-def _answering(question: str, recalled: Recalled) -> Iterator[tuple[str, str]]:
-    """Yield fact and page of the statements that hold most of a question's words, weighted by how rare they are."""
-    parsed = parse_question(question)
-    weights = term_weights(parsed, TermStatistics())
-    for one in recalled.statements:
-        if coverage(weights, frozenset(stems(one.statement.claim, parsed.language))) >= _ANSWERS_FROM:
-            yield one.statement.fact, one.statement.url
-
-
-def _may_be_read(state: SessionState, url: str) -> bool:
-    searched = state.config.search
-    side = LOCAL in searched if page_origin(url) == "own" else any(name != LOCAL for name in searched)
-    return side and may_be_read(url, state.config)
 
 
 def start_worker(step: StartWorker, state: SessionState) -> Outcome:
@@ -64,14 +55,12 @@ def start_worker(step: StartWorker, state: SessionState) -> Outcome:
     view = state.perspectives[node.perspective]
     number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
     started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
+    pages = () if number or state.config.reasoner == EXTRACTIVE else recalled_pages(state, view)
+    queries = new_queries(view.queries or view.questions, (), state.config.queries_per_thought)
     if state.config.reasoner == EXTRACTIVE:
         queries = tuple(text for text in view.questions if text != state.query)
-        return Outcome((started, e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries)))
-    queries = new_queries(view.queries or view.questions, (), state.config.queries_per_thought)
-    pages = recalled_pages(state, view) if not number else ()
-    return Outcome(
-        (started, e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages))
-    )
+    thought = e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages)
+    return Outcome((started, thought))
 
 
 def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:
@@ -88,14 +77,13 @@ def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
 
 def next_round(step: NextRound, state: SessionState) -> Outcome:
     """Go on with the searches that the last reading named; an older session may name only what is still open."""
-    last = state.workers[step.worker_id].iterations[-1:]
-    named = [query for iteration in last for query in (iteration.next_queries or iteration.gaps)]
-    if not last:
-        view = state.perspectives[state.workers[step.worker_id].perspective_id]
-        named = [*(view.queries or view.questions)]
-    queries = new_queries(named, asked_queries(state.workers[step.worker_id]), state.config.queries_per_thought)
-    reason = last[0].reason if last else ""
-    return Outcome((e.WorkerThought(worker_id=step.worker_id, iteration=step.iteration, reasoning=reason, queries=queries),))
+    worker = state.workers[step.worker_id]
+    view = state.perspectives[worker.perspective_id]
+    last = worker.iterations[-1] if worker.iterations else None
+    named = (last.next_queries or last.gaps) if last else (view.queries or view.questions)
+    queries = new_queries(named, asked_queries(worker), state.config.queries_per_thought)
+    reason = last.reason if last else ""
+    return Outcome((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=queries),))
 
 
 def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:

@@ -216,12 +216,8 @@ def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sente
     text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, plain, strict=False) if cell)
     if not text:
         return None
-    cited = tuple(dict.fromkeys(name for one in read for name in one.facts))
-    unknown = tuple(dict.fromkeys(name for one in read for name in one.unknown))
-    derived = any(one.basis == "derived" for one in read)
-    return _sentence(text, cited, unknown, derived=derived).model_copy(
-        update={"cells": plain, "cell_facts": tuple(one.facts for one in read) if cited else ()}
-    )
+    row = _sentence(text, read)
+    return row.model_copy(update={"cells": plain, "cell_facts": tuple(one.facts for one in read) if row.facts else ()})
 
 
 def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
@@ -252,25 +248,26 @@ def read_sentence(text: str, facts: Facts) -> Sentence | None:
     parts = list(read_sentences(" ".join(text.split()), facts))
     if len(parts) < 2:
         return parts[0] if parts else None
+    return _sentence(" ".join(one.text for one in parts), parts)
+
+
+def _sentence(text: str, parts: Sequence[Sentence]) -> Sentence:
+    """Return a sentence that cites what its parts cite."""
     cited = tuple(dict.fromkeys(name for one in parts for name in one.facts))
     unknown = tuple(dict.fromkeys(name for one in parts for name in one.unknown))
-    derived = any(one.basis == "derived" for one in parts)
-    return _sentence(" ".join(one.text for one in parts), cited, unknown, derived=derived)
+    derived = cited and any(one.basis == "derived" for one in parts)
+    basis: Literal["quoted", "derived", "bridge"] = "derived" if derived else "quoted" if cited or unknown else "bridge"
+    return Sentence(text=text, facts=cited, unknown=unknown, basis=basis)
 
 
 def _read(plain: str, keys: str, facts: Facts) -> Sentence | None:
     cited = _cited_in(keys, facts)
-    derived = DERIVED in plain or DERIVED in keys
+    basis: Literal["quoted", "derived"] = "derived" if DERIVED in plain or DERIVED in keys else "quoted"
     spoken = " ".join(f"{fact.lead} {fact.quote}" for fact in facts.values() if fact.id in cited["facts"])
     text = _LINK.sub(r"\1", plain.replace(DERIVED, ""))
     text = _ADDRESS.sub(lambda found: found[0] if found[0].rstrip(".,;") in spoken else "", text)  # only pages have addresses
     text = " ".join(text.split()).lstrip(",;: ")
-    return _sentence(text, cited["facts"], cited["unknown"], derived=derived) if any(map(str.isalnum, text)) else None
-
-
-def _sentence(text: str, cited: tuple[str, ...], unknown: tuple[str, ...], *, derived: bool) -> Sentence:
-    basis: Literal["quoted", "derived", "bridge"] = "derived" if derived and cited else "quoted"
-    return Sentence(text=text, facts=cited, unknown=unknown, basis=basis if cited or unknown else "bridge")
+    return _sentence(text, [Sentence(text=text, basis=basis, **cited)]) if any(map(str.isalnum, text)) else None
 
 
 def _cited_in(text: str, facts: Facts) -> dict[str, tuple[str, ...]]:

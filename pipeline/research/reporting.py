@@ -169,8 +169,10 @@ def report_of_passages(state: SessionState) -> e.ReportGenerated:
         )
         for number, (url, found) in enumerate(by_page.items(), start=1)
     )
+    title = one_line(state.query)  # with a capital first letter unless it begins with an identifier
+    first = title.split(" ", 1)[0]
     return e.ReportGenerated(
-        title=_title_of(state.query),
+        title=title[:1].upper() + title[1:] if first.isalpha() and first.islower() else title,
         summary=(_quoted(facts[0]),),
         sections=sections,
         references=references(state, tuple(map(_quoted, facts))),
@@ -182,10 +184,3 @@ def report_of_passages(state: SessionState) -> e.ReportGenerated:
 
 def _quoted(fact: Fact) -> Sentence:
     return Sentence(text=fact.quote, facts=(fact.id,))
-
-
-def _title_of(query: str) -> str:
-    """Return the query as a title: on one line, with a capital first letter unless it begins with an identifier."""
-    plain = one_line(query)
-    first = plain.split(" ", 1)[0]
-    return plain[:1].upper() + plain[1:] if first.isalpha() and first.islower() else plain
