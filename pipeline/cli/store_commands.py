@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
     for finding in report.refused:
         console.say(f"refused: {finding}", always=True, fg="red")
     names = [shown_store(name) if "://" in name else name for name in (source, target)]
-    console.data(_lines(report, *names, check=check), _value(report))
+    console.data(_lines(report, *names, check=check), asdict(report) | {"refused": [str(finding) for finding in report.refused]})
     end(_REFUSED if report.refused else 1 if check and (report.streams or report.objects) else 0)
 
 
@@ -81,19 +82,6 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
     if report.torn:
         lines.append(f"{counted(report.torn, 'end')} left out that a crash cut; nothing of it was ever acknowledged")
     return lines
-
-
-def _value(report: Any) -> dict[str, Any]:
-    return {
-        "streams": report.streams,
-        "segments": report.segments,
-        "objects": report.objects,
-        "same": report.same,
-        "ahead": report.ahead,
-        "gone": report.gone,
-        "torn": report.torn,
-        "refused": [str(finding) for finding in report.refused],
-    }
 
 
 @click.command()

@@ -120,5 +120,5 @@ class StoredStreams(ABC):
         return self._stones().sessions.get(stream) if kind_of(stream) == "session" else None
 
     def _refuse_removed(self, stream: str) -> None:
-        if kind_of(stream) in FORGETTABLE and (self._pruned(stream) or self._stones().is_forgotten(stream)):
+        if kind_of(stream) in FORGETTABLE and (stream in (stones := self._stones()).sessions or stones.is_forgotten(stream)):
             raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")

@@ -24,14 +24,6 @@ _SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
 class EventStoreContract:
     """``store`` is empty; ``other_store`` is another process's view of the same storage."""
 
-    @pytest.fixture
-    def store(self) -> EventStore:
-        raise NotImplementedError
-
-    @pytest.fixture
-    def other_store(self) -> EventStore:
-        raise NotImplementedError
-
     def test_an_unknown_stream_is_empty(self, store: EventStore) -> None:
         assert list(store.load("s-1")) == []
         assert list(store.load("../s-1")) == []

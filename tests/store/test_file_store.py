@@ -28,14 +28,18 @@ def files(root: Path) -> FileStore:
     return FileStore(root)
 
 
-class TestFileStore(EventStoreContract):
-    @pytest.fixture
-    def store(self, root: Path) -> EventStore:
-        return FileStore(root)
+@pytest.fixture
+def store(root: Path) -> EventStore:
+    return FileStore(root)
 
-    @pytest.fixture
-    def other_store(self, root: Path) -> EventStore:
-        return FileStore(root)
+
+@pytest.fixture
+def other_store(root: Path) -> EventStore:
+    return FileStore(root)
+
+
+class TestFileStore(EventStoreContract):
+    """The contract over files."""
 
 
 def segment(root: Path, name: str = "000001-run-1.jsonl") -> Path:

@@ -54,23 +54,13 @@ def store(postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
 
 @pytest.fixture
 def other_store(postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres_store_url, tmp_path / "other" / "events")
+    store = PostgresStore(postgres_store_url, tmp_path / "events")
     yield store
     store.close()
 
 
 class TestPostgresStore(EventStoreContract):
-    @pytest.fixture
-    def store(self, postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
-        store = PostgresStore(postgres_store_url, tmp_path / "events")
-        yield store
-        store.close()
-
-    @pytest.fixture
-    def other_store(self, postgres_store_url: str, tmp_path: Path) -> Iterator[PostgresStore]:
-        store = PostgresStore(postgres_store_url, tmp_path / "events")
-        yield store
-        store.close()
+    """The contract over a database."""
 
 
 def sql(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -209,24 +199,6 @@ def test_an_altered_object_is_missing_and_verify_names_it(store: PostgresStore, 
         store.objects.get(digest)
     (finding,) = findings_in(store)
     assert (finding.kind, finding.path) == ("object", f"objects/{digest[:2]}/{digest}.gz")
-
-
-def test_the_segments_are_those_that_the_files_would_have(store: PostgresStore, tmp_path: Path) -> None:
-    files = FileStore(tmp_path / "files")
-    for each in (files, store):
-        each.append("s-1", records([1, 2]), 0)
-        each.append("s-1", records([3]), 2)
-        each.release("s-1")
-        each.append("s-1", [record(4)], 3)
-        each.append("s-1", [record(5, run="run-2"), record(6, run="run-2")], 4)
-        for run in (1, 2, 3):
-            each.append("batch-1", [record(run, "batch-1", f"run-{run}")], run - 1)
-            each.release("batch-1")
-        each.objects.put(b"a page")
-        each.release("s-1")
-    copy_log(store, FileStore(tmp_path / "copy"))
-    assert files_in(tmp_path / "copy") == files_in(tmp_path / "files")
-    assert [store.objects.size(x) for x in store.objects.ids()] == [26]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
