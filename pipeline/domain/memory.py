@@ -112,7 +112,7 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
             *(v.Superseded(fact=pair.before.id, by=pair.after) for pair in (changes.changed if changes else ())),
             *(v.Superseded(fact=fact.id) for fact in (changes.gone if changes else ())),
         ),
-        yields=(*_page_yields(state, facts, cited), *_search_yields(state)),
+        yields=tuple(_page_yields(state, facts, cited)),
         procedures=_procedures(state, facts, cited),
         solutions=_solutions(state),
     )
@@ -160,34 +160,13 @@ def _page_yields(state: SessionState, facts: Iterable[v.Fact], cited: Set[str]) 
     found = Counter(fact.url for fact in facts)
     used = Counter(fact.url for fact in facts if fact.id in cited)
     for (origin, provider), urls in sorted(groups.items()):
-        read = [state.pages[url] for url in urls if url in state.pages]
         yield v.Yield(
             origin=origin,
             provider=provider,
-            read=len(read),
+            read=sum(url in state.pages for url in urls),
             failed=dict(sorted(Counter(failed[url] for url in urls if url in failed).items())),
             facts=sum(found[url] for url in urls),
             cited=sum(used[url] for url in urls),
-            seconds=round(sum(page.seconds or 0.0 for page in read), 3),
-        )
-
-
-def _search_yields(state: SessionState) -> Iterator[v.Yield]:
-    """Yield the searches of each provider; those that failed count for all that were to be asked."""
-    done: dict[str, list[SearchDone]] = {}
-    for _query, search in _searches(state):
-        done.setdefault(search.provider, []).append(search)
-    failed = Counter(one.error for one in state.failures.values() if one.final and not one.met and _kind(one) in _SEARCHING)
-    asked = "+".join(state.config.search)
-    for provider in sorted({*done, *([asked] if failed else [])}):
-        searches = done.get(provider, [])
-        yield v.Yield(
-            origin="",
-            provider=provider,
-            failed=dict(sorted(failed.items())) if provider == asked else {},
-            searches=len(searches),
-            hits=sum(len(search.hits) for search in searches),
-            seconds=round(sum(search.seconds for search in searches), 3),
         )
 
 

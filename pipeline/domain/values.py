@@ -136,7 +136,6 @@ class Perspective(Value):
     name: str
     focus: str
     questions: tuple[str, ...]
-    keywords: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
 
 
@@ -415,8 +414,7 @@ class Superseded(Value):
 class Yield(Value):
     """What came of the pages of one ``origin`` (a host, or a document's address) that one search ``provider`` had found.
 
-    ``read`` counts pages, ``failed`` failed reads by class of error. Without an origin the value counts the provider's
-    ``searches``, the ``hits`` they gave, and failed searches. ``seconds`` is the time that reads or searches took.
+    ``read`` counts pages, ``failed`` failed reads by class of error. In older logs one without an origin counts searches.
     """
 
     origin: str
@@ -425,9 +423,6 @@ class Yield(Value):
     failed: dict[str, int] = Field(default_factory=dict)
     facts: int = 0
     cited: int = 0
-    searches: int = 0
-    hits: int = 0
-    seconds: float = 0.0
 
 
 class Procedure(Value):

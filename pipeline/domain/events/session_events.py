@@ -241,8 +241,7 @@ class FactsObserved(Answered):
 
     One reading has an event for each of its pages. ``last``: it is the last of them, and the iteration is evaluated: ``gaps`` are
     the questions that are still open, ``queries`` what to search for next.
-    In older logs ``shared`` says that they count for every worker that chose the page, and ``part`` 2 are corrected quotes and
-    the sections that part 1 asked for, by name, in ``more``.
+    In older logs ``part`` 2 are corrected quotes, and what is in sections that part 1 asked for.
     """
 
     type: Literal["facts.observed"] = "facts.observed"
@@ -257,9 +256,7 @@ class FactsObserved(Answered):
     last: bool = False
     gaps: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
-    shared: bool = False
     part: int = 1
-    more: tuple[str, ...] = ()
 
 
 class WorkerEvaluated(Answered):
@@ -518,8 +515,8 @@ class ClaimsChecked(Answered):
     in its place; ``missing`` are important facts that the text does not use, by id, each with the reason, and ``additions`` are
     the sentences that bring them in; ``outcome`` is what the checker says of the whole; ``answered`` are open questions that its
     evidence answers all the same; ``unfound`` are sentences that say what was not found and that no open question stands for.
-    In logs of earlier versions a section was checked, and ``section_id`` names it: its ``verdicts`` are on all sentences, and
-    ``heading`` on its title. ``claims`` are the ids of the facts whose claim was compared with its quote; those in
+    In logs of earlier versions a section was checked, and ``section_id`` names it: its ``verdicts`` are on all sentences.
+    ``claims`` are the ids of the facts whose claim was compared with its quote; those in
     ``overstated`` say more than it.
     """
 
@@ -533,7 +530,6 @@ class ClaimsChecked(Answered):
     additions: tuple[v.Addition, ...] = ()
     answered: tuple[str, ...] = ()
     unfound: tuple[str, ...] = ()
-    heading: v.Verdict | None = None
     claims: tuple[str, ...] = ()
     overstated: tuple[str, ...] = ()
 
@@ -542,8 +538,7 @@ class ReportRevised(Answered):
     """Unsupported sentences of a part were replaced or left out (``lost``), and missing facts brought in.
 
     ``sections`` is the part's text now, ``new`` the places of what is new in it. In logs of earlier versions a section was
-    revised, and ``section_id`` names it: ``carried`` are the verdicts on the unchanged sentences of its ``paragraphs``, by their
-    new places; ``title`` is a new title, or "".
+    revised, and ``section_id`` names it, with its ``paragraphs``.
     """
 
     type: Literal["report.revised"] = "report.revised"
@@ -554,8 +549,6 @@ class ReportRevised(Answered):
     new: tuple[int, ...] = ()
     lost: tuple[v.CutSentence, ...] = ()
     paragraphs: tuple[v.Paragraph, ...] = ()
-    title: str = ""
-    carried: tuple[v.Verdict, ...] = ()
 
 
 class ChangesFound(EventBase):
