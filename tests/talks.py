@@ -12,7 +12,7 @@ from pipeline.domain.talk import TalkState, Turn
 from pipeline.engine.talk_loop import TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.no_model import PassageReasoner
-from pipeline.research.talking.talk_steps import TalkContext
+from pipeline.research.talk_steps import TalkContext
 from pipeline.search.passage_search import PassageSearch
 from tests.fakes import FakeReasoner, MemoryStore, context_for
 

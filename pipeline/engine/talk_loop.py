@@ -17,7 +17,7 @@ from pipeline.engine.recorder import StreamLog, failed
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, ProviderRefused, StepError
 from pipeline.ports import EventStore
-from pipeline.research.talking.talk_steps import TalkContext, perform
+from pipeline.research.talk_steps import TalkContext, perform
 from pipeline.text.normalise import one_line
 
 

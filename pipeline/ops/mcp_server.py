@@ -36,7 +36,7 @@ from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ports import EventStore, StoredPages, SummaryCache
-from pipeline.research.talking.talk_steps import TalkContext, perform
+from pipeline.research.talk_steps import TalkContext, perform
 from pipeline.text import times
 from pipeline.text.normalise import clean
 

@@ -16,7 +16,7 @@ from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.no_model import PassageReasoner
-from pipeline.research.talking.talk_steps import TalkContext
+from pipeline.research.talk_steps import TalkContext
 from pipeline.search.folders import Corpus
 from pipeline.search.index import copy_index
 from pipeline.search.passage_search import PassageSearch

@@ -1,1 +1,0 @@
-"""The work of the steps of a talk: questions on stored pages."""
