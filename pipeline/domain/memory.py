@@ -18,7 +18,6 @@ from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.ranking.query_terms import content_stems
 
 MOST_STATEMENTS = 400  # of one session, best standing first; a report cites some dozens
-LONGEST_TITLE = 120  # characters of a title or heading that are kept with a statement
 _SEARCHING, _READING = ("Survey", "SearchFor"), ("Read", "Observe", "ObservePage")
 # Messages of errors, so that the same trouble reads the same on every night: addresses and paths, then digests and numbers.
 _ADDRESS = re.compile(r"\b[a-z]+:[^\s'\")>]+|/[\w./-]{3,}", re.IGNORECASE)
@@ -122,19 +121,14 @@ def _statements(state: SessionState, facts: Iterable[v.Fact], cited: Set[str]) -
     disputed = disputed_facts(state)
     found = [fact for fact in facts if fact.id in cited or fact.id in disputed]
     for fact in sorted(found, key=lambda fact: fact.id not in cited)[:MOST_STATEMENTS]:
-        page = state.pages.get(fact.url)
         yield v.Statement(
             fact=fact.id,
             claim=fact.claim,
             quote=fact.quote,
             url=fact.url,
             digest=fact.digest,
-            published=page.published if page else "",
-            observed=page.at if page else "",
             standing="disputed" if fact.id in disputed else "single",
             cited=fact.id in cited,
-            title=one_line(fact.path[0] if fact.path else "", LONGEST_TITLE),
-            heading=one_line(fact.heading, LONGEST_TITLE),
         )
 
 

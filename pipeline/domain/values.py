@@ -387,8 +387,7 @@ class Statement(Value):
     """A fact that is worth remembering: it was cited, confirmed or disputed.
 
     ``fact`` is its id, which derives from quote and address, so sessions that found the same share it. ``digest`` is the stored
-    page's; ``observed`` is when the page was read, ``published`` what the page says about its date. ``title`` is the page's,
-    ``heading`` that of the section; "" in what was remembered before they were kept.
+    page's.
     """
 
     fact: str
@@ -396,12 +395,8 @@ class Statement(Value):
     quote: str
     url: str
     digest: str
-    published: str = ""
-    observed: str = ""
     standing: Standing = "single"
     cited: bool = False
-    title: str = ""
-    heading: str = ""
 
 
 class Superseded(Value):

@@ -45,7 +45,7 @@ def test_statements_are_the_facts_that_were_cited_or_disputed() -> None:
         "One drive in nine loses flushed data.",
     ]
     assert found["One drive in nine loses flushed data."].standing == "disputed"
-    assert all(one.cited and one.digest and one.published == "2025-02-20" and one.observed for one in found.values())
+    assert all(one.cited and one.digest for one in found.values())
 
 
 def test_yields_are_counted_by_host_or_document_and_by_the_search_that_found_it() -> None:
