@@ -256,15 +256,13 @@ class Walker:
 
     def rate(self) -> None:
         """A tick, taken back where there is one; or the property of a report."""
-        if (note := self.a_note()) and "\n- [" in (text := read(note).replace("> ", "")):
-            ticked = self.dice.choice(["useful", "wrong"])
-            text = read(note)
-            for old, new in ((f"- [ ] {ticked}", f"- [x] {ticked}"), (f"- [x] {ticked}", f"- [ ] {ticked}")):
-                if old in text:
-                    write(note, text.replace(old, new, 1))
-                    break
-        elif note and '\nkind: "report"\n' in text and "\nrating:" not in text:
-            write(note, text.replace("---\n", f"---\nrating: {self.dice.choice(['useful', 'wrong'])}\n", 1))
+        if note := self.a_note():
+            text, said = read(note), self.dice.choice(["useful", "wrong"])
+            empty, ticked = f"- [ ] {said}", f"- [x] {said}"
+            if empty in text or ticked in text:
+                write(note, text.replace(empty, ticked, 1) if empty in text else text.replace(ticked, empty, 1))
+            elif '\nkind: "report"\n' in text and "\nrating:" not in text:
+                write(note, text.replace("---\n", f"---\nrating: {said}\n", 1))
 
     def spoil(self) -> None:
         """Properties that nothing can read: the note is left alone until they are mended."""
@@ -318,10 +316,14 @@ class Walker:
             assert doubled == [], f"doubled in {path}: {doubled}"
         texts = {path: data.decode("utf-8", "replace") for path, data in files.items() if not path.startswith("attic/")}
         spoilt = {path.removesuffix(".md") for path, data in files.items() if _SPOILT in data}  # they are as they were
+        # The quotes found for a report go with it; what is left of its session still names their places.
+        gone = {note.id.partition(":")[2] for note in notes_in(self.root / "events" / "local") if not note.path}
         dead = [
             (path, target)
             for path, target in leading_nowhere(texts)
-            if path in notes and spoilt.isdisjoint({path.removesuffix(".md"), target.partition("#")[0]})
+            if path in notes
+            and spoilt.isdisjoint({path.removesuffix(".md"), target.partition("#")[0]})
+            and not ("#^q-" in target and notes[path].partition(":")[2].partition("/")[0] in gone)
         ]
         assert dead == [], f"leading nowhere: {dead}"
 

@@ -17,7 +17,7 @@ from pipeline.vault import paths
 from pipeline.vault.cards import Card, Quoted, Reading
 from pipeline.vault.export.references import key_of
 from pipeline.vault.model import Source
-from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, session_link, without_note
+from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, without_note
 from pipeline.vault.output.escaping import (
     Inert,
     Link,
@@ -56,7 +56,8 @@ def source_note(source: Source, around: Around = MappingProxyType({}), documents
             finds.setdefault(quote.fact, []).append((card, quote))
         if reading.number:
             citing.setdefault(card.query_id or card.id, []).append((card, reading))
-    quotes = [_quote(source, found, around, language, file) for found in finds.values()]
+    latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
+    quotes = [_quote(source, found, around, language, file) for found in latest_first]
     versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in source.readings), 1)}
     own: dict[str, Property] = {
         "source_url": property_address(source.url),
@@ -122,7 +123,7 @@ def _file(url: str, documents: Path | None) -> Path | None:
 
 def _quote(source: Source, finds: list[tuple[Card, Quoted]], around: Around, language: str, file: Path | None) -> View:
     """A quote: where it is, what denies it, and by which reports it is cited (of each question the latest)."""
-    (found_by, first), (_, latest) = finds[0], finds[-1]
+    (_, first), (found_by, latest) = finds[0], finds[-1]
     before, after = around.get(first.fact, ("", ""))
     page = source.readings[-1][1].page
     web = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
@@ -143,7 +144,7 @@ def _quote(source: Source, finds: list[tuple[Card, Quoted]], around: Around, lan
         "disputed": latest.disputed,
         "against": against,
         "cited_in": tuple(best_link(card) for card in {card.query_id: card for card, quote in finds if quote.cited}.values()),
-        "found_for": session_link(found_by),
+        "found_for": best_link(found_by),
         "found_at": found_by.started_at,
         "before": before,
         "after": after,
