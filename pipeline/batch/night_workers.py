@@ -171,6 +171,7 @@ class NightWorker:
     say: Callable[[str, bool], None] = lambda _line, _problem: None
     ended: dict[str, int] = field(default_factory=dict)
     _running: dict[str, Stop] = field(default_factory=dict)
+    _lost: set[str] = field(default_factory=set)
 
     async def work(self, engine: JobEngine, *, once: bool = False) -> None:
         """Do jobs until somebody asks to stop; with ``once`` only until there is none that this worker can do."""
@@ -200,6 +201,13 @@ class NightWorker:
     def takes(self) -> Collection[str]:
         """Return the entry points whose jobs it does now."""
         return (*((BUILD,) if self.build else ()), CLOSE, *(self.entries() if self.prepare else ()))
+
+    def lost(self, subject: str) -> None:
+        """Stop a session that another worker has now; what would still be answered could not be stored."""
+        if stop := self._running.get(subject):
+            self._lost.add(subject)
+            stop.grace_s = 0.0
+            stop.ask("another worker has taken it over", 3)
 
     async def do(self, entry: str, subject: str, attempts: int) -> float | None:
         """Close or build a batch, or research a session."""
@@ -237,7 +245,9 @@ class NightWorker:
             else:
                 result, again_s = await self._run(session, taken, part, stop, attempts)
             await part.settled()
-            if await asyncio.to_thread(self.nights.leave, taken.share, cost_of(state), result.model_dump() if result else None):
+            if name in self._lost:
+                self._count(name, TAKEN_OVER, "another worker has taken it over; it is stopped here")
+            elif await asyncio.to_thread(self.nights.leave, taken.share, cost_of(state), result.model_dump() if result else None):
                 self._count(name, GIVEN_BACK if result is None else ENDED, result.reason if result else "")
             else:
                 self._count(name, TAKEN_OVER, "no longer this worker's")
@@ -247,6 +257,7 @@ class NightWorker:
             return None
         finally:
             del self._running[name]
+            self._lost.discard(name)
             await asyncio.to_thread(self.store.release, name)
 
     async def _run(

@@ -168,6 +168,10 @@ class Worker(Protocol):
         """
         ...
 
+    def lost(self, subject: str) -> None:
+        """Take note that somebody else has the job now."""
+        ...
+
 
 class JobEngine(Protocol):
     """Gives jobs to workers: each to one at a time, and to another one when nothing was heard of the first for its lease."""

@@ -80,8 +80,12 @@ class PgQueuerEngine:
 
     async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop, *, once: bool) -> None:
         async def do(job: Job) -> None:
-            doing = worker.do(str(job.entrypoint), (job.payload or b"").decode(), job.attempts)
-            again_s = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(doing, main))
+            subject = jobs.subjects[job.id] = (job.payload or b"").decode()
+            doing = worker.do(str(job.entrypoint), subject, job.attempts)
+            try:
+                again_s = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(doing, main))
+            finally:
+                del jobs.subjects[job.id]
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
 
@@ -93,6 +97,7 @@ class PgQueuerEngine:
         self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
         jobs.of(self._manager, executor, self._at_once, worker.takes)
+        jobs.lost = lambda subject: main.call_soon_threadsafe(worker.lost, subject)
         if self._stopped:
             self._manager.shutdown.set()
         mode = QueueExecutionMode.drain if once else QueueExecutionMode.continuous
@@ -112,7 +117,13 @@ class PgQueuerEngine:
 
 
 class _OwnJobs(Queries):
-    """pgqueuer's statements, for the jobs alone that are this process's."""
+    """pgqueuer's statements, for the jobs alone that are this process's. ``lost`` is called for one that is another's now."""
+
+    lost: Callable[[str], object]
+
+    def __init__(self, driver: _Driver) -> None:
+        super().__init__(driver)
+        self.subjects: dict[int, str] = {}
 
     def of(self, manager: QueueManager, executor: EntrypointExecutor, at_once: int, takes: Callable[[], Collection[str]]) -> None:
         """Be the statements of ``manager``, for at most ``at_once`` jobs of the entry points that are taken now."""
@@ -137,7 +148,10 @@ class _OwnJobs(Queries):
         return [row["id"] for row in await self.driver.fetch(query, ids, self._manager.queue_manager_id)]
 
     async def update_heartbeat(self, job_ids: list[Any]) -> None:
-        await super().update_heartbeat(await self._own(job_ids))
+        own = await self._own(job_ids)
+        for subject in [self.subjects[one] for one in {*job_ids} - {*own} if one in self.subjects]:
+            self.lost(subject)
+        await super().update_heartbeat(own)
 
     async def log_jobs(self, job_status: list[Any]) -> None:
         own = await self._own([job.id for job, _, _ in job_status])
