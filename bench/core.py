@@ -40,13 +40,13 @@ def longest_chain(state: SessionState) -> int:
     """Return how many outside calls of a finished session must follow each other, however many run side by side.
 
     Each call counts 1: the survey and the plan; of each round the searches, the pages and the readings of the worker with most
-    iterations; then the writing, the check and, where it was mended, the mending and a second check.
+    iterations; then the writing, the check and, where code doubts what the checker wrote, a second check.
     """
     ended = 2
     for analysis in state.analyses:
         rounds = [len(worker.iterations) for worker in workers_in_order(state) if worker.round == analysis.round]
         ended += 3 * max(rounds, default=0)
-    parts = {number: 2 + 2 * part.revision for number, part in state.parts.items()}
+    parts = {number: 2 + bool(part.new) for number, part in state.parts.items()}
     return ended + parts.pop(BEGINNING, 0) + max(parts.values(), default=0)
 
 

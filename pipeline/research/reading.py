@@ -32,6 +32,7 @@ _FIRST_TOKENS, _BESIDE_TOKENS = 15_000, 8_000  # of pages in the first readings:
 _LATER_TOKENS = 6_000  # in a later one; in that of the gaps 5,000 for each iteration; a good half of the window if that is less
 _GAP_TOKENS = 5_000
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
+_SPREAD = 3  # sections
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
@@ -172,9 +173,10 @@ def _shown(source: SourceText, page: e.PageRead) -> ShownPage:
 def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[SourceText]:
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
-    The first page, which has most hits, is shown whole if it fits, unless it is for gaps, which a page rarely answers as a whole.
-    Each other one may use half of what is left for the sections that were hit; then all are extended around these, the best
-    first, for gaps by one step. Of a page that was shown in parts before, only other parts are shown.
+    The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
+    it is long and its hits lie in one or two sections. Each other one may use half of what is left for the sections that were
+    hit; then all are extended around these, the best first, for gaps by one step. Of a page that was shown in parts before, only
+    other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, first=first)
@@ -185,9 +187,12 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     pages = [state.pages[url] for url in pages_to_read(state, worker, iteration)]
     texts = [context.page_text(page.digest) for page in pages]
     shown: list[tuple[Span, ...]] = [()] * len(pages)
+    is_long = bool(pages) and tokens(texts[0]) > left // 2
+    spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
+    may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
     for around in range(2 if worker.round else AROUND + 1):
         for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
-            is_best, seen = not place and not worker.round, _seen(state, page.url)
+            is_best, seen = not place and may_be_whole, _seen(state, page.url)
             own = _tokens_of(text, shown[place])
             gets_all = around or page is pages[-1] or (is_best and tokens(text) <= _BEST_PAGE * left)
             room = own + left if gets_all else left // 2
