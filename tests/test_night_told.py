@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import re
 import select
 import signal
 import subprocess
@@ -42,20 +41,11 @@ def on_a_terminal(asked: Sequence[str], env: Mapping[str, str]) -> tuple[int, by
     return process.returncode, shown
 
 
-def test_a_terminal_shows_bars_and_gets_its_cursor_back(tmp_path: Path, slow: Server) -> None:
-    code, shown = on_a_terminal(command(workspace(tmp_path / "ws", slow), "run"), {**BARE, "TERM": "xterm-256color"})
-    assert code == 0
-    assert b"\x1b[3" in shown
-    assert re.search(rb"\d of 2 sessions, \d+ steps?, \d\.\d{4} USD", shown)
-    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l") > -1
-    assert shown.splitlines()[-1] == b"2 answered, 0 failed, 0 skipped; exit code 0"
-
-
-@pytest.mark.parametrize("more", [{"TERM": "dumb"}, {"TERM": ""}, {}])
-def test_a_terminal_that_cannot_draw_gets_lines(more: dict[str, str], tmp_path: Path) -> None:
-    code, shown = on_a_terminal(command(workspace(tmp_path / "ws"), "run"), {**BARE, **more, "NO_COLOR": "1"})
-    assert code == 0
-    assert b"\x1b" not in shown
+@pytest.mark.parametrize("colours", [True, False])
+def test_a_terminal_gets_lines_with_colours_unless_told_not_to(colours: bool, tmp_path: Path) -> None:
+    env = {**BARE, "TERM": "xterm-256color"} | ({} if colours else {"NO_COLOR": "anything"})
+    code, shown = on_a_terminal(command(workspace(tmp_path / "ws"), "run"), env)
+    assert (code, b"\x1b" in shown) == (0, colours)
     assert b"research.completed" in shown
 
 

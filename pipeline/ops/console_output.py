@@ -25,7 +25,6 @@ _LONGEST_ARGUMENT = 100  # characters of one that a message repeats
 
 _masks: list[Callable[[str], str]] = []
 _damage: list[str] = []
-_SHOW_CURSOR = "\x1b[?25h"
 
 
 def add_mask(mask: Callable[[str], str]) -> None:
@@ -127,7 +126,7 @@ def end(code: int) -> NoReturn:
 def end_at_once(code: int, message: str = "") -> NoReturn:
     """End the process now, from within a signal handler, perhaps with a message. What was recorded is on the disk."""
     with suppress(OSError):
-        os.write(2, ((_SHOW_CURSOR if sys.stderr.isatty() else "") + (f"research: {message}\n" if message else "")).encode())
+        os.write(2, (f"research: {message}\n" if message else "").encode())
     os._exit(code)
 
 
