@@ -185,13 +185,6 @@ def unhide(console: Console, names: tuple[str, ...], everything: bool) -> None:
     _print(console, "shown", [now.get(note.id, "") or note.canonical for note in notes])
 
 
-def print_hidden(console: Console) -> None:
-    """Print the path that each hidden note would have."""
-    require_workspace(console.folder)
-    paths = sorted(note.canonical for note in _known(console) if not note.path)
-    console.data([f"vault/{path}" for path in paths] or ["no note is hidden"], {"hidden": paths})
-
-
 def _known(console: Console) -> list[KnownNote]:
     return notes_in(console.folder / "events" / "local")
 

@@ -48,7 +48,7 @@ COMMANDS = {
     "retry": ("run_commands", "Retry failed and not-found queries."),
     "run": ("run_commands", "Research all due queries, or those named."),
     "serve": ("build_commands", "Serve the site on this machine."),
-    "show": ("session_commands", "Show SESSION: its status, steps, progress and cost."),
+    "show": ("workspace_commands", "Show SESSION: its status, steps, progress and cost."),
     "store": ("store_commands", "Keep the event log in a PostgreSQL database."),
     "templates": ("workspace_commands", "Bring the templates up to date with the program."),
     "unhide": ("build_commands", "Generate a hidden note again."),

@@ -1,4 +1,4 @@
-"""The commands on one session: ``show``, ``resume``, ``cancel`` and ``approve``."""
+"""The commands on one session: ``resume``, ``cancel`` and ``approve``."""
 
 from __future__ import annotations
 
@@ -11,25 +11,20 @@ import click
 from pipeline.batch import session_actions
 from pipeline.batch.session_actions import adopt_settings
 from pipeline.batch.session_pool import reason_of
-from pipeline.cli.build_commands import print_hidden
 from pipeline.cli.command_parts import (
     Length,
     bring_up_to_date,
-    import_named,
     report_build_problems,
-    require_workspace,
     session_named,
 )
-from pipeline.cli.imported import print_import
 from pipeline.cli.memory_commands import consolidate_after_run
-from pipeline.cli.presentation import show_lines, shown
 from pipeline.cli.researching import config_of, context_of, research_one, run_async
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
+from pipeline.cli.workspace_commands import show_session
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
-from pipeline.domain.events.json_codec import decode
-from pipeline.domain.events.session_events import EventBase, ResearchCancelled
-from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.events.session_events import ResearchCancelled
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
 from pipeline.engine.run_context import RunContext
@@ -37,8 +32,7 @@ from pipeline.errors import NOT_FOUND, NoWorkspace, StepError, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import slug
-from pipeline.wiring import recording, workspace_adapters
-from pipeline.wiring.store_adapters import store_of
+from pipeline.wiring import recording
 
 
 @click.command()
@@ -159,37 +153,3 @@ def _session_and_context(console: Console, session: str) -> tuple[str, RunEnviro
     env = environment_of(console, Request())
     name = session_named(console.folder, env.store, session)
     return name, env, recording.context_of(env.workspace)
-
-
-@click.command()
-@click.argument("session", required=False)
-@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
-@click.option(
-    "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
-)
-@click.pass_obj
-def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
-    """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
-    if hidden:
-        print_hidden(console)
-        return
-    require_workspace(console.folder)
-    if session is None:
-        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
-    store = store_of(console.folder)
-    if imported := import_named(store, session):
-        print_import(console, store, imported)
-        return
-    name = session_named(console.folder, store, session)
-    newest = ResearchSession.open(store, name).state
-    if version and version > newest.version:
-        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
-    state = state_at(store, name, version) if version else newest
-    last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
-    show_session(console, state, decode(last[0].data) if last else None)
-
-
-def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
-    """Print a session as ``research show`` does."""
-    report = workspace_adapters.report_of(console.folder)(state.id)
-    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))

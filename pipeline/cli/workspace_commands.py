@@ -9,17 +9,22 @@ import click
 from click.shell_completion import get_completion_class
 
 from pipeline.batch.scheduling import archived, decide, is_tagged
-from pipeline.cli.command_parts import Since, read_sessions, report_left_out, require_workspace
-from pipeline.cli.imported import import_lines, imports_of, listed_import
-from pipeline.cli.presentation import Listed, list_lines, listed
+from pipeline.cli.command_parts import Since, import_named, read_sessions, report_left_out, require_workspace, session_named
+from pipeline.cli.imported import import_lines, imports_of, listed_import, print_import
+from pipeline.cli.presentation import Listed, list_lines, listed, show_lines, shown
 from pipeline.config.queue_file import add_query
 from pipeline.config.settings import QUEUE_FILE, load_workspace, machine_of
 from pipeline.config.workspace_files import TemplateUpdate, update_templates
 from pipeline.domain import Summary
-from pipeline.domain.state import OUTCOME_WORDS
+from pipeline.domain.events.json_codec import decode
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.state import OUTCOME_WORDS, SessionState
+from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
 from pipeline.text.normalise import counted
 from pipeline.text.times import timestamp
+from pipeline.vault.kept import notes_in
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
 
@@ -170,3 +175,44 @@ def completion(console: Console, shell: str) -> None:
     script = found(click.get_current_context().find_root().command, {}, "research", "_RESEARCH_COMPLETE")
     source = script.source_template % script.source_vars()
     console.data([source.strip()], {"shell": shell, "script": source})
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
+@click.option(
+    "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
+)
+@click.pass_obj
+def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
+    """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
+    if hidden:
+        print_hidden(console)
+        return
+    require_workspace(console.folder)
+    if session is None:
+        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
+    store = store_of(console.folder)
+    if imported := import_named(store, session):
+        print_import(console, store, imported)
+        return
+    name = session_named(console.folder, store, session)
+    newest = ResearchSession.open(store, name).state
+    if version and version > newest.version:
+        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
+    state = state_at(store, name, version) if version else newest
+    last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
+    show_session(console, state, decode(last[0].data) if last else None)
+
+
+def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
+    """Print a session as ``research show`` does."""
+    report = workspace_adapters.report_of(console.folder)(state.id)
+    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
+
+
+def print_hidden(console: Console) -> None:
+    """Print the path that each hidden note would have."""
+    require_workspace(console.folder)
+    paths = sorted(note.canonical for note in notes_in(console.folder / "events" / "local") if not note.path)
+    console.data([f"vault/{path}" for path in paths] or ["no note is hidden"], {"hidden": paths})
