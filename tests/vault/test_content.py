@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
 from pathlib import Path
-
-import pytest
-import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.values import Cost
 from pipeline.vault import build_vault
-from pipeline.vault.output import frontmatter
 from pipeline.vault.output.note import Note, View
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store, night
-from tests.vault.output.test_escaping import HOSTILE, anything
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store
 
 
 def _notes(store: MemoryStore, root: Path, kind: str) -> list[Note]:
@@ -37,15 +28,6 @@ def test_a_topic_leads_to_the_latest_report_on_each_of_its_questions(tmp_path: P
     assert [entry["report"].path[-4:] for entry in topic["answered"]] == ["9c01"]
     assert topic["answered"][0]["earlier"] == 1
     assert sorted(link.label for link in topic["others"]) == ["Do ants sleep?", "Why are there tides?"]
-
-
-def test_tags_that_read_alike_are_one_topic_named_as_it_was_first_written(tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store, tags=("Crash Safety", "disks")).whole()
-    Story(store, id="2026-11-28-x-0001", date="2026-11-28", tags=("crash-safety",)).whole()
-    topics = _topics(store, tmp_path)
-    assert topics["topics/topic-crash-safety"]["title"] == "Crash Safety"
-    assert topics["topics/topic-disks"]["tag"] == "topic/disks"
 
 
 def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
@@ -101,21 +83,6 @@ def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_
     whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
     assert whole.count("> [!warning] This page contains orders to language models\n") == 1
     assert whole.count("> [!info] The page reserves its use by programs: noai\n") == 1
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.one_of(st.sampled_from(HOSTILE), anything))
-def test_two_readers_of_yaml_agree_on_the_properties_of_every_note(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    store = MemoryStore()
-    story = Story(store, say=lambda words: f"{text}{words}", tags=(text, "1e3", "no")).whole()
-    night(store, story, say=lambda _: text)
-    place = Workplace(tmp_path_factory.mktemp("yaml"), store)
-    assert place.build().problems == ()
-    for path in place.vault.rglob("*.md"):
-        raw, _ = frontmatter.split(path.read_text())
-        one, other = yaml.safe_load(raw), YAML(typ="safe", pure=True).load(StringIO(raw))
-        assert {key: str(value) for key, value in one.items()} == {key: str(value) for key, value in other.items()}
-        assert frontmatter.load(raw).keys() == one.keys()
 
 
 def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> None:

@@ -136,13 +136,6 @@ def test_check_tells_what_would_differ_and_writes_nothing(place: Workplace) -> N
     assert place.build().written != ()
 
 
-def test_check_before_the_first_build_leaves_no_trace(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store())
-    report = place.build_as("check")
-    assert "Home.md" in report.written
-    assert not place.root.exists()
-
-
 def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Workplace) -> None:
     before = place.files()
     pages = ("https://other.example/1", "https://other.example/2", PAGES[0])

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace, a_store, night
-from tests.vault.links import leading_nowhere, same_names, targets
+from tests.vault.links import leading_nowhere, targets
 from tests.vault.scanner import body_of, fenced
 
 
@@ -41,10 +41,6 @@ def test_every_link_leads_somewhere_whatever_the_texts_are(text: str, tmp_path: 
     place.build()
     files = {name: data.decode() for name, data in place.files().items()}
     assert leading_nowhere(files) == []
-
-
-def test_no_two_notes_have_one_name(files: dict[str, str]) -> None:
-    assert same_names(files) == []
 
 
 def _linked(notes: dict[str, str], start: str, end: str) -> set[tuple[str, str]]:

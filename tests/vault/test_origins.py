@@ -8,43 +8,21 @@ from pathlib import Path
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace
 
-WEB_ONLY = (PAGES[0], "https://own.example/crash", PAGES[2])
 
-
-def built(root: Path, pages: tuple[str, ...] = PAGES) -> dict[str, str]:
-    """Return the text of each note, by its path."""
+def test_report_disagreement_and_source_say_whose_a_source_is_and_ones_own_stands_first(tmp_path: Path) -> None:
     store = MemoryStore()
-    Story(store, pages=pages).whole()
-    place = Workplace(root, store)
+    Story(store, pages=PAGES).whole()
+    place = Workplace(tmp_path, store)
     place.build()
-    return {name: data.decode() for name, data in place.files().items() if name.endswith(".md")}
-
-
-def report_of(notes: dict[str, str]) -> str:
-    (text,) = (text for name, text in notes.items() if name.startswith("reports/"))
-    return text
-
-
-def test_a_report_says_of_each_source_whose_it_is(tmp_path: Path) -> None:
-    report = report_of(built(tmp_path))
-    references = report.partition("## References")[2]
-    assert re.findall(r"^\d\. .*: (.*), \d quotes?$", references, re.MULTILINE) == [
+    report = place.note("reports/").read_text()
+    assert re.findall(r"^\d\. .*: (.*), \d quotes?$", report.partition("## References")[2], re.MULTILINE) == [
         "logs.example on the web",
         "crash-safety.md in your documents",
         "disks.example on the web",
     ]
-
-
-def test_where_ones_own_documents_differ_from_the_web_ones_own_stand_first(tmp_path: Path) -> None:
-    conflict = report_of(built(tmp_path)).partition("[!conflict]")[2].partition("\n\n")[0]
+    conflict = report.partition("[!conflict]")[2].partition("\n\n")[0]
     assert re.search(r"> \| Your documents: \[\[.*crash-safety.* \| The web: \[\[.*disks.* \|", conflict)
     assert re.search(r"> \| “After fsync has returned, .*” .* \| “One drive in nine .*” .*\|", conflict)
-
-
-def test_a_source_note_says_whose_it_is(tmp_path: Path) -> None:
-    notes = {name: text for name, text in built(tmp_path).items() if name.startswith("sources/")}
-    own = [text for text in notes.values() if 'origin: "own"' in text]
-    web = [text for text in notes.values() if 'origin: "web"' in text]
-    assert (len(own), len(web)) == (1, 2)
-    assert "crash-safety.md in your documents · by" in own[0]
-    assert all("· the web · by" in text for text in web)
+    sources = [path.read_text() for path in (place.vault / "sources").rglob("*.md")]
+    assert sum('origin: "web"' in text and "· the web · by" in text for text in sources) == 2
+    assert sum('origin: "own"' in text and "crash-safety.md in your documents · by" in text for text in sources) == 1

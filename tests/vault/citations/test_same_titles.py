@@ -33,13 +33,3 @@ def test_two_sources_of_one_title_are_told_apart_by_their_paths_in_older_notes_t
         assert f"# Title of notes.md ({where})\n" in sources
         assert f"Title of notes.md ({where})]]: " in reports
     assert place.files() == afresh(place, tmp_path / "again")
-
-
-def test_web_pages_of_one_title_are_told_apart_by_their_addresses(tmp_path: Path) -> None:
-    store = MemoryStore()
-    Story(store, pages=("https://a.example/x?notes.md", "https://b.example/notes.md", PAGES[1])).whole()
-    place = Workplace(tmp_path, store)
-    place.build()
-    sources = notes_of(place, "sources/")
-    assert "(b.example/notes.md)" in sources
-    assert "(a.example/x?notes.md)" in sources

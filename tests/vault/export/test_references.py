@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import bibtexparser
@@ -91,9 +90,3 @@ def test_whatever_a_page_calls_itself_all_entries_are_read(sources: list[CitedSo
 @pytest.mark.parametrize("form", FORMATS)
 def test_without_sources_the_file_is_empty_and_valid(form: str) -> None:
     assert references([], form).strip() in ("", "[]")
-
-
-def test_the_page_of_a_pdf_is_kept_with_its_quote() -> None:
-    quotes = (CitedQuote("f1", "It flows.", "Results", 12), CitedQuote("f2", "Never.", "", 3))
-    (item,) = json.loads(references([replace(WEB, quotes=quotes)], "csl-json"))
-    assert item["annote"] == "“It flows.” (Results, p. 12)\n“Never.” (p. 3)"

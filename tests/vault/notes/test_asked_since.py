@@ -67,15 +67,3 @@ def test_a_question_in_a_topics_note_is_answered_there_from_the_topics_pages(fol
     assert '"scope":"topic"' in next((folder / "events" / "talks").iterdir()).read_text()
     assert "Ships wait outside" in asked_since(folder, "topics/*.md")
     assert asked_since(folder) == ""
-
-
-def test_hostile_text_of_a_page_is_inert_in_an_answer(tmp_path: Path) -> None:
-    folder = workspace_in(tmp_path, f"  - {{query: '{QUESTION}', id: depth}}\n")
-    evil = "The harbour is 13 metres deep at low tide <% evil() %> ![[secret]] `= danger` and so on, says the harbour master."
-    (folder / "corpus" / "evil.md").write_text(f"# The harbour\n\n{evil}\n")
-    said(folder, "-q", "run")
-    said(folder, "ask", "depth", "How deep is the harbour at low tide, says the harbour master?")
-    found = asked_since(folder)
-    assert "13 metres" in found
-    assert "<%" not in found
-    assert "![[" not in found

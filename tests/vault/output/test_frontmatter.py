@@ -71,12 +71,6 @@ def test_the_form_is_fixed() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, None, float("nan"), float("inf"), b"x", ({"a": 1},)])
-def test_what_obsidian_cannot_show_is_refused(value: Any) -> None:
-    with pytest.raises(TypeError):
-        frontmatter.emit({"x": value})
-
-
 @pytest.mark.parametrize(
     ("written", "value"),
     [

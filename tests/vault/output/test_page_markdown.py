@@ -155,16 +155,3 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
         r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]", quotes[0]
     )
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
-
-
-def test_hostile_passages_change_nothing_that_notes_do(tmp_path: Path) -> None:
-    report_of(tmp_path, *HOSTILE[:5])
-    for path in (tmp_path / "vault").rglob("*.md"):
-        if path.parent.name == "my":
-            continue
-        text = path.read_text()
-        assert len(re.findall(r"(?m)^%% (?:begin|end) notes %%$", text)) == 2, path
-        assert "<%" not in text
-        found = scan(body_of(text))
-        assert not any((found.html, found.tags, found.images)), path
-        assert {fence.strip("`") for fence in found.fences} <= {"", "base", "mermaid", "yaml"}

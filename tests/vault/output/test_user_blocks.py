@@ -90,16 +90,6 @@ def test_own_properties_tags_and_aliases_are_kept(tmp_path: Path) -> None:
     assert place.build().written == ()
 
 
-def test_properties_that_an_editor_wrote_in_another_style_are_no_edit(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    note = place.note("reports/")
-    text = note.read_text().replace('kind: "report"', "kind: report").replace('status: "answered"', "status: answered\nmine: yes")
-    note.write_text(text)
-    assert place.build().set_aside == ()
-    assert "mine: yes" in note.read_text()
-
-
 @pytest.mark.parametrize("broken", ["%% begin notes %%\n", "\n%% end notes %%\n"])
 def test_a_note_with_a_broken_marker_is_left_alone_and_named(tmp_path: Path, broken: str) -> None:
     place = Workplace(tmp_path, a_store())
