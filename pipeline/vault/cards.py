@@ -260,21 +260,19 @@ def signs(state: SessionState, facts: Sequence[str], numbers: dict[str, int]) ->
 
 
 def _dispute(state: SessionState, pairs: Iterable[Contradiction]) -> tuple[CitedText, CitedText] | None:
-    """Both sides of the first disagreement whose facts are known."""
+    """Both sides of the first disagreement whose facts are known, each in the sentence that is most about it."""
     pair = next((pair for pair in pairs if pair.a in state.facts and pair.b in state.facts), None)
     if pair is None:
         return None
-    about = pair.explanation or pair.subject
-    return _stated(state, pair.a, about), _stated(state, pair.b, about)
+    wanted, numbers, shown = set(content_stems(pair.explanation or pair.subject)), numbers_of(state), shown_sources(state)
 
+    def stated(fact: Fact) -> CitedText:
+        said, number = said_by(state, fact), numbers.get(fact.url, 0)
+        best = max(split_sentences(said) or [said], key=lambda sentence: len(wanted & set(content_stems(sentence))))
+        cite = Cite(fact.url, fact.id, superscript(number) if number else "")
+        return CitedText(one_line(best, LONGEST_SIDE), (cite,) if number or fact.url in shown else ())
 
-def _stated(state: SessionState, fact_id: str, about: str) -> CitedText:
-    """What a fact says, in the sentence that is most like ``about``, with its citation."""
-    fact, number = state.facts[fact_id], numbers_of(state).get(state.facts[fact_id].url, 0)
-    said, wanted = said_by(state, fact), set(content_stems(about))
-    best = max(split_sentences(said) or [said], key=lambda sentence: len(wanted & set(content_stems(sentence))))
-    cite = Cite(fact.url, fact_id, superscript(number) if number else "")
-    return CitedText(one_line(best, LONGEST_SIDE), (cite,) if number or fact.url in shown_sources(state) else ())
+    return stated(state.facts[pair.a]), stated(state.facts[pair.b])
 
 
 def said_by(state: SessionState, fact: Fact) -> str:

@@ -56,7 +56,7 @@ def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     batches, unread = [], []
     for name in sorted(name for name in store.marks() if name.startswith("batch-")):
         try:
-            batches.append(batch_of(name, store.load(name)))
+            batches.append(batch_of(store, name))
         except LogError as error:
             unread.append(f"{name}: {error.message}")
     return nights_from(filter(None, batches)), tuple(unread)

@@ -18,7 +18,7 @@ from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import Kind, Record, kind_of
+from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.findings import disputed_facts, facts_of, shown_sources
 from pipeline.domain.state import SessionState, workers_in_order
@@ -258,7 +258,7 @@ class Values:
         known = kept.summaries()
         cards = self._read(known, "session", "the notes of", _CARD, self._card).values()
         self.cards: dict[str, Card] = {card.id: card for card in sorted(cards, key=lambda card: (card.started_at, card.id))}
-        self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", _BATCH, self._batch)
+        self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", _BATCH, partial(batch_of, store))
         self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", _TALK, partial(read_talk, store))
         self.imports: dict[str, tuple[Link, str]] = self._read(known, "import", "the note of", _IMPORT, self._import)
         kept.drop_summaries(known.keys() - self.marks.keys())
@@ -290,9 +290,6 @@ class Values:
             self._held[name] = state, events
         self.fresh[name] = card = summarised(state, events, self._workers)
         return card
-
-    def _batch(self, name: str) -> Batch | None:
-        return batch_of(name, self._store.load(name))
 
     def _import(self, name: str) -> tuple[Link, str] | None:
         """The link to an import's note; the path derives from the first event of the import and never changes."""
@@ -339,13 +336,13 @@ def folded(session_id: str, events: Iterable[bytes]) -> tuple[SessionState, tupl
     return state, history
 
 
-def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
+def batch_of(store: EventStore, batch_id: str) -> Batch | None:
     """Return a run over the queue, None if it never began.
 
     Raises:
         LogError: a record is not a valid event, or was written by a newer major version.
     """
-    history = tuple(decode_all(record.data for record in records))
+    history = tuple(decode_all(record.data for record in store.load(batch_id)))
     started = next((event for event in history if isinstance(event, n.BatchStarted)), None)
     if started is None:
         return None

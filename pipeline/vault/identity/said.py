@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,25 +41,18 @@ def asked_lines(vault: Path) -> list[AskedLine]:
     """
     found: dict[AskedLine, None] = {}
     for path in sorted(vault.rglob("*.md")):
-        inside = path.relative_to(vault).parts
-        if not (inside[0].startswith(".") or inside[0] in ("my", "attic")):
-            found |= dict.fromkeys(_lines_in(path))
+        top = path.relative_to(vault).parts[0]
+        if top.startswith(".") or top in ("my", "attic"):
+            continue
+        with suppress(OSError, ValueError):
+            data = read_bytes(path, _LARGEST + 1, follow=False)
+            if len(data) > _LARGEST or _TELLING.search(data) is None:  # nearly always
+                continue
+            head, body = frontmatter.split(data.decode())
+            name = _ID.search(head)
+            said = (line[1] for text in texts(body).values() for line in _LINE.finditer(text)) if name else ()
+            found |= {AskedLine(name[1], one_line(line, _LONGEST)): None for line in said if name}
     return list(found)
-
-
-def _lines_in(path: Path) -> Iterator[AskedLine]:
-    try:
-        data = read_bytes(path, _LARGEST + 1, follow=False)
-        if len(data) > _LARGEST or _TELLING.search(data) is None:  # nearly always
-            return
-        text = data.decode()
-        head, body = frontmatter.split(text)
-        blocks = texts(body)
-    except (OSError, ValueError):
-        return
-    if identity := _ID.search(head):
-        for block in blocks.values():
-            yield from (AskedLine(identity[1], one_line(line[1], _LONGEST)) for line in _LINE.finditer(block))
 
 
 def rating_of(text: str) -> str:

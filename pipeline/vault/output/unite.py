@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from functools import reduce
 from itertools import count
 
 from pipeline.vault.output import frontmatter
@@ -41,62 +39,42 @@ def united(*versions: UserText) -> UserText:
 
     Properties with different values are both kept, the second under a name with a number.
     """
-    return reduce(_both, versions) if versions else UserText()
-
-
-def _both(ours: UserText, theirs: UserText) -> UserText:
-    lists = {name: _once((*ours.lists.get(name, ()), *theirs.lists.get(name, ()))) for name in {**ours.lists, **theirs.lists}}
-    texts = {name: united_lines(ours.texts.get(name, ""), theirs.texts.get(name, "")) for name in {**ours.texts, **theirs.texts}}
-    return UserText(_united_properties(ours.lines, theirs.lines), lists, texts)
-
-
-def _once(entries: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(entries))
+    lines, lists, texts = "", dict[str, tuple[str, ...]](), dict[str, str]()
+    for one in versions:
+        lines = _united_properties(lines, one.lines)
+        lists |= {name: tuple(dict.fromkeys((*lists.get(name, ()), *entries))) for name, entries in one.lists.items()}
+        texts |= {name: united_lines(texts.get(name, ""), text) for name, text in one.texts.items()}
+    return UserText(lines, lists, texts)
 
 
 def united_lines(ours: str, theirs: str) -> str:
     """Return the lines of both texts in order; a line that both have is there once."""
     if not ours or not theirs or ours == theirs:
         return ours or theirs
-    mine, other = _ended(ours), _ended(theirs)
+    mine, other = ([f"{line}\n" for line in text.removesuffix("\n").split("\n")] for text in (ours, theirs))
     spare = Counter(mine)
     spare.subtract(other)
     found: list[str] = []
     for what, start, end, first, last in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
         found += mine[start:end]
-        if what != "equal":
-            found += [line for line in other[first:last] if _is_lacking(line, spare)]
+        for line in other[first:last] if what != "equal" else ():
+            spare[line] += 1  # what is lacking is added; blank lines always are
+            found += [line] if spare[line] <= 0 or not line.strip() else []
     return "".join(found)
 
 
-def _is_lacking(line: str, spare: Counter[str]) -> bool:
-    """Tell whether a line of the other version is still lacking, and take it for added then; blank lines always are."""
-    spare[line] += 1
-    return spare[line] <= 0 or not line.strip()
-
-
-def _ended(text: str) -> list[str]:
-    return [line + "\n" for line in text.removesuffix("\n").split("\n")]
-
-
 def _united_properties(ours: str, theirs: str) -> str:
-    mine, other = frontmatter.by_key(ours), frontmatter.by_key(theirs)
-    for name, raw in other.items():
-        if name not in mine:
-            mine[name] = raw
-        elif mine[name].split() != raw.split():
-            mine |= _differing(name, mine[name], raw, mine)
+    """The raw lines of both; a list that has two values becomes one list, of other values the second gets another name."""
+    mine = frontmatter.by_key(ours)
+    for name, raw in frontmatter.by_key(theirs).items():
+        if mine.setdefault(name, raw).split() == raw.split():
+            continue
+        one, other = frontmatter.load(mine[name]).get(name), frontmatter.load(raw).get(name)
+        if isinstance(one, list) and isinstance(other, list):
+            entries = "".join(f"  - {frontmatter.quoted(entry)}\n" for entry in dict.fromkeys(map(str, (*one, *other))))
+            mine[name] = f"{mine[name].partition(':')[0]}:\n{entries}"
+            continue
+        names = (f"{name}_{number}" for number in count(2))
+        free = next(new for new in names if new not in mine or frontmatter.load(mine[new]).get(new) == other)
+        mine.setdefault(free, frontmatter.renamed(raw, free))
     return "".join(mine.values())
-
-
-def _differing(name: str, ours: str, theirs: str, taken: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """A property that has two values: a list becomes one list; of other values the second gets a name with a number."""
-    mine, other = frontmatter.load(ours).get(name), frontmatter.load(theirs).get(name)
-    if isinstance(mine, list) and isinstance(other, list):
-        entries = dict.fromkeys(map(str, (*mine, *other)))
-        yield name, f"{ours.partition(':')[0]}:\n" + "".join(f"  - {frontmatter.quoted(entry)}\n" for entry in entries)
-        return
-    names = (f"{name}_{number}" for number in count(2))
-    free = next(new for new in names if new not in taken or frontmatter.load(taken[new]).get(new) == other)
-    if free not in taken:
-        yield free, frontmatter.renamed(theirs, free)
