@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -281,19 +281,29 @@ class Citer:
         return tuple(found)
 
     def _block(self, paragraph: Paragraph, start: int, *, inside: bool) -> Block:
-        said = tuple(self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences)
+        """A paragraph as a block; in a list, those that go on with the same citations show them once, at the end.
+
+        What begins an item has its number, from ``start`` on.
+        """
+        said = [self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences]
         width = max((len(one.cells) for one in said), default=0)
-        if paragraph.form != "table" or not width:
-            form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
-            listed = form in ("steps", "bullets")
-            said = _cited_once(said, paragraph.sentences) if listed else said
-            return Block(_numbered(said, paragraph, start) if listed else said, form, inside=inside)
-
-        def filled(cells: tuple[Inert, ...]) -> tuple[Inert, ...]:
-            return (*cells, *[Inert("")] * (width - len(cells)))
-
-        rows = tuple(replace(one, cells=filled(one.cells or (prose(one.text, cell=True),))) for one in said)
-        return Block(rows, "table", filled(tuple(prose(name, cell=True) for name in paragraph.header[:width])))
+        if paragraph.form == "table" and width:
+            header = [prose(name, cell=True) for name in paragraph.header[:width]]
+            cells = [list(one.cells) or [prose(one.text, cell=True)] for one in said]
+            header, *cells = ([*row, *[Inert("")] * (width - len(row))] for row in (header, *cells))
+            rows = (replace(one, cells=tuple(row)) for one, row in zip(said, cells, strict=True))
+            return Block(rows, "table", tuple(header))
+        form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
+        if form not in ("steps", "bullets"):
+            return Block(said, form, inside=inside)
+        number, items = start - 1, []
+        for one, own, after in zip(said, paragraph.sentences, (*paragraph.sentences[1:], Sentence(text="")), strict=True):
+            begins = own.within == ""
+            number += begins
+            again = after.within == "item" and after.facts == own.facts
+            shown = replace(one, citations=(), derived=False) if again else one
+            items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
+        return Block(items, form, inside=inside)
 
     def passages(self, sentences: Iterable[Sentence], before: str = "") -> tuple[Said, ...]:
         """Return passages, each with its own headings; ``before`` is the address of the source of the passage above them."""
@@ -381,23 +391,6 @@ class Citer:
             {"subject": one.subject, "explanation": one.explanation or _DIFFER[one.kind], "a": side(one.a), "b": side(one.b)}
             for one in known
         ]
-
-
-def _cited_once(said: Sequence[Cited], sentences: Sequence[Sentence]) -> tuple[Cited, ...]:
-    """Return the sentences of a list, of which those that go on with the same citations show them once, at the end."""
-    following = [*sentences[1:], Sentence(text="")]
-    repeated = [after.within == "item" and after.facts == own.facts for own, after in zip(sentences, following, strict=True)]
-    return tuple(replace(one, citations=(), derived=False) if twice else one for one, twice in zip(said, repeated, strict=True))
-
-
-def _numbered(said: Iterable[Cited], paragraph: Paragraph, start: int) -> tuple[Cited, ...]:
-    """Return the sentences of a list, each with what stands before it: an item's mark, that of one inside it, or nothing."""
-    number = start - 1
-    marked = []
-    for one, place in zip(said, (sentence.within for sentence in paragraph.sentences), strict=True):
-        number += place == ""
-        marked.append(replace(one, number=number if place == "" else 0, nested=place == "list"))
-    return tuple(marked)
 
 
 def properties_of(
