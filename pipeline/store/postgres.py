@@ -21,7 +21,6 @@ from pathlib import Path
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import (
     EventRejected,
-    LogUnwritable,
     ObjectMissing,
     VersionConflict,
     WorkspaceLocked,
@@ -128,7 +127,6 @@ _STREAMS = """
 SELECT stream FROM streams WHERE kind = %(kind)s AND version > 0
 UNION SELECT e.stream FROM events e LEFT JOIN streams s USING (stream) WHERE s.stream IS NULL AND e.version = 1
 """
-_MAY_REMOVE = "SELECT has_table_privilege('events', 'DELETE') AND has_table_privilege('streams', 'DELETE'), current_user::text"
 
 
 class PostgresStore(StoredStreams):
@@ -229,11 +227,6 @@ class PostgresStore(StoredStreams):
 
     def _take_up(self, stream: str, *, over: bool = False) -> _Held:
         self._refuse_removed(stream)
-        if kind_of(stream) == "prune":
-            (may, role), *_ = self.database.rows(_MAY_REMOVE)
-            if not may:  # refused before anything is pruned
-                hint = "run it as the role that may: RESEARCH_STORE=postgresql://research_maintenance@HOST/DATABASE research …"
-                raise LogUnwritable(f"the role {role} may not remove anything from the database", hint=hint)
         writer = f"process {os.getpid()} on {socket.gethostname()}"
 
         def work(connection: Connection) -> _Held:

@@ -154,7 +154,9 @@ class Database:
         """The error of this program for one of the server's."""
         text = f"{self.name}: {_first_line(error)}"
         if isinstance(error, errors.InsufficientPrivilege):
-            return LogUnwritable(text, hint="the role lacks a right: `research store init --print-roles` shows which it needs")
+            return LogUnwritable(
+                text, hint="run it as research_maintenance, or see which rights a role needs: research store init --print-roles"
+            )
         if isinstance(error, errors.UniqueViolation) and error.diag.constraint_name == "events_id":
             return EventRejected(f"{self.name}: {error.diag.message_detail}", hint="an event's id must never be used again")
         if isinstance(error, errors.UndefinedTable):

@@ -98,16 +98,21 @@ create or replace function connection_locks() returns int language sql stable as
 $$ select hashtext('night-research ' || current_schema()) $$;
 
 -- Make the connection of number `the_owner` the writer of a stream, unless a living one is and it is not to be taken over: then
--- no row is returned.
+-- no row is returned. A tombstone takes sessions away from readers, so only who may remove them may write one.
 create or replace function take_up(
     the_stream text, the_kind text, the_owner int, the_writer text, is_forced boolean,
     out version int, out head text, out fence bigint
-) returns setof record language sql security definer as $$
-    insert into streams as s (stream, kind, fence, owner, writer) values (the_stream, the_kind, 1, the_owner, the_writer)
-    on conflict (stream) do update set fence = s.fence + 1, owner = the_owner, writer = the_writer
-    where is_forced or s.owner is null or pg_try_advisory_xact_lock(connection_locks(), s.owner)
-    returning s.version, encode(s.head, 'hex'), s.fence
-$$;
+) returns setof record language plpgsql security definer as $$
+begin
+    if 'prune' in (the_kind, split_part(the_stream, '-', 1)) and not has_table_privilege(session_user, 'events', 'DELETE') then
+        raise insufficient_privilege using message = format('the role %s may not remove anything', session_user);
+    end if;
+    return query
+        insert into streams as s (stream, kind, fence, owner, writer) values (the_stream, the_kind, 1, the_owner, the_writer)
+        on conflict (stream) do update set fence = s.fence + 1, owner = the_owner, writer = the_writer
+        where is_forced or s.owner is null or pg_try_advisory_xact_lock(connection_locks(), s.owner)
+        returning s.version, encode(s.head, 'hex'), s.fence;
+end $$;
 
 -- Own streams by another number, none if it is null: those that are still as this process left them.
 create or replace function hand_on(the_streams text[], the_fences bigint[], the_owner int) returns void

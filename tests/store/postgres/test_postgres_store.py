@@ -372,7 +372,7 @@ def test_the_role_for_research_appends_and_reads_and_only_that_for_maintenance_r
         "INSERT INTO streams (stream, kind, version) VALUES ('s-9', 'session', 1)",
         "INSERT INTO events VALUES ('s-1', 4, 'x', 'x', '', '')",
     )  # fmt: skip
-    for statement in harm:
+    for statement in (*harm, "SELECT * FROM take_up('prune-2', 'session', 1, '', true)"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             sql(mine, statement)
     append = "SELECT * FROM append_events('s-1', 3, (SELECT fence FROM streams), 'x', ARRAY['x'], ARRAY[convert_to(%s, 'UTF8')])"
