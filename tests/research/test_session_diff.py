@@ -80,12 +80,6 @@ def claims(found: Changes, after: World) -> list[str]:
     return [facts[name].claim for name in found.added]
 
 
-def test_where_nothing_changed_nothing_is_new() -> None:
-    world = {SEA: ["The sea is deep.", "The sea is salt."], LAND: ["The land is dry."]}
-    found = compared(world, world)
-    assert found == Changes(session="s-1", since=found.since, kept=3)
-
-
 def test_a_statement_with_another_figure_is_a_change_and_its_source_is_named() -> None:
     before = {SEA: ["The harbour is 11 metres deep at low tide."], LAND: ["The land is dry."]}
     after = before | {SEA: ["The harbour is 14 metres deep at low tide."]}
