@@ -29,6 +29,7 @@ _MADE = {
     # Both sides of a merge are kept where two machines added questions.
     ".gitattributes": "queries.yaml merge=union\nvault/my/Queue.md merge=union\n",
 }
+_GRAPH = Path("vault", ".obsidian", "graph.json")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
 _PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault/.obsidian", "vault/my", "vault/AGENTS.md")
 
@@ -105,11 +106,15 @@ def _copy(files: Mapping[str, bytes], folder: Path) -> Laid:
 def restore_vault(folder: Path) -> None:
     """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
 
+    In one that has settings, only the filter of the graph is added where it is missing.
+
     Raises:
         SystemRefused: the disk refuses.
     """
     settings = folder / "vault" / ".obsidian"
     if os.path.lexists(settings):
+        if settings.is_dir() and not settings.is_symlink():
+            _copy({_GRAPH.as_posix(): read_bytes(source() / _GRAPH)}, folder)
         return
     try:
         _copy({name.as_posix(): read_bytes(source() / name) for name in _files() if name.parts[0] == "vault"}, folder)

@@ -115,6 +115,16 @@ def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_n
     assert (tmp_path / "vault" / ".obsidian" / "graph.json").is_file()
 
 
+def test_a_vault_without_a_filter_of_the_graph_gets_one_and_a_persons_own_stays(tmp_path: Path) -> None:
+    graph = tmp_path / "vault" / ".obsidian" / "graph.json"
+    graph.parent.mkdir(parents=True)
+    workspace_files.restore_vault(tmp_path)
+    assert "-tag:#research/worker" in graph.read_text()
+    graph.write_text('{"search": "mine"}')
+    workspace_files.restore_vault(tmp_path)
+    assert [path.read_text() for path in graph.parent.iterdir()] == ['{"search": "mine"}']
+
+
 NAME, OTHER = "site/list.html.j2", "site/search.html.j2"
 
 
