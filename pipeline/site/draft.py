@@ -6,23 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipeline.site.paths import (
-    IMAGES,
-    LISTS,
-    Places,
-    block_anchor,
-    encoded,
-    file_of,
-    fragment,
-    heading_anchor,
-    key_of,
-    list_page,
-    page_of,
-    quote_anchor,
-    stem_of,
-    suffix_of,
-    whole,
-)
+from pipeline.site import paths
 
 _MARK = re.compile("\0(\\d+)\0")  # a place for quotes behind a paragraph that is the first to cite some: a NUL stands in no note
 
@@ -57,7 +41,7 @@ class Draft:
 
     path: str
     root: str
-    places: Places
+    places: paths.Places
     at_hand: bool = False
     html: str = ""
     heading: str = ""
@@ -79,20 +63,20 @@ class Draft:
         """Return the path that a wikilink leads to, "" if it is broken; record the result."""
         path = self.places.find(target, self.path)
         self.link(path)
-        self.name(key_of(target), path)
+        self.name(paths.key_of(target), path)
         return path
 
     def find_relative(self, target: str) -> str:
         """Return the path that a Markdown link leads to, "" if it is broken; record the result."""
         path = self.places.find_relative(target, self.path)
         self.link(path)
-        self.name(key_of(whole(target, self.path)), path)
-        self.name(key_of(target).rpartition("/")[2], path)
+        self.name(paths.key_of(paths.whole(target, self.path)), path)
+        self.name(paths.key_of(target).rpartition("/")[2], path)
         return path
 
     def name(self, key: str, path: str) -> None:
         """Record the path that a name means, unless the name is that whole path."""
-        if key and key != key_of(path):
+        if key and key != paths.key_of(path):
             self.names[key] = path
 
     def link(self, path: str) -> None:
@@ -104,7 +88,7 @@ class Draft:
         """Return the citation of a quote; the same quote has one place on the page."""
         self.link(path)
         if (path, block) not in self.cites:
-            anchor = self.unique(quote_anchor(block))
+            anchor = self.unique(paths.quote_anchor(block))
             self.cites[path, block] = Cite(number, path, block, anchor)
         return self.cites[path, block]
 
@@ -133,14 +117,14 @@ def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
 
     ``root`` leads from the page to the top; ``own`` is the path of the page's own note. A base leads to the list of its kind.
     """
-    block = place.startswith("^")
-    anchor = fragment(block_anchor(place[1:]) if block else heading_anchor(place.rpartition("#")[2])) if place else ""
+    named = paths.block_anchor(place[1:]) if place.startswith("^") else paths.heading_anchor(place.rpartition("#")[2])
+    anchor = paths.fragment(named) if place else ""
     if path == own and anchor:
         return anchor
-    suffix = suffix_of(path)
+    suffix = paths.suffix_of(path)
     if suffix == ".md":
-        return root + encoded(page_of(path)) + anchor
+        return root + paths.encoded(paths.page_of(path)) + anchor
     if suffix == ".base":
-        listed = stem_of(path).removesuffix(".base")
-        return root + list_page(listed) if listed in LISTS else ""
-    return root + encoded(file_of(path)) if suffix in IMAGES else ""
+        listed = paths.stem_of(path).removesuffix(".base")
+        return root + paths.list_page(listed) if listed in paths.LISTS else ""
+    return root + paths.encoded(paths.file_of(path)) if suffix in paths.IMAGES else ""

@@ -59,11 +59,8 @@ class Composer:
     def _properties(self, face: Face, rest: Record, root: str) -> tuple[Property, ...]:
         shown = []
         for name, texts in rest.properties:
-            label = (
-                "Passages"
-                if (name, face.status) == ("facts", "passages")
-                else _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
-            )
+            label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
+            label = "Passages" if (name, face.status) == ("facts", "passages") else label
             shown.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
         return tuple(shown)
 

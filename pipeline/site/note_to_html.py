@@ -11,21 +11,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import islice
 
+from pipeline.site import paths
 from pipeline.site.draft import Around, Draft, href_of
 from pipeline.site.note_tree import Block, Item, Items, Leaf, Span, Wikilink, plain, tree
-from pipeline.site.paths import (
-    IMAGES,
-    block_anchor,
-    encoded,
-    file_of,
-    fragment,
-    heading_anchor,
-    is_image,
-    list_page,
-    stem_of,
-    suffix_of,
-    tag_list,
-)
 from pipeline.text.labels import in_all_languages
 
 _QUOTATION_MARKS = "“”„\"' "
@@ -93,10 +81,10 @@ class _Page:
         lines: list[Line] = []
         quoted = quoted or block.tag == "blockquote"
         if block.tag in _HEADINGS:
-            block.anchor = draft.unique(heading_anchor(plain(block.items)))
+            block.anchor = draft.unique(paths.heading_anchor(plain(block.items)))
             draft.toc += [(plain(block.items), block.anchor)] if top and block.tag == "h2" else []
         elif block.id:
-            block.anchor = draft.unique(block_anchor(block.id))
+            block.anchor = draft.unique(paths.block_anchor(block.id))
         if block.items or block.code:
             items = block.items if block.tag not in {"th", "td"} else []  # cells alone describe nothing
             lines.append((plain(block.items) or block.code, items, quoted))
@@ -125,8 +113,8 @@ class _Page:
             return inside if tag == "text" else ""
         if tag == "hr":
             return "<hr>\n"
-        if tag == "p" and (figure := self._figure_alone(block.items)):
-            return figure
+        if tag == "p" and inside.startswith("<img") and inside.count("<") == 1:  # an image that is all of its paragraph
+            return f'<figure class="embed image">{inside}</figure>\n'
         if tag == "callout":
             outer, title = ("details", "summary") if block.mark else ("div", "p")
             folds = 'class="callout" open' if block.mark == "+" else 'class="callout"'
@@ -170,12 +158,13 @@ class _Page:
             ranked = _SCRIPT.sub(lambda at: f"<{_RANK[at[1]]}>{at[2] or at[3]}</{_RANK[at[1]]}>", shown)
             return f'<span class="math">{ranked}</span>'
         self._draft.tags.add(leaf.content)
-        return f'<a class="tag" href="{escape(self._draft.root + encoded(list_page(tag_list(leaf.content))))}">#{shown}</a>'
+        listed = paths.encoded(paths.list_page(paths.tag_list(leaf.content)))
+        return f'<a class="tag" href="{escape(self._draft.root + listed)}">#{shown}</a>'
 
     def _wikilink(self, link: Wikilink) -> str:
         draft = self._draft
         path = draft.find(link.target)
-        if link.embed and path and suffix_of(path) in IMAGES:
+        if link.embed and path and paths.is_image(path):
             return self._figure(path, link.words)
         if path and link.number and not link.embed:
             return self._citation(link, path)
@@ -189,7 +178,7 @@ class _Page:
         if draft.at_hand:
             known = (path, link.block) in draft.cites
             anchor = draft.cite(link.number, path, link.block).anchor
-            href, first = fragment(anchor), "" if known else f' id="from-{escape(anchor)}"'
+            href, first = paths.fragment(anchor), "" if known else f' id="from-{escape(anchor)}"'
         return f'<sup class="cite"{first}><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
 
     def _link(self, link: Span) -> str:
@@ -214,24 +203,13 @@ class _Page:
         if _WEB.fullmatch(source):
             return f'<a {_OUTSIDE} href="{escape(source)}">{escape(alt or source)}</a>'
         path = "" if _SCHEME.match(source) else self._draft.find_relative(source)
-        return self._figure(path, alt) if path and suffix_of(path) in IMAGES else _internal("", alt or source)
+        return self._figure(path, alt) if path and paths.is_image(path) else _internal("", alt or source)
 
     def _figure(self, path: str, words: str) -> str:
         size = _SIZE.fullmatch(words)
-        alt = stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
+        alt = paths.stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
         sizes = {"width": size[1], "height": size[2] or ""} if size else {}
-        return _opening("img", src=self._draft.root + encoded(file_of(path)), alt=alt, loading="lazy", **sizes)
-
-    def _figure_alone(self, items: Items) -> str:
-        """An image that is all of its paragraph stands by itself."""
-        only = [item for item in items if not isinstance(item, str) or item.strip()]
-        if len(only) != 1 or not (
-            (isinstance(only[0], Wikilink) and only[0].embed and is_image(only[0].target))
-            or (isinstance(only[0], Span) and only[0].tag == "img")
-        ):
-            return ""
-        shown = self._item(only[0])
-        return f'<figure class="embed image">{shown}</figure>\n' if shown.startswith("<img") else f"<p>{shown}</p>\n"
+        return _opening("img", src=self._draft.root + paths.encoded(paths.file_of(path)), alt=alt, loading="lazy", **sizes)
 
 
 def _around(lines: Sequence[Line]) -> Around:

@@ -217,8 +217,7 @@ class _Builder:
             elif name == "Table":
                 block.value = " ".join(more).lower()
             elif name == "TableCell":
-                row = self._open[-1]
-                block.value = self._open[-2].value.split()[len(row.blocks)].replace("none", "")
+                block.value = self._open[-2].value.split()[len(self._open[-1].blocks)].replace("none", "")
                 block.tag = "td" if self._open[-2].blocks else "th"
             self._open.append(block)
         return False

@@ -246,11 +246,6 @@ class Notes:
         own = ((tag, words, faces) for tag, (words, faces) in self.tags.items() if tag_page(tag) == list_page(tag_list(tag)))
         return kinds | {tag_list(tag): (f"#{words}", "", faces) for tag, words, faces in own}
 
-    @property
-    def home(self) -> Face | None:
-        """The home note, if it is in its place."""
-        return self.faces.get(HOME)
-
 
 def tag_page(tag: str) -> str:
     """Return the page that lists the notes with a tag: for the tag of a kind, the list of that kind."""

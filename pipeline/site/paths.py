@@ -25,13 +25,11 @@ PLURALS = {
     "worker": "Workers",
     "note": "Notes",
 }
-LISTS = {
-    kind if kind == "earlier" else f"{kind}s": kind for kind in PLURALS if kind != "home"
-}  # each list's name, and what is in it
+# Each list's name, and the kind of what is in it.
+LISTS = {kind if kind == "earlier" else f"{kind}s": kind for kind in PLURALS if kind != "home"}
 NAMES = {kind: name for name, kind in LISTS.items()}
 BROWSE = "browse"
 _OWN = {"assets", BROWSE, "search", "notes", "index", "404", "feed.xml", "sitemap.xml", "robots.txt"}
-_MAPS = re.compile(r"sitemap-\w+(?:\.\d+)?\.xml")
 IMAGES = frozenset({".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp"})
 _PLAIN = re.compile(r"[A-Za-z0-9/._-]*")
 _NO_WORD = re.compile(r"[^\w]+")
@@ -69,7 +67,7 @@ def is_image(path: str) -> bool:
 
 def _free(path: str) -> str:
     first = path.partition("/")[0].lower()
-    return f"notes/{path}" if first in _OWN or _MAPS.fullmatch(first) else path
+    return f"notes/{path}" if first in _OWN else path
 
 
 def _fitting(path: str) -> str:

@@ -47,24 +47,19 @@ class BuildNotice:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._count = 0
-
-    @property
-    def count(self) -> int:
-        """The number of builds so far."""
-        return self._count
+        self.count = 0
 
     def tell(self) -> None:
         """Count one more build."""
         with self._changed:
-            self._count += 1
+            self.count += 1
             self._changed.notify_all()
 
     def wait(self, seen: int, timeout_s: float) -> int:
         """Wait until the count differs from ``seen``, or the time is over; return it."""
         with self._changed:
-            self._changed.wait_for(lambda: self._count != seen, timeout_s)
-            return self._count
+            self._changed.wait_for(lambda: self.count != seen, timeout_s)
+            return self.count
 
 
 class Server:
@@ -162,8 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _may_pass(self, query: str) -> bool:
         """Tell whether a request is answered; if not, it has been told why. The token comes once, then a cookie has it."""
-        token = self.server.token
-        if not token and not self._is_for_us():
+        token, host = self.server.token, self.headers.get("host", "")
+        if not token and (host.rpartition(":")[0] or host) not in {HOST, "localhost"}:
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to 127.0.0.1 and localhost only\n")
             return False
         if not token or f"research={token}" in self.headers.get("cookie", ""):
@@ -177,10 +172,6 @@ class _Handler(BaseHTTPRequestHandler):
             return False
         self._send(HTTPStatus.FORBIDDEN, "text/plain", b"open the address that research serve printed, with its token\n")
         return False
-
-    def _is_for_us(self) -> bool:
-        host = self.headers.get("host", "").rpartition(":")[0] or self.headers.get("host", "")
-        return host in {HOST, "localhost"}
 
     def _send_file(self, path: str) -> None:
         name = path.lstrip("/") + ("index.html" if path.endswith("/") else "")

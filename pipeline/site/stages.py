@@ -21,7 +21,7 @@ from pipeline.site.note_pages import Composer, filled
 from pipeline.site.note_to_html import read_into
 from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.site.page_values import Layout, Site
-from pipeline.site.paths import IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
+from pipeline.site.paths import HOME, IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.labels import in_all_languages
 from pipeline.text.normalise import digest_of, one_line
@@ -219,7 +219,7 @@ class Build:
                 self._put_page("list", site, list_page(name, month), one.shown(month), make)
         for page in (lists.tags_page(notes), lists.SEARCH_PAGE, lists.missing_page(site)):
             self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
-        if notes.home is None:
+        if HOME not in notes.faces:
             self._put_data("index.html", lists.front_page(notes))
         nights = notes.of_kind["night"][: -lists.NEWEST - 1 : -1]
         self._put_data(lists.FEED, lists.feed(site, [lists.Item(face, self._night_html(face)) for face in nights]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +12,32 @@ import pytest
 
 from pipeline.site.build import build_site
 from pipeline.site.files import Folders
-from tests.browser.machine import QUIET, chromium
 from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, HostileWords
-from tests.browser.serving import served
-from tests.browser.visiting import Site, Visitor
+from tests.browser.visiting import Site, Visitor, served
 from tests.fakes import MemoryStore
 from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, night
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+PACKAGES = ("playwright", "axe_playwright_python")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Quiet: nothing of the browser's own goes to the network, nothing needs a display or privileges.
+QUIET = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+def chromium() -> str:
+    """Return the path of a Chromium that is installed; skip the test where it or its driver is missing."""
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not installed: pip install -e '.[browser]'")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    return found
 
 
 def _with_another_answer(words: str) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from tests.browser.serving import served
-from tests.browser.visiting import Site, Visitor
+from tests.browser.visiting import Site, Visitor, served
 from tests.vault.scanner import body_of
 
 # All that could act in a page: elements and attributes by name; classes show whether text became a link, tag or callout.

@@ -14,8 +14,7 @@ from pipeline.site.build import build_site
 from pipeline.site.files import Folders
 from pipeline.site.search import STOP, terms
 from tests.browser.finding.notes import Asked, asked, topics, write
-from tests.browser.serving import served
-from tests.browser.visiting import Visitor
+from tests.browser.visiting import Visitor, served
 from tests.vault.builders import TEMPLATES
 
 PATHS = 'found => [...document.querySelectorAll("#search-results a")].map(link => link.getAttribute("href"))'
