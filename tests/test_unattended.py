@@ -65,7 +65,7 @@ def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow:
         asked = command(folder, "run")
         os.execve(asked[0], asked, {**BARE, "TERM": "xterm"})  # noqa: S606 - its terminal is to be the new one
     shown = b""
-    while b" steps" not in shown:
+    while b"plan.created" not in shown:
         assert select.select([leader], [], [], PATIENCE_S)[0]
         shown += os.read(leader, 65_536)
     os.close(leader)
