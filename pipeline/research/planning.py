@@ -123,7 +123,7 @@ def _earlier_facts(state: SessionState) -> dict[str, Any]:
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:
-    """Return the perspectives with a name, a unique id and at least one question, at most ``count``.
+    """Return the perspectives with a name, a unique id and at least one question that none before asks, at most ``count``.
 
     One without an id has it from its name.
 
@@ -132,7 +132,10 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
     """
     sound: dict[str, Perspective] = {}
     for view in views:
-        asked = tuple(dict.fromkeys(filter(None, (one_line(text, 400) for text in view.questions))))[:questions]
+        known = {"", *(question for other in sound.values() for question in other.questions)}
+        asked = tuple(text for text in dict.fromkeys(one_line(text, 400) for text in view.questions) if text not in known)[
+            :questions
+        ]
         if asked and (name := one_line(view.name, 80)):
             wanted = slug(view.id or name, 40)
             own = wanted if wanted not in sound else f"{wanted}-{len(sound) + 1}"

@@ -9,7 +9,7 @@ from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
-from pipeline.research.planning import NOT_SEARCHED, find_gaps
+from pipeline.research.planning import NOT_SEARCHED, approval_of, find_gaps
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,10 @@ def test_the_first_hit_of_each_search_is_read_behind_the_best_page() -> None:
     worker.iterations = [Iteration("", ("one", "two", "last"))]
     state.searches["last"] = SearchDone("local", (Hit(url="corpus:z.md", title="z"),))
     assert chosen_pages(state, worker, 1) == ("corpus:d.md", "corpus:a.md", "corpus:z.md")
+
+
+def test_a_question_that_an_earlier_perspective_asks_is_not_asked_again() -> None:
+    questions = (("A?", "B?"), ("B?", "A?"), ("B?", "C?"))
+    views = [Perspective(id="", name="The best way", focus="", questions=asked) for asked in questions]
+    found = approval_of(tuple(views), "fake").perspectives
+    assert [(view.id, view.questions) for view in found] == [("the-best-way", ("A?", "B?")), ("the-best-way-2", ("C?",))]
