@@ -106,6 +106,7 @@ def files(folder: Path) -> dict[str, bytes]:
     [
         ("- **[[x|q]]**\n    a\n    - b\n- c", "- c"),
         ("> - [[x]]\n>     more\n> - c", "> - c"),
+        ("- c\n- [[x]]\n\nText.", "- c\n\nText."),
         ("## A\n\n### [[x]]\n\ntext\n\n#### deeper\n\n### C\n\nc", "## A\n\n### C\n\nc"),
         ("| [[x\\|q]] | 1 |\n| c | 2 |", "| c | 2 |"),
         ("> [!question] [[x]]\n> why\n\nc", "\nc"),
