@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -114,6 +115,7 @@ def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_t
         subprocess.Popen(distributed, cwd=folders["run"], env=environment(postgres_url, "here"), **quiet) as running,
     ):
         _until_it_works(north, running)
+        north.send_signal(signal.SIGSTOP)  # so that the night is not over before another command has started
         alone = run("run", folder=folders["run"], url=postgres_url)
         running.kill()
         north.kill()
