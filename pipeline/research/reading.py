@@ -28,7 +28,7 @@ from pipeline.text.quotes import Span
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
-_FIRST_TOKENS, _BESIDE_TOKENS = 15_000, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+_FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LATER_TOKENS = 6_000  # in a later one; in that of the gaps 5,000 for each iteration; a good half of the window if that is less
 _GAP_TOKENS = 5_000
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
