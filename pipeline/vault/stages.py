@@ -266,7 +266,8 @@ class Build:
             return None
 
         def note(source: Source) -> Iterator[Note]:
-            yield source_note(source, around_of(source, texts), self._documents)
+            hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
+            yield source_note(source, around_of(source, texts), self._documents, hidden)
 
         for url, readings in readings_by_url(model.by_id.values()).items():
             if url not in noted:

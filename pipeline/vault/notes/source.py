@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote as encoded
@@ -42,8 +42,13 @@ _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a 
 Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and after its quote
 
 
-def source_note(source: Source, around: Around = MappingProxyType({}), documents: Path | None = None) -> Note:
-    """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents."""
+def source_note(
+    source: Source, around: Around = MappingProxyType({}), documents: Path | None = None, hidden: Collection[str] = ()
+) -> Note:
+    """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents.
+
+    A quote that several sessions found is not said to be of one whose report is ``hidden``.
+    """
     file = _file(source.url, documents)
     by_start = sorted(source.readings, key=lambda one: (one[0].started_at, one[0].id))
     page, origin, first = source.readings[-1][1].page, page_origin(source.url), source.readings[0][1].page
@@ -51,7 +56,7 @@ def source_note(source: Source, around: Around = MappingProxyType({}), documents
     language = language_code(by_start[0][0].query, *said)
     finds: dict[str, list[tuple[Card, Quoted]]] = {}
     citing: dict[str, list[tuple[Card, Reading]]] = {}  # by question
-    for card, reading in by_start:
+    for card, reading in [one for one in by_start if one[0].id not in hidden] or by_start:
         for quote in reading.quotes:
             finds.setdefault(quote.fact, []).append((card, quote))
         if reading.number:

@@ -99,6 +99,13 @@ def test_a_hidden_note_comes_back_when_asked_for_or_put_back(place: Workplace) -
         assert place.files() == before
 
 
+def test_a_quote_of_a_hidden_report_that_another_report_cites_stays_in_its_sources_note(place: Workplace) -> None:
+    place.note("reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01").unlink()
+    assert len(place.build().hidden) == 1
+    assert nothing_leads_nowhere(place)
+    assert place.build().written == ()
+
+
 def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside(place: Workplace) -> None:
     note = place.note("nights/2026-11-21")
     write_into(note, "my words")
