@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -98,22 +99,23 @@ class Running:
     printed: bytes = b""
 
     def until(self, text: str) -> None:
-        patience = time.monotonic() + PATIENCE_S
-        assert self.process.stderr is not None
-        while text.encode() not in self.heard:
-            assert time.monotonic() < patience, self.heard.decode()
-            data = os.read(self.process.stderr.fileno(), 65_536)
-            assert data, self.heard.decode()
-            self.heard += data
+        self.heard = self._read(self.process.stderr, text, self.heard, PATIENCE_S)
+        assert text.encode() in self.heard, self.heard.decode()
 
-    def until_printed(self, text: str) -> None:
-        patience = time.monotonic() + PATIENCE_S
-        assert self.process.stdout is not None
-        while text.encode() not in self.printed:
-            assert time.monotonic() < patience, self.printed.decode()
-            data = os.read(self.process.stdout.fileno(), 65_536)
-            assert data, self.printed.decode()
-            self.printed += data
+    def has_printed(self, text: str, within_s: float = PATIENCE_S) -> bool:
+        self.printed = self._read(self.process.stdout, text, self.printed, within_s)
+        return text.encode() in self.printed
+
+    def _read(self, stream: IO[bytes] | None, text: str, seen: bytes, within_s: float) -> bytes:
+        """Return what a stream says until ``text`` is in it, it ends, or the time is over."""
+        assert stream is not None
+        end = time.monotonic() + within_s
+        while text.encode() not in seen and select.select([stream], [], [], max(0.0, end - time.monotonic()))[0]:
+            data = os.read(stream.fileno(), 65_536)
+            if not data:
+                break
+            seen += data
+        return seen
 
     def ended(self) -> tuple[int, str, str]:
         out, err = self.process.communicate(timeout=PATIENCE_S)
