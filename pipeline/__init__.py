@@ -1,3 +1,3 @@
 """Night research: questions in, checked and linked notes out."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
