@@ -74,7 +74,8 @@ _LONGEST = 80  # characters of a path or address that tells sources of one name 
 class Part:
     """The files of one kind that are made for one owner from one value; ``notes`` are paths and keys of the notes among them.
 
-    ``kind`` is ``COPY`` for files that are no notes.
+    ``kind`` is ``COPY`` for files that are no notes. Which of ``reports``, by their notes' ids, are hidden belongs to the value,
+    and is known when all notes are.
     """
 
     owner: str
@@ -82,6 +83,7 @@ class Part:
     value: str
     make: Callable[[], Iterable[Note | Plain]]
     notes: tuple[tuple[str, str], ...] = ()
+    reports: tuple[str, ...] = ()
 
 
 class Build:
@@ -249,10 +251,11 @@ class Build:
         # Its own paths are its value too: another note may have taken its name.
         value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
         name = f"session:{card.id}"
-        yield Part(name, "session", value, lambda: [session_note(loaded())], ((card.session_path, ""),))
+        reports = (f"report:{card.id}",)
+        yield Part(name, "session", value, lambda: [session_note(loaded())], ((card.session_path, ""),), reports)
         report = ((card.report_path, ""),) if card.has_note else ()
         yield Part(name, "report", value, lambda: [report_note(loaded())] if report else [], report)
-        yield Part(name, "worker", value, workers, own)
+        yield Part(name, "worker", value, workers, own, reports)
 
     def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
@@ -279,7 +282,8 @@ class Build:
                 for card, reading in readings
             ]
             value = repr((source.place, source.others, sessions, self._documents))
-            yield Part(f"source:{url}", "source", value, partial(note, source), ((source.place.path, ""),))
+            reports = tuple(f"report:{card.id}" for card, _ in readings)
+            yield Part(f"source:{url}", "source", value, partial(note, source), ((source.place.path, ""),), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
         if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
@@ -298,7 +302,9 @@ class Build:
         self._made: dict[tuple[str, str], str] = {}
         for part in self._parts:
             name = part.owner, part.kind
-            digest = digest_of(f"{versions(part.kind) if part.kind != COPY else ''} {part.value}".encode("utf-8", "replace"))[:16]
+            hidden = "".join(report for report in part.reports if report in self._decisions.hidden)
+            value = f"{versions(part.kind) if part.kind != COPY else ''} {part.value}{hidden}"
+            digest = digest_of(value.encode("utf-8", "replace"))[:16]
             if due is not None and known.get(name) == digest and name not in due | altered and part.owner != "templates:":
                 continue
             try:

@@ -317,14 +317,10 @@ class Walker:
             assert doubled == [], f"doubled in {path}: {doubled}"
         texts = {path: data.decode("utf-8", "replace") for path, data in files.items() if not path.startswith("attic/")}
         spoilt = {path.removesuffix(".md") for path, data in files.items() if _SPOILT in data}  # they are as they were
-        # The quotes found for a report go with it; what is left of its session still names their places.
-        gone = {note.id.partition(":")[2] for note in notes_in(self.root / "events" / "local") if not note.path}
         dead = [
             (path, target)
             for path, target in leading_nowhere(texts)
-            if path in notes
-            and spoilt.isdisjoint({path.removesuffix(".md"), target.partition("#")[0]})
-            and not ("#^q-" in target and notes[path].partition(":")[2].partition("/")[0] in gone)
+            if path in notes and spoilt.isdisjoint({path.removesuffix(".md"), target.partition("#")[0]})
         ]
         assert dead == [], f"leading nowhere: {dead}"
 

@@ -31,6 +31,8 @@ _ID = re.compile(rb"^id:[ \t]*[\"']?([a-z]+(?::[A-Za-z0-9][A-Za-z0-9_.:/-]*)?)[\
 # The target of a wikilink in a file; a whole wikilink.
 _TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|#\\\n]+)(?P<place>#[^\[\]|\\\n]*)?(?:\\?\|(?P<words>[^\[\]\n]*))?\]\]")
+# A wikilink up to its words, if it leads to a quote (see `block_id`): without that place it leads to the source.
+_TO_QUOTE = re.compile(r"(\[\[[^\[\]|#\\\n]+)#\^q-[A-Za-z0-9-]+")
 # Signs in a path that a wikilink cannot hold.
 _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _OF_SESSION = ("report", "session", "worker")
@@ -193,6 +195,9 @@ class Identity:
         body, properties = fresh.body, fresh.properties
         if self._left_out and fresh.kind not in _OF_SESSION and not targets_in(as_bytes(body)).isdisjoint(self._left_out):
             body = without_blocks(body, self._left_out.__contains__)
+        if fresh.kind in _OF_SESSION and fresh.owner.replace("session:", "report:") in self._decisions.hidden:
+            # The quotes that were found for this report alone are no longer in their sources' notes.
+            body = _TO_QUOTE.sub(r"\1", body)
         if self._links:
             body = relinked(body, self._links.get, inert)
             properties = {name: self._relinked(value) for name, value in properties.items()}

@@ -47,7 +47,8 @@ def source_note(
 ) -> Note:
     """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents.
 
-    A quote that several sessions found is not said to be of one whose report is ``hidden``.
+    A quote that several sessions found is not said to be of one whose report is ``hidden``. If all reports are, no quote leads to
+    one of another source, whose note may no longer have it.
     """
     file = _file(source.url, documents)
     by_start = sorted(source.readings, key=lambda one: (one[0].started_at, one[0].id))
@@ -62,7 +63,7 @@ def source_note(
         if reading.number:
             citing.setdefault(card.query_id or card.id, []).append((card, reading))
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
-    quotes = [_quote(source, found, around, language, file) for found in latest_first]
+    quotes = [_quote(source, found, around, language, file, hidden) for found in latest_first]
     versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in source.readings), 1)}
     own: dict[str, Property] = {
         "source_url": property_address(source.url),
@@ -126,7 +127,14 @@ def _file(url: str, documents: Path | None) -> Path | None:
     return documents / path if documents and scheme == "corpus" and is_inside else None
 
 
-def _quote(source: Source, finds: list[tuple[Card, Quoted]], around: Around, language: str, file: Path | None) -> View:
+def _quote(
+    source: Source,
+    finds: list[tuple[Card, Quoted]],
+    around: Around,
+    language: str,
+    file: Path | None,
+    hidden: Collection[str],
+) -> View:
     """A quote: where it is, what denies it, and by which reports it is cited (of each question the latest)."""
     (_, first), (found_by, latest) = finds[0], finds[-1]
     before, after = around.get(first.fact, ("", ""))
@@ -138,7 +146,8 @@ def _quote(source: Source, finds: list[tuple[Card, Quoted]], around: Around, lan
     against: list[Link | Inert] = []
     for one in latest.against:
         at = source.others[one.url]
-        against.append(quote_link(at, one.fact) if one.shown else without_note(one.url, at.title))
+        is_there = one.shown and found_by.id not in hidden
+        against.append(quote_link(at, one.fact) if is_there else without_note(one.url, at.title))
     return {
         "text": first.text,
         "lead": first.lead,

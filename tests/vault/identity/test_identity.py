@@ -12,7 +12,8 @@ from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShow
 from pipeline.errors import SystemRefused
 from pipeline.vault.kept import FILE
 from pipeline.vault.stages import Build
-from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
+from tests.fakes import MemoryStore
+from tests.vault.builders import Story, Workplace, a_store, afresh, change, changed_templates
 from tests.vault.links import leading_nowhere
 
 OPEN = "%% begin notes %%\n"
@@ -99,11 +100,30 @@ def test_a_hidden_note_comes_back_when_asked_for_or_put_back(place: Workplace) -
         assert place.files() == before
 
 
-def test_a_quote_of_a_hidden_report_that_another_report_cites_stays_in_its_sources_note(place: Workplace) -> None:
-    place.note("reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01").unlink()
-    assert len(place.build().hidden) == 1
+@pytest.mark.parametrize("deleted", [["3f2a"], ["9c01"], ["3f2a", "9c01"]])
+def test_quotes_that_a_visible_report_cites_stay_and_no_link_leads_nowhere_whichever_reports_are_deleted(
+    place: Workplace, deleted: list[str]
+) -> None:
+    for end in deleted:
+        place.note(f"reports/2026/how-does-an-append-only-log-survive-a-power-cut-{end}").unlink()
+    assert len(place.build().hidden) == len(deleted)
     assert nothing_leads_nowhere(place)
+    assert ("#^q-" in "".join(path.read_text() for path in place.vault.rglob("reports/**/*.md"))) == (len(deleted) == 1)
     assert place.build().written == ()
+
+
+def test_a_source_note_counts_no_deleted_report_even_one_that_it_no_longer_names(tmp_path: Path) -> None:
+    store, previous = MemoryStore(), ""
+    for day in range(10, 22):
+        story = Story(store, id=f"2026-11-{day}-power-cut-00{day}", previous=previous, date=f"2026-11-{day}").whole()
+        previous = story.id
+    place = Workplace(tmp_path / "w", store)
+    place.build()
+    assert "in 11 earlier reports" in place.note("sources/").read_text()
+    place.note("reports/2026/how-does-an-append-only-log-survive-a-power-cut-0010").unlink()
+    place.build()
+    assert "in 10 earlier reports" in place.note("sources/").read_text()
+    assert place.files() == afresh(place, tmp_path / "afresh")
 
 
 def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside(place: Workplace) -> None:
