@@ -4,7 +4,8 @@ A task is one question: ``- [ ] What changed in EU battery law? #policy mode:dee
 stand tags, fields as in ``queries.yaml``, and a block id. A checked task counts only if it is linked to its report, because this
 program checked it. A fault leaves one line out, never the night: it is returned beside the questions.
 
-``linked`` is the way back: the same text with links to the reports. It adds to lines, and changes only the box and its own link.
+``linked`` is the way back: the same text with links to the reports, and behind a line with a fault what it is. It adds to lines, and
+changes only the box and what it added itself.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _GENERATED = ("reports", "sessions", "workers", "sources", "nights", "topics", "
 # The parts of a task's line, as Obsidian writes one: each must be put back as it was.
 _TASK = re.compile(r"(?P<lead>[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])\](?P<rest>[ \t].*?)(?P<end>[ \t]*\r?)")
 _OURS = re.compile(r"[ \t]*→ \[\[(?P<target>[^\[\]|\n]+)\|[^\[\]\n]*\]\]")
+_SAID = re.compile(r"[ \t]*→ \*not researched: [^*\n]*\*")  # our words behind a line with a fault
 _BLOCK = re.compile(r"[ \t]+\^(?P<block>[A-Za-z0-9-]{1,100})\Z")
 # What stands behind a question: a field, or a tag that ends where punctuation begins.
 _FIELD = re.compile(r"([a-z_]+):(\S+)")
@@ -136,7 +138,7 @@ def _task(line: str) -> Task | None:
     tail = (block[0] if block else "") + found["end"]
     body = rest[: block.start()] if block else rest
     ours = _OURS.search(body)
-    words = body[: ours.start()] + body[ours.end() :] if ours else body
+    words = _SAID.sub("", _OURS.sub("", body, count=1))
     return Task(found["lead"], found["box"], words.strip(), ours["target"] if ours else "", block["block"] if block else "", tail)
 
 
@@ -217,18 +219,22 @@ def linked(text: str, find: Find, *, is_queue: bool, stem: str = "") -> str:
 
 
 def _linked_task(line: str, task: Task | None, find: Find) -> str:
-    try:
-        query = _query_of(task, 1) if task and task.is_question and task.words else None
-    except Faults:
+    if task is None or not task.is_question or not task.words:
         return line
-    found = find(query.text, query.id) if query else None
-    if task is None or found is None:
+    line = _SAID.sub("", line, count=1)
+    begin = line[: len(line) - len(task.tail)]
+    try:
+        query = _query_of(task, 1)
+    except Faults as error:
+        fault = f"{error.found[0].message}: {error.found[0].hint}".replace("*", "")
+        return f"{begin} → *not researched: {fault}*{task.tail}"
+    found = find(query.text, query.id)
+    if found is None:
         return line
     path, words = found
     if task.target:
         return _OURS.sub(f" → [[{path}|{words}]]", line, count=1) if _is_old(task.target, path) else line
-    body = line[len(task.lead) + 2 : len(line) - len(task.tail)] if task.tail else line[len(task.lead) + 2 :]
-    return f"{task.lead}x]{body} → [[{path}|{words}]]{task.tail}"
+    return f"{task.lead}x]{begin[len(task.lead) + 2 :]} → [[{path}|{words}]]{task.tail}"
 
 
 def _is_old(target: str, path: str) -> bool:

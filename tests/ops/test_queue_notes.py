@@ -37,7 +37,9 @@ def test_a_line_is_listed_researched_and_linked_to_its_report(space: Workspace) 
     assert line.startswith("- [x] What does a torn record look like? #torn mode:fast → [[reports/")
     report = line.partition("[[")[2].partition("|")[0]
     assert (space.folder / "vault" / f"{report}.md").exists()
-    assert queue(space).replace(line, LINE) == QUEUE
+    fault = ' → *not researched: "quick" is not known here: write fast or deep*'
+    assert queue(space).replace(line, LINE).replace(fault, "") == QUEUE
+    assert fault in queue(space)
 
 
 def test_a_second_run_and_a_build_change_nothing(space: Workspace) -> None:
