@@ -4,8 +4,8 @@ A task is one question: ``- [ ] What changed in EU battery law? #policy mode:dee
 stand tags, fields as in ``queries.yaml``, and a block id. A checked task counts only if it is linked to its report, because this
 program checked it. A fault leaves one line out, never the night: it is returned beside the questions.
 
-``linked`` is the way back: the same text with links to the reports, and behind a line with a fault what it is. It adds to lines, and
-changes only the box and what it added itself.
+``linked`` is the way back: the same text with links to the reports, and behind a line with a fault what it is. It adds to lines,
+and changes only the box and what it added itself.
 """
 
 from __future__ import annotations

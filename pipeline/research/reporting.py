@@ -42,7 +42,10 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
     body = [item.sentence for item in items_of(sections) if item.sentence]
     title = beginning.title if beginning and beginning.title else state.query
     top = top or tuple(one for one in body if one.facts)[:1]
-    first = state.parts[min(state.parts)]
+    parts = [part for _, part in sorted(state.parts.items())]
+    first = parts[0]
+    lacks = [part.lacks for part in parts if part.lacks and part.outcome == "in-part"][:1]
+    lacks = lacks or list(dict.fromkeys(text for part in parts for text in part.unfound))[:_NAMED]
     unchecked = _final_failures(state, "CheckReport")
     text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
@@ -52,6 +55,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         references=references(state, (*top, *body)),
         contradictions=contradictions(state),
         unknowns=open_gaps(state),
+        lacks=" ".join(lacks),
         limits=tuple(limits(state)),
         words=sum(map(word_count, text)),
         cut=len(cut),
@@ -83,10 +87,6 @@ def limits(state: SessionState) -> Iterator[str]:
         yield f"Pages were not read by the language model; passages were taken instead: {unread[0] or 'it gave no answer of use'}"
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted})."
-    parts = [part for _, part in sorted(state.parts.items())]
-    lacks = [part.lacks for part in parts if part.lacks and part.outcome == "in-part"][:1]
-    if lacks := lacks or list(dict.fromkeys(text for part in parts for text in part.unfound))[:_NAMED]:
-        yield f"What is missing: {' '.join(lacks)}"
     if unread := _without_room(state):
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
         yield f"Found, but not read by the model: {', '.join(f'“{title}”' for title in unread[:_NAMED])}{more}"

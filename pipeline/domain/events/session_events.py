@@ -561,7 +561,7 @@ class ChangesFound(EventBase):
 class ReportGenerated(EventBase):
     """The finished report. ``cut`` counts the sentences that were left out, which ``cut_sentences`` lists; older logs only count.
 
-    ``limits`` names what could not be completed.
+    ``lacks`` says in a few words what the user asked for and the evidence does not give; ``limits`` what could not be completed.
 
     ``outcome`` is as in ``domain.outcome``; "" in older logs.
     """
@@ -573,6 +573,7 @@ class ReportGenerated(EventBase):
     references: tuple[v.Reference, ...]
     contradictions: tuple[v.Contradiction, ...] = ()
     unknowns: tuple[v.Gap, ...] = ()
+    lacks: str = ""
     limits: tuple[str, ...] = ()
     words: int = 0
     cut: int = 0

@@ -70,6 +70,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "disagreements": citer.disagreements(pairs),
         "unknowns": parts.open_questions(report.unknowns),
         "cut": report.cut_sentences,
+        "lacks": report.lacks,
         "limits": _limits(state, report),
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
         "outcome": OUTCOME_WORDS.get(outcome_of(state), ""),

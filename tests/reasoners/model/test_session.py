@@ -132,7 +132,7 @@ def test_the_checkers_sentences_are_brought_in_and_what_was_not_found_is_said_on
     assert own not in checks[1].partition("These sentences")[2]
     assert [(one.text, one.reason) for one in state.report.cut_sentences] == [("It is cheap.", "not said")]
     assert [gap.question for gap in state.report.unknowns]
-    assert "What is missing: Nothing tells its price." in state.report.limits
+    assert state.report.lacks == "Nothing tells its price."
     assert not any("colour" in line for line in state.report.limits)
 
 
