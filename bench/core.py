@@ -27,7 +27,7 @@ from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.research import Outcome
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, context_for, desk_for, started
 from tests.recorded import stream
 

@@ -27,7 +27,7 @@ from bench.chat_server import MODEL, Body, Prefixes, prompt_of, schema_of, servi
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import tokens
 from tests.standin.prompt import read_prompt
 

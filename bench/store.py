@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.domain.events.records import Record
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.segments import ZEROS, parse, seal
 
 ROUNDS = 300

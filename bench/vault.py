@@ -183,7 +183,7 @@ def _build(place: Path) -> Took:
 
 def _build_here(place: Path) -> dict[str, Any]:
     from pipeline.cli.main import COLLECTION
-    from pipeline.store.files import FileStore
+    from pipeline.store.file_store import FileStore
     from pipeline.vault import build_vault
 
     gc.set_threshold(*COLLECTION)  # as the command line does

@@ -13,7 +13,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import event_names, report_bytes
 from tests.killing import SESSION
 

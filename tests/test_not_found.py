@@ -18,7 +18,7 @@ from pipeline.cli.presentation import happened
 from pipeline.cli.progress import is_failure
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import QueryEnded
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.nights import NOW, known, last, query, queue

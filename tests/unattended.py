@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import batches
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +26,7 @@ PATIENCE_S = 60
 # SIGINT is ignored in what a shell starts in the background, and so it would be in everything below.
 START = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from pipeline.engine import stopping; stopping.GRACE_S = float(sys.argv.pop(1))\n"
+    "from pipeline.engine import signals; signals.GRACE_S = float(sys.argv.pop(1))\n"
     "from pipeline.cli.main import main; main()"
 )
 BARE = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}

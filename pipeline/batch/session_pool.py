@@ -32,7 +32,7 @@ from pipeline.domain.values import EXTRACTIVE, Cost, Recalled, ResearchConfig, m
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stopping import INTERRUPTED, ending_at, reserved_for_writing
+from pipeline.engine.signals import INTERRUPTED, ending_at, reserved_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext

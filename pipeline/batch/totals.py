@@ -20,7 +20,7 @@ from pipeline.domain.events.stream_events import BatchStarted
 from pipeline.domain.session import state_of
 from pipeline.domain.state import cost_of, seconds_between
 from pipeline.domain.values import Cost, minus, total
-from pipeline.engine.stopping import INTERRUPTED
+from pipeline.engine.signals import INTERRUPTED
 from pipeline.errors import NOT_FOUND, LogError
 from pipeline.ports import EventStore
 from pipeline.text.times import night_start, timestamp

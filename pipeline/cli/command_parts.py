@@ -17,7 +17,7 @@ from pipeline.batch.session_index import SessionIndex, read_all, refresh
 from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
 from pipeline.ops.console_output import PRINTED, Console, note_damage
-from pipeline.ops.queue_notes import link_reports
+from pipeline.ops.report_links import link_reports
 from pipeline.ports import EventStore
 from pipeline.site.files import SiteReport
 from pipeline.text.normalise import counted, digest_of

@@ -38,7 +38,7 @@ from pipeline.ports.distribution import RESEARCH, WORKER, Night, Nights, entry_o
 from pipeline.research import StepContext
 from pipeline.text.normalise import counted
 from pipeline.text.times import night_of
-from pipeline.wiring import queue_adapters, workspace_adapters
+from pipeline.wiring import postgres_adapters, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.night")
@@ -61,8 +61,8 @@ async def distribute(
         LogError: the database cannot be used.
     """
     settings, limit = env.workspace.queue.settings, request.selection.limit
-    env = replace(env, store=queue_adapters.patient_store_of(env.workspace.folder))
-    nights = queue_adapters.nights_of(env.workspace.folder, queue_adapters.PATIENCE_S)
+    env = replace(env, store=postgres_adapters.patient_store_of(env.workspace.folder))
+    nights = postgres_adapters.nights_of(env.workspace.folder, postgres_adapters.PATIENCE_S)
     due = [decision for decision in decided.decisions if decision.due][:limit]
     context = context_of(env, Lines(env.console, machines=True).listen, run, request.bounds.until)
     day = night_of(context.now(), settings.timezone).isoformat()
@@ -106,7 +106,7 @@ class _View:
 
         worker = NightWorker(self.env.store, self.nights, self.context, self.env.machine, build=build)
         program = f"research run {self.env.machine}"
-        engine = queue_adapters.engine_of(self.env.workspace.folder, program, 2, 30.0, self._say)
+        engine = postgres_adapters.engine_of(self.env.workspace.folder, program, 2, 30.0, self._say)
         feed, working = await asyncio.to_thread(Feed, self.env.store, ["session"]), asyncio.create_task(worker.work(engine))
         try:
             while not self.context.stop.asked and (night := await asyncio.to_thread(self.nights.unfinished)):
@@ -196,7 +196,7 @@ def _night(env: RunEnvironment, context: RunContext, day: str, batch: str) -> Ni
 
 def _documents_of(env: RunEnvironment, searches: set[tuple[str, ...]]) -> Callable[[ResearchConfig], str]:
     """Return a function from a session's config to the fingerprint of the documents that it searches, "" for none."""
-    fingerprint = queue_adapters.DocumentsFingerprint(env.workspace)
+    fingerprint = postgres_adapters.DocumentsFingerprint(env.workspace)
     if any(LOCAL in names for names in searches):
         fingerprint.refresh()
     if (LOCAL,) in searches and not fingerprint.value:
@@ -263,8 +263,8 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
                 await asyncio.sleep(LOOK_S)
 
     folder, machine = env.workspace.folder, env.machine
-    nights, documents = queue_adapters.nights_of(folder), queue_adapters.DocumentsFingerprint(env.workspace)
-    factory = AdapterFactory(env.workspace, env.store, env.keys, pace=queue_adapters.NightsPace(nights))
+    nights, documents = postgres_adapters.nights_of(folder), postgres_adapters.DocumentsFingerprint(env.workspace)
+    factory = AdapterFactory(env.workspace, env.store, env.keys, pace=postgres_adapters.NightsPace(nights))
     at_once = request.sessions or sessions_at_once(env.workspace)
     limits = replace(env.workspace.queue.settings.limits, deadline=None, timeout=None)  # a night's end comes with each job
     context = with_limits(context_of(env, Lines(env.console).listen, run), limits, request.until)
@@ -273,7 +273,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
         prepare(env.console, env.workspace, factory, ())
         worker = NightWorker(env.store, nights, context, machine, step_context, build if request.finish else None, say=say)
         worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
-        engine = queue_adapters.engine_of(
+        engine = postgres_adapters.engine_of(
             folder, f"{WORKER}{machine}", at_once, request.lease.total_seconds(), lambda line: say(line, True)
         )
         engine.schedule, engine.begin = request.schedule, begin
@@ -287,7 +287,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
 
 
 @asynccontextmanager
-async def _following_documents(documents: queue_adapters.DocumentsFingerprint, factory: AdapterFactory) -> AsyncIterator[None]:
+async def _following_documents(documents: postgres_adapters.DocumentsFingerprint, factory: AdapterFactory) -> AsyncIterator[None]:
     """Keep fingerprint and index up to date while the context is open."""
 
     async def follow() -> None:

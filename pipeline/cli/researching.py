@@ -27,7 +27,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import Listener, RunContext
-from pipeline.engine.stopping import SteadyClock, ending_at
+from pipeline.engine.signals import SteadyClock, ending_at
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.text.normalise import counted, first_few

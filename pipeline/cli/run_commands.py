@@ -181,7 +181,7 @@ def _night_is_unfinished(env: RunEnvironment, *, distribute: bool) -> bool:
     if not distribute and not store_address(env.workspace.folder):
         return False
     require_queue(env.workspace.folder)
-    from pipeline.wiring.queue_adapters import nights_of
+    from pipeline.wiring.postgres_adapters import nights_of
 
     nights = nights_of(env.workspace.folder)
     try:

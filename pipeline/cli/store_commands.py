@@ -33,13 +33,13 @@ def store() -> None:
 def init_store(console: Console, address: str, print_roles: bool) -> None:
     """Create or upgrade the tables in the database of the setting `store`, or at ADDRESS (postgresql://ROLE@HOST/DATABASE)."""
     require_psycopg()
-    from pipeline.wiring import queue_adapters
+    from pipeline.wiring import postgres_adapters
 
     if print_roles:
-        sql = queue_adapters.roles()
+        sql = postgres_adapters.roles()
         console.data(sql.splitlines(), {"sql": sql})
         return
-    name, done = queue_adapters.init_store(console.folder, address)
+    name, done = postgres_adapters.init_store(console.folder, address)
     console.data([f"{name}: {', '.join(done) if done else 'nothing to do'}"], {"store": name, "done": done})
 
 
@@ -55,9 +55,9 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
     Every record is verified before it is copied. What is there already is not copied again, so it may be repeated at any time.
     """
     require_psycopg()
-    from pipeline.wiring import queue_adapters
+    from pipeline.wiring import postgres_adapters
 
-    report = queue_adapters.copy_store(console.folder, source, target, check=check)
+    report = postgres_adapters.copy_store(console.folder, source, target, check=check)
     for finding in report.refused:
         console.say(f"refused: {finding}", always=True, fg="red")
     names = [shown_store(name) if "://" in name else name for name in (source, target)]
@@ -130,7 +130,7 @@ def work(
     from pipeline.cli.night import finish_batch
 
     if dashboard:
-        from pipeline.wiring.queue_adapters import dashboard_of
+        from pipeline.wiring.postgres_adapters import dashboard_of
 
         command, its_environment = dashboard_of(console.folder)
         end(subprocess.call(command, env=its_environment))  # noqa: S603 - a command of our own

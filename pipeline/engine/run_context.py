@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.state import SessionState
-from pipeline.engine.stopping import Stop
+from pipeline.engine.signals import Stop
 
 Listener = Callable[[EventBase, SessionState], None]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pipeline import __version__
 from pipeline.documents.extract import VERSION
-from pipeline.documents.extractor import Extractor, page_of
+from pipeline.documents.extraction_process import Extractor, page_of
 from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time

@@ -235,9 +235,10 @@ def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
     if not store_address(workspace.folder):
         return
     require_psycopg()
-    from pipeline.wiring import queue_adapters
+    from pipeline.wiring import postgres_adapters
 
-    found, unused = queue_adapters.status_of_store(workspace.folder), sum(1 for _ in file_store(workspace.folder).ids("session"))
+    found = postgres_adapters.status_of_store(workspace.folder)
+    unused = sum(1 for _ in file_store(workspace.folder).ids("session"))
     place = f"database {found.database}, PostgreSQL {found.server}, as {found.role}"
     if found.is_copy:
         yield problem("store", f"{place}: the server is a read-only copy", "name the primary server in `store`", 12)
@@ -259,9 +260,9 @@ def _machines(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
     if not store_address(workspace.folder):
         return
     require_psycopg()
-    from pipeline.wiring import queue_adapters
+    from pipeline.wiring import postgres_adapters
 
-    nights = queue_adapters.nights_of(workspace.folder)
+    nights = postgres_adapters.nights_of(workspace.folder)
     try:
         ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
     finally:

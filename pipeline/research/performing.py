@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
-from pipeline.research import comparing, gathering, planning, reading, reporting, writing
+from pipeline.research import gathering, planning, reading, reporting, since_last_report, writing
 from pipeline.research.step_context import Outcome, StepContext
 
 
@@ -42,7 +42,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.ChoosePassages: reporting.choose_passages,
     s.WriteReport: writing.write_report,
     s.CheckReport: writing.check_report,
-    s.Compare: comparing.compare,
+    s.Compare: since_last_report.compare,
 }
 
 

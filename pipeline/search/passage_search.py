@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import from_json
 
-from pipeline.documents.extractor import Extractor, page_of
+from pipeline.documents.extraction_process import Extractor, page_of
 from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage

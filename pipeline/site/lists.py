@@ -17,9 +17,9 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pipeline.site.note_pages import breadcrumbs
-from pipeline.site.notes import Face, Notes, tag_page
 from pipeline.site.page_values import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage
 from pipeline.site.paths import BROWSE, NAMES, PLURALS, encoded, list_page, page_of, root_of
+from pipeline.site.vault_reading import Face, Notes, tag_page
 from pipeline.text.labels import ENGLISH, MONTHS
 from pipeline.text.normalise import clean, digest_of
 

@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from pipeline.site.notes import Face
 from pipeline.site.paths import encoded, page_of
+from pipeline.site.vault_reading import Face
 from pipeline.text.normalise import digest_of
 
 WEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyz"

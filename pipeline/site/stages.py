@@ -19,9 +19,9 @@ from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
 from pipeline.site.lists import NoteList
 from pipeline.site.note_pages import Composer, filled
 from pipeline.site.note_to_html import read_into
-from pipeline.site.notes import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.site.page_values import Layout, Site
 from pipeline.site.paths import HOME, IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
+from pipeline.site.vault_reading import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.labels import in_all_languages
 from pipeline.text.normalise import digest_of, one_line

@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import kind_of, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, is_plain, stream_of
 from pipeline.store.objects import FileObjects
 from pipeline.store.segments import Finding, Line, Segment, join, parse, read_segments

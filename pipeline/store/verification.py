@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pipeline.domain.events.records import KINDS, Kind, Tombstones, kind_of, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path
 from pipeline.store.objects import StoredObjects
 from pipeline.store.segments import Finding, Segment, envelope_of, join, read_segments, seal

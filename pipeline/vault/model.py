@@ -29,11 +29,11 @@ from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code
-from pipeline.vault.cards import Card, Reading, WorkerCard, card_of
 from pipeline.vault.kept import Kept, rows_in
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import View
 from pipeline.vault.paths import Workers
+from pipeline.vault.session_cards import Card, Reading, WorkerCard, card_of
 
 _MOST_HELD = 64  # sessions whose state is held from their summary to their notes
 

@@ -29,11 +29,10 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.cards import Card, named
-from pipeline.vault.identity.decisions import is_retired, read_decisions
+from pipeline.vault.identity.heirs import relink, taken_over
 from pipeline.vault.identity.identity import Identity
+from pipeline.vault.identity.moved_and_hidden import is_retired, read_decisions
 from pipeline.vault.identity.said import marked, rating_of
-from pipeline.vault.identity.takeover import relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, KnownNote
 from pipeline.vault.model import (
     Beside,
@@ -57,6 +56,7 @@ from pipeline.vault.output.note import ID, Note, Plain
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.paths import Names, Workers, block_id, source_path
+from pipeline.vault.session_cards import Card, named
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"

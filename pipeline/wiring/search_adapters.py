@@ -12,7 +12,7 @@ from pipeline.config.keys import Keys
 from pipeline.config.service_selection import embedding_server, reranking_server
 from pipeline.config.settings import Workspace
 from pipeline.config.values import EmbeddingChoice, Settings
-from pipeline.documents.extractor import Extractor
+from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import CombinedBudget, paying
 from pipeline.ports import EventStore, FoundPassages, Page, Search, SearchResult
 from pipeline.search.index import FILE, remove_index

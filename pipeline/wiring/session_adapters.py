@@ -25,7 +25,7 @@ from pipeline.config.service_selection import (
 from pipeline.config.settings import Workspace
 from pipeline.config.values import ModelChoice, Settings
 from pipeline.config.workspace_files import source
-from pipeline.documents.extractor import Extractor
+from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
@@ -47,7 +47,7 @@ from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
-from pipeline.vault.identity.decisions import read_decisions
+from pipeline.vault.identity.moved_and_hidden import read_decisions
 from pipeline.wiring.search_adapters import ChargedSearch, documents_of, meaning_of, reranker_of
 from pipeline.wiring.workspace_adapters import templates_of
 

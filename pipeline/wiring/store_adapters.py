@@ -14,7 +14,7 @@ from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
 from pipeline.store import verification
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.segments import Finding, FindingKind
 from pipeline.store.verification import Repair
 from pipeline.system.process_lock import WorkspaceLock
@@ -33,7 +33,7 @@ def store_of(folder: Path) -> EventStore:
     if not (address := store_address(folder)):
         return file_store(folder)
     require_psycopg()
-    from pipeline.wiring.queue_adapters import postgres_store
+    from pipeline.wiring.postgres_adapters import postgres_store
 
     return postgres_store(folder, address)
 

@@ -42,7 +42,7 @@ from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import Database
-from pipeline.wiring.queue_adapters import NightsPace
+from pipeline.wiring.postgres_adapters import NightsPace
 from tests.fakes import Journal, context_for, desk_for, event_names
 from tests.nights import NOW, endings, known, query, queue
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.cli.test_merge_command import session_of, stopped_at, whole
 from tests.commanding import said
 

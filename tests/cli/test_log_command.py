@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pipeline.cli.main import cli
 from pipeline.errors import SessionUnknown, UsageError
 from pipeline.ops import console_output
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import context_for
 from tests.ops.test_log_tail import research
 

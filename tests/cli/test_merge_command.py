@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import NOT_FOUND
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.segments import parse, seal
 from tests.commanding import everything, said, workspace_in
 

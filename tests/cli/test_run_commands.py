@@ -12,7 +12,7 @@ import pytest
 from pipeline.batch.totals import account
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.commanding import Said, copied_templates, said, workspace_in
 from tests.fakes import batches
 

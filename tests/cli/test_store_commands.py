@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.objects import FileObjects
 from pipeline.store.postgres import DatabaseObjects, PostgresStore
 from pipeline.wiring.store_adapters import lock_of

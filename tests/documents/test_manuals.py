@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.documents import manuals
-from pipeline.documents.extractor import Extractor
+from pipeline.documents.extraction_process import Extractor
 from pipeline.documents.manuals import read_manual
 from pipeline.errors import ReadFailed
 

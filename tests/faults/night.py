@@ -31,7 +31,7 @@ from pipeline.errors import NOT_FOUND
 from pipeline.ops import citation_audit
 from pipeline.ops.console_output import LOG_FILE
 from pipeline.research import performing
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
 from pipeline.wiring import workspace_adapters
 from tests.fakes import batches

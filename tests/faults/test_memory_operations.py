@@ -15,7 +15,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import cost_of_calls
 from pipeline.errors import LogError
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
 from tests.batch.test_consolidating_with_model import Model
 from tests.fakes import context_for

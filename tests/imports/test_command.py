@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.session import record_of
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.commanding import everything as files_of
 from tests.commanding import said, workspace_in
 from tests.imports.kit import everything, go_session, write_session

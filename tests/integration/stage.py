@@ -18,7 +18,7 @@ from pipeline.config.keys import Keys
 from pipeline.config.session_config import config_for
 from pipeline.config.settings import Workspace, load_workspace
 from pipeline.config.values import Query
-from pipeline.documents.extractor import Extractor
+from pipeline.documents.extraction_process import Extractor
 from pipeline.documents.page import Document
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all

@@ -24,7 +24,7 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
 from pipeline.search.providers import Brave
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.seeds import FULL, SEED

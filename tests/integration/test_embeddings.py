@@ -12,7 +12,7 @@ from pipeline.domain.events import stream_events as n
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.commanding import said, workspace_in
 from tests.embedding_server import Stage, serving
 

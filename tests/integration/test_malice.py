@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_correct_or_honest, tracebacks

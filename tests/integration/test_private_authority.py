@@ -13,7 +13,7 @@ import trustme
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.integration.stage import KEYS, queue_text
 from tests.net.test_proxies import proxy_before
 from tests.standin.fixtures import hosted

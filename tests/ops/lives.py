@@ -29,7 +29,7 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable
 from pipeline.ops.forgetting import PRUNABLE, Known, finish, forget, forgetting, leftovers, plan, prune, read_usage, used_by
 from pipeline.store import verification
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, Ticks

@@ -15,7 +15,7 @@ from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ops.citation_audit import check
 from pipeline.research import Outcome
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, context_for, desk_for, started
 from tests.recorded import copied, recorded
 

@@ -13,7 +13,7 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.following import LogTail, is_over
 from pipeline.research import Outcome
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.commanding import said, workspace_in
 
 QUERY = "How loud is the pump of the harbour?"

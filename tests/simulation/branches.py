@@ -20,7 +20,7 @@ from pipeline.domain.merging import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.other_log import NAMED_OBJECT, copy_missing
 from pipeline.store.segments import Line, parse, seal
 from pipeline.store.verification import verify

@@ -31,7 +31,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk

@@ -17,7 +17,7 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.errors import LogError
 from pipeline.ops import citation_audit
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
 from tests.fakes import event_names
 from tests.simulation.life import MEMORY, Ended, Life

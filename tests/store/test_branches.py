@@ -15,7 +15,7 @@ from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten
 from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.other_log import Copied, copy_missing
 from pipeline.store.segments import ZEROS, parse, seal
 from pipeline.store.verification import verify

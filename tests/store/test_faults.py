@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.domain.events.records import Record
 from pipeline.errors import LogUnwritable, VersionConflict
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
 from pipeline.system import files
 from tests.store.faults import FaultyDisk

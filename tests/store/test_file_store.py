@@ -11,7 +11,7 @@ import pytest
 from pipeline.domain.events.records import Snapshot
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable, LogUnwritable
 from pipeline.ports import EventStore
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.segments import ZEROS, seal
 from tests.fakes import batches
 from tests.store.contract import EventStoreContract
@@ -233,7 +233,7 @@ def test_threads_that_append_to_different_sessions_do_not_disturb_each_other(fil
 WRITER = """
 import sys
 from pathlib import Path
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from tests.store.samples import record
 from tests.fakes import batches
 store = FileStore(Path(sys.argv[1]))

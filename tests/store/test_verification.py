@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import WorkspaceLocked
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.segments import ZEROS, seal
 from pipeline.store.verification import repair, verify
 from tests.store.samples import files_in, record, records

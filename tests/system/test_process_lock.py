@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LogUnwritable, WorkspaceLocked
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.system.process_lock import WorkspaceLock
 from tests.store.samples import record, records
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.system.process_lock import WorkspaceLock
 from tests.store.samples import record
 with WorkspaceLock(Path(sys.argv[1]), "research run"):

@@ -20,7 +20,7 @@ from typing import Any
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteShown
 from pipeline.domain.session import record_of, stamped
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.kept import notes_in
 from pipeline.vault.output.note import KINDS

@@ -18,7 +18,7 @@ from pipeline.system.folders import Folder, is_seen
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
-from pipeline.vault.identity.decisions import Decisions, is_retired
+from pipeline.vault.identity.moved_and_hidden import Decisions, is_retired
 from pipeline.vault.kept import Files, Kept, KnownNote
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.output.files import GeneratedFile, as_bytes

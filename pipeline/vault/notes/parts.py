@@ -16,14 +16,14 @@ from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.vault import paths
-from pipeline.vault.cards import Card, CitedText, numbers_of, signs
 from pipeline.vault.model import LoadedSession, SourceNotePlace, VaultModel
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain
-from pipeline.vault.output.formatting import bill, moment, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind, View
+from pipeline.vault.output.numbers_and_times import bill, moment, superscript
 from pipeline.vault.output.page_markdown import Passage, flat
-from pipeline.vault.output.prose import prose
+from pipeline.vault.output.safe_markdown import prose
+from pipeline.vault.session_cards import Card, CitedText, numbers_of, signs
 
 _DIFFER = {
     "number": "They give different numbers.",

@@ -14,7 +14,6 @@ from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.sentences import split_sentences
 from pipeline.text.words import language_code
 from pipeline.vault import paths
-from pipeline.vault.cards import Card, Quoted, Reading
 from pipeline.vault.export.references import key_of
 from pipeline.vault.model import Source
 from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, without_note
@@ -32,6 +31,7 @@ from pipeline.vault.output.escaping import (
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import Note, View
 from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
+from pipeline.vault.session_cards import Card, Quoted, Reading
 
 LONGEST = 240  # characters of a sentence beside a quote
 _BESIDE = 800  # characters of the page on each side of a quote

@@ -18,9 +18,9 @@ from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import BuiltFile, Files
 from pipeline.vault.output import user_text
+from pipeline.vault.output.conflicts import sides, united
 from pipeline.vault.output.files import GeneratedFile, are_untouched, as_bytes, as_text
 from pipeline.vault.output.frontmatter import TYPES_PATH, complete_types
-from pipeline.vault.output.unite import sides, united
 from pipeline.vault.output.user_text import UserText
 from pipeline.vault.paths import ATTIC
 

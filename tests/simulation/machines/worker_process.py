@@ -16,7 +16,7 @@ from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stopping import Stop
+from pipeline.engine.signals import Stop
 from pipeline.ports import Answer
 from pipeline.ports.distribution import WORKER, entry_of
 from pipeline.research import StepContext

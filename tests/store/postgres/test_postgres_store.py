@@ -31,7 +31,7 @@ from pipeline.errors import (
     WriterReplaced,
 )
 from pipeline.store.copying import copy_log
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.other_log import copy_missing
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import migrate, roles

@@ -14,7 +14,7 @@ from pipeline.text.normalise import clean
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
-from pipeline.vault.output.prose import prose
+from pipeline.vault.output.safe_markdown import prose
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace, a_store, changed_templates, night
 from tests.vault.scanner import Found, body_of, scan

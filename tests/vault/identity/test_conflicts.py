@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.unite import sides, united, united_lines
+from pipeline.vault.output.conflicts import sides, united, united_lines
 from pipeline.vault.output.user_text import UserText
 from tests.vault.builders import Workplace, a_store, change, changed_templates
 

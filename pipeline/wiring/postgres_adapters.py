@@ -19,7 +19,7 @@ from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
 from pipeline.ports.distribution import Nights
 from pipeline.search.folders import Corpus, FoundFile, contents
 from pipeline.store.copying import CopyReport, copy_log
-from pipeline.store.files import FileStore
+from pipeline.store.file_store import FileStore
 from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.objects import StoredObjects

@@ -21,7 +21,7 @@ from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
 from pipeline.vault import paths
-from pipeline.vault.output.formatting import superscript
+from pipeline.vault.output.numbers_and_times import superscript
 from pipeline.vault.output.page_markdown import flat, statement
 from pipeline.vault.paths import Names, Workers
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.identity.decisions import is_retired
 from pipeline.vault.identity.identity import relinked, seen_files, targets_in
+from pipeline.vault.identity.moved_and_hidden import is_retired
 from pipeline.vault.kept import Files
 from pipeline.vault.output.files import GeneratedFile, as_bytes, as_text
 from pipeline.vault.paths import HOME

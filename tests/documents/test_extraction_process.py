@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.documents.extractor import Extractor, Limits
+from pipeline.documents.extraction_process import Extractor, Limits
 from pipeline.errors import ReadFailed
 from tests.documents.pdfs import nested_forms, pdf
 
@@ -171,7 +171,7 @@ def hostile_files() -> dict[str, bytes]:
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from pipeline.documents.extractor import Extractor, Limits
+from pipeline.documents.extraction_process import Extractor, Limits
 from pipeline.errors import ReadFailed
 extractor = Extractor(Limits(wall_s=6, cpu_s=2))
 for path in sorted(Path(sys.argv[1]).iterdir()):

@@ -21,7 +21,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stopping import WRITING, SteadyClock, Stop, ending_at, handle_signals, reserved_for_writing
+from pipeline.engine.signals import WRITING, SteadyClock, Stop, ending_at, handle_signals, reserved_for_writing
 from pipeline.errors import ProviderRefused
 from pipeline.research import Outcome
 from tests.fakes import Journal, Latency, MemoryStore, context_for, desk_for, event_names, no_latency, seeded_latency, started
@@ -55,7 +55,7 @@ def test_the_first_signal_asks_to_stop_and_only_a_later_one_ends_at_once() -> No
 
 def test_a_run_that_does_not_end_after_a_signal_is_broken_off_with_a_message() -> None:
     stop, ended = Stop(grace_s=0.05), list[tuple[int, str]]()
-    with mock.patch("pipeline.engine.stopping.CLOSING_S", 0.05), handle_signals(stop, lambda *how: ended.append(how)):
+    with mock.patch("pipeline.engine.signals.CLOSING_S", 0.05), handle_signals(stop, lambda *how: ended.append(how)):
         os.kill(os.getpid(), signal.SIGTERM)
         for _ in range(100):
             time.sleep(0.05)
