@@ -224,7 +224,7 @@ class Ticks:
         return f"{self.prefix}-{self.count:05d}"
 
 
-def desk_for(store: MemoryStore | Any, journal: Journal, **reasoner: Any) -> StepContext:
+def step_context_for(store: MemoryStore | Any, journal: Journal, **reasoner: Any) -> StepContext:
     return StepContext(
         FakeReasoner(journal, **reasoner),
         FakeSearch(journal),

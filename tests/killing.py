@@ -25,9 +25,9 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.research import Outcome
+from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
-from tests.fakes import Journal, context_for, desk_for, seeded_latency, started
+from tests.fakes import Journal, context_for, seeded_latency, started, step_context_for
 
 SESSION = "s1"
 LIMITS: dict[str, Any] = {"perspectives": 5, "iterations": 2}
@@ -47,8 +47,8 @@ def research(folder: Path, child: int, kill_after_event: int | None) -> None:
     journal = Journal(note=_noting(folder / "calls", child), latency=seeded_latency(child, 0.002))
     session = ResearchSession.open(store, SESSION)
     if session.state.status == "pending":
-        Recorder(session, store, context).record([Outcome((started(**LIMITS),))])
-    asyncio.run(run_session(session, store, desk_for(store, journal), context))
+        Recorder(session, store, context).record([StepResult((started(**LIMITS),))])
+    asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 
 def _noting(path: Path, child: int) -> Callable[[str], None]:

@@ -24,7 +24,7 @@ from pipeline.errors import SearchFailed
 from pipeline.ports import SearchResult
 from pipeline.research import StepContext
 from pipeline.text.times import timestamp
-from tests.fakes import START, Journal, MemoryStore, context_for, desk_for
+from tests.fakes import START, Journal, MemoryStore, context_for, step_context_for
 
 NOW = START
 
@@ -49,7 +49,7 @@ def last(name: str, status: Status = "complete", days_ago: float = 1, **fields: 
 
 @dataclass
 class Bench:
-    """A night over a store in memory; ``troubled`` gives the journal of a query's desk."""
+    """A night over a store in memory; ``troubled`` gives the journal of a query's step context."""
 
     batch: Batch
     store: MemoryStore
@@ -69,7 +69,7 @@ def bench(
     by_id = {one.id: one for one in work.queries}
 
     def step_context(state: SessionState) -> StepContext:
-        return desk_for(store, troubled(by_id[state.query_id]))
+        return step_context_for(store, troubled(by_id[state.query_id]))
 
     def config(one: Query) -> ResearchConfig:
         return config_for(one, replace(work.settings, reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1")))

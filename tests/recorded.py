@@ -14,8 +14,8 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.research import Outcome
-from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
+from pipeline.research import StepResult
+from tests.fakes import Journal, MemoryStore, context_for, started, step_context_for
 
 SMALL = {"perspectives": 2, "iterations": 2, "queries_per_thought": 2, "hits_per_query": 2, "pages_per_iteration": 2}
 
@@ -25,8 +25,8 @@ def recorded(**config: Any) -> MemoryStore:
     """The store after one undisturbed session named ``s1``; not to be changed."""
     store, context = MemoryStore(), context_for()
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(**(config or SMALL)),))])
-    asyncio.run(run_session(session, store, desk_for(store, Journal()), context))
+    Recorder(session, store, context).record([StepResult((started(**(config or SMALL)),))])
+    asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
     return store
 
 

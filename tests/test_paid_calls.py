@@ -15,8 +15,8 @@ from pipeline.domain.values import Cost
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
-from pipeline.research import Outcome, StepContext
-from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for, started
+from pipeline.research import StepContext, StepResult
+from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, started, step_context_for
 
 A = TypeVar("A", bound=Reply)
 WORST = Cost(input_tokens=100, output_tokens=50, total_tokens=150, usd=0.002)
@@ -30,16 +30,16 @@ class Paying(FakeReasoner):
         return await super().answer(question)
 
 
-def paying_desk(store: MemoryStore, journal: Journal) -> StepContext:
-    step_context = desk_for(store, journal)
+def paying_step_context(store: MemoryStore, journal: Journal) -> StepContext:
+    step_context = step_context_for(store, journal)
     return StepContext(Paying(journal), step_context.search, step_context.fetch, step_context.page_text)
 
 
 def whole_session() -> MemoryStore:
     store, context = MemoryStore(), context_for()
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(perspectives=2, iterations=1),))])
-    asyncio.run(run_session(session, store, paying_desk(store, Journal()), context))
+    Recorder(session, store, context).record([StepResult((started(perspectives=2, iterations=1),))])
+    asyncio.run(run_session(session, store, paying_step_context(store, Journal()), context))
     return store
 
 
@@ -70,7 +70,7 @@ def test_a_run_that_dies_between_call_and_answer_leaves_the_call_on_the_bill_at_
     assert lost >= 1
     assert cost_of(dead).usd == round(dead.spent.usd + lost * WORST.usd, 9)
     resumed = ResearchSession.open(store, "s1")
-    state = asyncio.run(run_session(resumed, store, paying_desk(store, Journal()), context_for("run-2")))
+    state = asyncio.run(run_session(resumed, store, paying_step_context(store, Journal()), context_for("run-2")))
     assert state.status == "complete"
     assert (state.spent.lost, state.spent.lost_usd) == (lost, round(lost * WORST.usd, 9))
     answered = [event for event in stored(store) if isinstance(event, e.Answered) and event.exchange]

@@ -18,7 +18,7 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
-from pipeline.research import Outcome
+from pipeline.research import StepResult
 from pipeline.research.planning import approval_of
 from pipeline.research.since_last_report import earlier_session
 from pipeline.text.normalise import same_question, slug
@@ -51,7 +51,7 @@ async def new_session(
     recorder = Recorder(session, store, context)
     known = [e.EarlierRecalled(earlier=earlier)] if earlier else []
     memory = [e.MemoryRecalled(recalled=recalled)] if recalled else []
-    recorder.take([Outcome((start, *known, *memory))])
+    recorder.take([StepResult((start, *known, *memory))])
     await recorder.flush()
     return session
 
@@ -91,7 +91,7 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
     if session.state.waiting:
         raise CommandRefused(f"{session_id} waits for its plan to be approved", hint=f"research approve {session_id}")
     if session.state.ended:
-        Recorder(session, store, context).record([Outcome((e.ResearchReopened(reason="asked for"),))])
+        Recorder(session, store, context).record([StepResult((e.ResearchReopened(reason="asked for"),))])
     return session
 
 
@@ -106,7 +106,7 @@ def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: Eve
     config = adopted_config(session.state.config, tonight)
     if config != session.state.config:
         change = e.SettingsChanged(reasoner=config.reasoner, search=config.search)
-        Recorder(session, store, context).record([Outcome((change,))])
+        Recorder(session, store, context).record([StepResult((change,))])
 
 
 def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchConfig:
@@ -163,7 +163,7 @@ def accept_handoff(session: ResearchSession, store: EventStore, context: RunCont
         take_back = f"research handoff {session.id} --to {machine} takes it back"
         raise CommandRefused(f"{session.id} is handed over to {handoff.to}{until}", hint=take_back)
     if handoff and handoff.to == machine and not handoff.accepted:
-        Recorder(session, store, context).record([Outcome((e.HandoffAccepted(machine=machine),))])
+        Recorder(session, store, context).record([StepResult((e.HandoffAccepted(machine=machine),))])
 
 
 def complete_handoff(session: ResearchSession, store: EventStore, context: RunContext) -> None:
@@ -196,6 +196,6 @@ def approve_plan(
 
 def _record(session: ResearchSession, store: EventStore, context: RunContext, event: e.EventBase) -> None:
     try:
-        Recorder(session, store, context).record([Outcome((event,))])
+        Recorder(session, store, context).record([StepResult((event,))])
     finally:
         store.release(session.id)

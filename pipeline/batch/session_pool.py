@@ -91,7 +91,7 @@ PASSED = "the deadline has passed"
 
 @dataclass
 class Batch:
-    """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
+    """One running batch. ``step_context_of`` returns a session's step context, ``config_of`` the limits of a new session.
 
     ``spent`` is what earlier runs of the night cost, ``granted_usd`` what this one may spend beside the night's cap.
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
@@ -104,7 +104,7 @@ class Batch:
 
     store: EventStore
     queue: Queue
-    desk_of: Callable[[SessionState], StepContext]
+    step_context_of: Callable[[SessionState], StepContext]
     config_of: Callable[[Query], ResearchConfig]
     context: RunContext
     sessions_at_once: int = SESSIONS_AT_ONCE
@@ -254,7 +254,7 @@ class Batch:
             session = await self.session_of(decision)
             state = session.state
             self._running[state.id] = state, cost_of(state)
-            await run_session(session, self.store, self.desk_of(state), self._context_of(state))
+            await run_session(session, self.store, self.step_context_of(state), self._context_of(state))
             complete_handoff(session, self.store, self._context_of(state))
         except ProviderRefused as refusal:
             self._refused = refusal

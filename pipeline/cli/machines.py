@@ -76,7 +76,7 @@ async def distribute(
         env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
         return await view.show(before.batch)
     documents = _documents_of(env, {config_of(env, decision.query).search for decision in due})
-    batch = Batch(env.store, env.workspace.queue, _no_desk, partial(config_of, env), context, takes_handoffs=False)
+    batch = Batch(env.store, env.workspace.queue, _no_step_context, partial(config_of, env), context, takes_handoffs=False)
     batch.archived, batch.granted_usd = decided.archived, env.granted_usd
     if settings.memory != "off":
         batch.recall = Recaller(env.store)
@@ -204,7 +204,7 @@ def _documents_of(env: RunEnvironment, searches: set[tuple[str, ...]]) -> Callab
     return lambda config: fingerprint.value if LOCAL in config.search else ""
 
 
-def _no_desk(state: SessionState) -> StepContext:
+def _no_step_context(state: SessionState) -> StepContext:
     raise AssertionError(f"{state.id} is researched by a worker")
 
 

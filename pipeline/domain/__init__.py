@@ -32,7 +32,7 @@ class Summary:
     ``usd``, ``assumed_usd`` and ``expected_usd`` are as in ``Cost``.
     It is defined here so that a kept summary is read without importing anything that folds.
 
-    ``outcome`` is as in ``domain.outcome``.
+    ``outcome`` is as in ``state.outcome_of``.
     ``handed_to`` is the machine that alone goes on with it, up to ``handed_until`` ("": for good).
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
     """

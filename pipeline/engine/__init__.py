@@ -1,1 +1,1 @@
-"""The loop of one session: take steps from the agenda, perform them, record their outcomes."""
+"""The loop of one session: take steps from the agenda, perform them, record their results."""

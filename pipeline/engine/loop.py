@@ -1,6 +1,6 @@
 """The loop of one session: agenda → perform → record, until the agenda is empty or a cap of money or time is reached.
 
-Steps run concurrently without barriers; their outcomes are recorded one batch at a time, in one place. Resuming is the same
+Steps run concurrently without barriers; their results are recorded one batch at a time, in one place. Resuming is the same
 loop over a log that is not empty: only calls that were in flight when the process died are repeated.
 """
 
@@ -23,7 +23,7 @@ from pipeline.engine.recorder import Recorder, failed
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
-from pipeline.research import Outcome, StepContext
+from pipeline.research import StepContext, StepResult
 from pipeline.research.performing import perform, perform_pure
 from pipeline.text.times import timestamp
 
@@ -96,7 +96,7 @@ class _SessionLoop:
 
     def __init__(self, state: SessionState, recorder: Recorder, step_context: StepContext, context: RunContext) -> None:
         self._state, self._recorder, self._step_context, self._context = state, recorder, step_context, context
-        self._tasks: dict[asyncio.Task[Outcome], Step] = {}
+        self._tasks: dict[asyncio.Task[StepResult], Step] = {}
         self._asked_to_stop = asyncio.create_task(context.stop.wait())
         self._spent: BudgetSpent | None = None
         self._until: float | None = None
@@ -137,29 +137,29 @@ class _SessionLoop:
         of_the_batch = cap.cap == "deadline" or (self._spent is not None and self._spent.ledger == "night")
         if self._tasks or (of_the_batch and not self._state.facts):  # without a fact there is nothing to write: tomorrow, then
             return False
-        self._recorder.take([Outcome((cap,))])
+        self._recorder.take([StepResult((cap,))])
         return self._take_pure_steps()
 
-    async def _perform(self, step: Step) -> Outcome:
+    async def _perform(self, step: Step) -> StepResult:
         async with nullcontext() if isinstance(step, Read) else self._context.gate:
             if self._context.stop.asked or time_left_s(self._state, self._context) <= 0:
-                return Outcome(())  # it waited for its turn, and has not begun
+                return StepResult(())  # it waited for its turn, and has not begun
             announce.set(partial(self._record_call, step))
             clock = asyncio.get_running_loop().time
             began = clock()
             try:
-                outcome = await perform(step, self._state, self._step_context)
+                result = await perform(step, self._state, self._step_context)
             finally:
                 self._seconds[step] = round(clock() - began, 3)
         said = {"step": step.key, "seconds": self._seconds[step]}
-        drafts = (draft.model_copy(update=said) if isinstance(draft, Answered) else draft for draft in outcome.drafts)
-        return Outcome(tuple(drafts), outcome.objects)
+        drafts = (draft.model_copy(update=said) if isinstance(draft, Answered) else draft for draft in result.drafts)
+        return StepResult(tuple(drafts), result.objects)
 
     async def _record_call(self, step: Step, worst: Cost) -> None:
-        self._recorder.take([Outcome((CallSent(step=step.key, worst=worst),))])
+        self._recorder.take([StepResult((CallSent(step=step.key, worst=worst),))])
         await self._recorder.flush()
 
-    async def _wait_for_steps(self) -> Iterable[asyncio.Task[Outcome]]:
+    async def _wait_for_steps(self) -> Iterable[asyncio.Task[StepResult]]:
         """Wait until a step ends, a cap of time is reached or somebody asks to stop; return the steps that ended."""
         now = asyncio.get_running_loop().time()
         left = time_left_s(self._state, self._context)
@@ -176,29 +176,29 @@ class _SessionLoop:
             await self._abandon_steps()
         return [task for task in self._tasks if task.done()]
 
-    def _collect(self, done: Iterable[asyncio.Task[Outcome]]) -> None:
+    def _collect(self, done: Iterable[asyncio.Task[StepResult]]) -> None:
         """Record what ended, in a fixed order. An answer that was paid for is recorded before any error is acted on."""
-        outcomes: list[tuple[Step, Outcome]] = []
+        results: list[tuple[Step, StepResult]] = []
         for step, task in sorted(((self._tasks.pop(task), task) for task in done), key=lambda entry: entry[0].key):
             error = task.exception()
             if error is None:
-                outcomes.append((step, task.result()))
+                results.append((step, task.result()))
             elif not isinstance(error, Exception):
                 raise error
             elif isinstance(error, BudgetSpent) and not self._state.synthesis and not self._state.exhausted:
                 self._spent = error
-                outcomes += [(step, failure_of(self._state, step, error, self._seconds.get(step)))] if error.cost else []
+                results += [(step, failure_of(self._state, step, error, self._seconds.get(step)))] if error.cost else []
             elif isinstance(error, LogError):
                 self.fatal = error
             else:
                 is_fatal = isinstance(error, ProviderRefused) or (isinstance(error, StepError) and error.outage)
                 self.fatal = self.fatal or (error if is_fatal else None)
-                outcomes.append((step, failure_of(self._state, step, error, self._seconds.get(step))))
-        for step, outcome in outcomes:
+                results.append((step, failure_of(self._state, step, error, self._seconds.get(step))))
+        for step, result in results:
             try:
-                self._recorder.take([outcome])
+                self._recorder.take([result])
             except AnswerInvalid as error:  # it must fail its own step, not the log
-                error.cost = next((draft.cost for draft in outcome.drafts if isinstance(draft, Answered)), None)
+                error.cost = next((draft.cost for draft in result.drafts if isinstance(draft, Answered)), None)
                 self._recorder.take([failure_of(self._state, step, error, self._seconds.get(step))])
 
     async def _abandon_steps(self) -> None:
@@ -209,7 +209,7 @@ class _SessionLoop:
         self._tasks = {task: step for task, step in self._tasks.items() if not task.cancelled()}
 
 
-def failure_of(state: SessionState, step: Step, error: Exception, seconds: float | None) -> Outcome:
+def failure_of(state: SessionState, step: Step, error: Exception, seconds: float | None) -> StepResult:
     """Return a step's error as an event, with what the step cost all the same.
 
     An outage is not counted as an attempt. What was paid for is not asked again in the same way: the reasoner itself asks once
@@ -224,4 +224,4 @@ def failure_of(state: SessionState, step: Step, error: Exception, seconds: float
     spent_early = isinstance(error, BudgetSpent) and not (state.exhausted or state.synthesis)
     is_open = isinstance(error, ProviderRefused) or bool(known and known.outage)
     event = failed(step.key, error, recoverable=retryable or spent_early or is_open, attempt=attempt, seconds=seconds)
-    return Outcome((event,), (known.exchange,) if known and known.exchange else ())
+    return StepResult((event,), (known.exchange,) if known and known.exchange else ())

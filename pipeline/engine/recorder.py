@@ -1,4 +1,4 @@
-"""Records: the outcomes of a session's steps, and the events of streams that are no session. Objects come first.
+"""Records: the results of a session's steps, and the events of streams that are no session. Objects come first.
 
 What is recorded holds no key. Whoever records opens the segment of a run with its agent.
 """
@@ -24,7 +24,7 @@ from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.times import timestamp
 
 if TYPE_CHECKING:
-    from pipeline.research import Outcome
+    from pipeline.research import StepResult
 
 
 def encoded(context: RunContext, draft: EventBase, stream: str, version: int) -> tuple[EventBase, Record]:
@@ -115,31 +115,31 @@ class Recorder:
         self._turn = asyncio.Lock()
         self._failure: LogError | None = None
 
-    def record(self, outcomes: Iterable[Outcome]) -> None:
-        """Store the outcomes in one append, while nothing else is under way.
+    def record(self, results: Iterable[StepResult]) -> None:
+        """Store the results in one append, while nothing else is under way.
 
         Raises:
             CommandRefused: an event does not fit the state.
             LogError: it could not be stored; the session's state is ahead of the log and must be dropped.
         """
-        self.take(outcomes)
+        self.take(results)
         if taken := self._taken():
             self._written(taken.events, self._append(taken))
 
-    def take(self, outcomes: Iterable[Outcome]) -> None:
-        """Fold the outcomes' events into the state; the next ``flush`` stores them and their objects.
+    def take(self, results: Iterable[StepResult]) -> None:
+        """Fold the results' events into the state; the next ``flush`` stores them and their objects.
 
         Raises:
             CommandRefused: an event does not fit the state.
-            AnswerInvalid: an outcome holds half a surrogate pair; nothing of it was taken.
+            AnswerInvalid: a result holds half a surrogate pair; nothing of it was taken.
         """
-        for outcome in outcomes:
-            first = () if self._opened or not outcome.drafts else (self._context.agent,)
+        for result in results:
+            first = () if self._opened or not result.drafts else (self._context.agent,)
             next_version = self._session.state.version + 1
-            drafts = enumerate((*first, *outcome.drafts), next_version)
+            drafts = enumerate((*first, *result.drafts), next_version)
             pairs = [encoded(self._context, draft, self._session.id, version) for version, draft in drafts]
             self._opened |= bool(first)
-            self._waiting.objects += outcome.objects
+            self._waiting.objects += result.objects
             for event, record in pairs:
                 self._session.record(event)
                 self._waiting.events.append(event)

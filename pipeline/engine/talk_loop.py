@@ -80,7 +80,7 @@ async def _do(step: TalkStep, log: TalkLog, context: TalkContext) -> None:
     began = clock()
     announce.set(record_call)
     try:
-        outcome = await perform(step, log.state, context.without_model() if has_failed else context)
+        result = await perform(step, log.state, context.without_model() if has_failed else context)
     except StepError as error:
         is_up = isinstance(error, BudgetSpent) or error.outage is None
         goes_on = is_up and not has_failed and not isinstance(error, ProviderRefused)
@@ -89,5 +89,5 @@ async def _do(step: TalkStep, log: TalkLog, context: TalkContext) -> None:
             raise
         return
     update = {"step": step.key, "seconds": round(clock() - began, 3)}
-    drafts = (draft.model_copy(update=update) if isinstance(draft, Answered) else draft for draft in outcome.drafts)
-    log.record(*drafts, objects=outcome.objects)
+    drafts = (draft.model_copy(update=update) if isinstance(draft, Answered) else draft for draft in result.drafts)
+    log.record(*drafts, objects=result.objects)

@@ -6,6 +6,6 @@ An async function must read the state before its first ``await``: other steps ch
 
 from __future__ import annotations
 
-from pipeline.research.step_context import Outcome, StepContext
+from pipeline.research.step_context import StepContext, StepResult
 
-__all__ = ["Outcome", "StepContext"]
+__all__ = ["StepContext", "StepResult"]

@@ -14,7 +14,7 @@ from pipeline.domain.steps import FailWorker, FinishWorker, NextRound, Read, Sea
 from pipeline.domain.values import EXTRACTIVE, Perspective, Recalled
 from pipeline.errors import ReadFailed
 from pipeline.research.planning import new_queries, searched
-from pipeline.research.step_context import Outcome, StepContext
+from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.ranking.query_terms import parse_question
@@ -49,7 +49,7 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     return tuple(ordered[: -(-state.config.pages_per_iteration // 3)])
 
 
-def start_worker(step: StartWorker, state: SessionState) -> Outcome:
+def start_worker(step: StartWorker, state: SessionState) -> StepResult:
     """Start the worker of a search node, with the first queries of its perspective and the pages that earlier nights found."""
     node = state.nodes[step.worker_id]
     view = state.perspectives[node.perspective]
@@ -60,22 +60,22 @@ def start_worker(step: StartWorker, state: SessionState) -> Outcome:
     if state.config.reasoner == EXTRACTIVE:
         queries = tuple(text for text in view.questions if text != state.query)
     thought = e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages)
-    return Outcome((started, thought))
+    return StepResult((started, thought))
 
 
-def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:
+def finish_worker(step: FinishWorker, state: SessionState) -> StepResult:
     """Record that a worker has finished."""
     facts = len(facts_of(state.workers[step.worker_id]))
-    return Outcome((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
+    return StepResult((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
 
 
-def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
+def fail_worker(step: FailWorker, state: SessionState) -> StepResult:
     """Record that a worker failed, with the failure of the step that ended it."""
     failure = state.failures[step.step]
-    return Outcome((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
+    return StepResult((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
 
 
-def next_round(step: NextRound, state: SessionState) -> Outcome:
+def next_round(step: NextRound, state: SessionState) -> StepResult:
     """Go on with the searches that the last reading named; an older session may name only what is still open."""
     worker = state.workers[step.worker_id]
     view = state.perspectives[worker.perspective_id]
@@ -83,24 +83,24 @@ def next_round(step: NextRound, state: SessionState) -> Outcome:
     named = (last.next_queries or last.gaps) if last else (view.queries or view.questions)
     queries = new_queries(named, asked_queries(worker), state.config.queries_per_thought)
     reason = last.reason if last else ""
-    return Outcome((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=queries),))
+    return StepResult((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=queries),))
 
 
-def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
+def start_analysis(step: StartAnalysis, _state: SessionState) -> StepResult:
     """Close a round of gathering."""
-    return Outcome((e.AnalysisStarted(round=step.round),))
+    return StepResult((e.AnalysisStarted(round=step.round),))
 
 
-async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> Outcome:
+async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> StepResult:
     """Make one search."""
     result = await searched(step.query, state.config.hits_per_query, state.config, step_context)
     found = e.SearchCompleted(
         query=step.query, provider=result.provider, hits=result.hits, failed=result.failed, cost=result.cost
     )
-    return Outcome((found,))
+    return StepResult((found,))
 
 
-async def read(step: Read, _state: SessionState, step_context: StepContext) -> Outcome:
+async def read(step: Read, _state: SessionState, step_context: StepContext) -> StepResult:
     """Read one page; its text is returned as an object to store.
 
     Raises:
@@ -129,4 +129,4 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
         dropped=dict(page.dropped),
         empty_pages=page.empty_pages,
     )
-    return Outcome((event,), (data,))
+    return StepResult((event,), (data,))

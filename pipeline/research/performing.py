@@ -8,14 +8,14 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
 from pipeline.research import gathering, planning, reading, reporting, since_last_report, writing
-from pipeline.research.step_context import Outcome, StepContext
+from pipeline.research.step_context import StepContext, StepResult
 
 
-def _make_report(step: s.MakeReport, state: SessionState) -> Outcome:
-    return Outcome((reporting.report_of_passages(state),)) if state.passages else reporting.make_report(step, state)
+def _make_report(step: s.MakeReport, state: SessionState) -> StepResult:
+    return StepResult((reporting.report_of_passages(state),)) if state.passages else reporting.make_report(step, state)
 
 
-_PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
+_PURE: dict[type[s.Step], Callable[[Any, SessionState], StepResult]] = {
     s.AskApproval: planning.ask_approval,
     s.StartWorker: gathering.start_worker,
     s.NextRound: gathering.next_round,
@@ -31,7 +31,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.Fail: reporting.fail,
 }
 
-_ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[Outcome]]] = {
+_ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[StepResult]]] = {
     s.Survey: planning.survey,
     s.Plan: planning.make_plan,
     s.PlainPlan: planning.make_plain_plan,
@@ -46,12 +46,12 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
 }
 
 
-def perform_pure(step: s.Step, state: SessionState) -> Outcome:
+def perform_pure(step: s.Step, state: SessionState) -> StepResult:
     """Perform a step that needs no outside answer."""
     return _PURE[type(step)](step, state)
 
 
-async def perform(step: s.Step, state: SessionState, context: StepContext) -> Outcome:
+async def perform(step: s.Step, state: SessionState, context: StepContext) -> StepResult:
     """Perform a step that needs an outside answer.
 
     Raises:

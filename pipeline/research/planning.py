@@ -16,7 +16,7 @@ from pipeline.domain.steps import AskApproval, ExtendPlan, FindGaps, PlainPlan, 
 from pipeline.domain.values import EXTRACTIVE, Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import SearchResult
-from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
+from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import clean, one_line, slug
 from pipeline.text.ranking.query_terms import parse_question
 
@@ -52,7 +52,7 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     return replace(result, hits=tuple(hit.model_copy(update=texts) for hit, texts in zip(hits[:count], cleaned, strict=False)))
 
 
-async def survey(_step: Survey, state: SessionState, context: StepContext) -> Outcome:
+async def survey(_step: Survey, state: SessionState, context: StepContext) -> StepResult:
     """Search for the query itself."""
     result = await searched(state.query, state.config.survey_hits, state.config, context)
     event = e.TopicSurveyed(
@@ -64,12 +64,12 @@ async def survey(_step: Survey, state: SessionState, context: StepContext) -> Ou
         languages=result.languages,
         absent=result.absent,
     )
-    return Outcome((event,))
+    return StepResult((event,))
 
 
-async def make_plain_plan(_step: PlainPlan, state: SessionState, context: StepContext) -> Outcome:
+async def make_plain_plan(_step: PlainPlan, state: SessionState, context: StepContext) -> StepResult:
     """Make the plan without a model: one perspective, which searches for the question and for each of its parts."""
-    return Outcome((_plan_of((plain_view(state.query),), state, window=_window(context)),))
+    return StepResult((_plan_of((plain_view(state.query),), state, window=_window(context)),))
 
 
 def _window(context: StepContext) -> int:
@@ -87,7 +87,7 @@ def _plan_of(views: tuple[Perspective, ...], state: SessionState, **more: Any) -
     return e.PlanCreated(perspectives=views, nodes=first_plan(views, validates=state.config.reasoner != EXTRACTIVE), **more)
 
 
-async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> Outcome:
+async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> StepResult:
     """Ask for the kind of answer and the perspectives, with their first queries, and make the DAG.
 
     Raises:
@@ -95,7 +95,7 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
     """
     config = state.config
     if config.reasoner == EXTRACTIVE:
-        return Outcome((_plan_of((plain_view(state.query),), state),))
+        return StepResult((_plan_of((plain_view(state.query),), state),))
     question = PlanQuestion(
         query=state.query,
         hits=state.survey.hits if state.survey else (),
@@ -156,9 +156,9 @@ def new_queries(queries: Iterable[str], asked: Iterable[str], most: int = 20) ->
     return tuple(fresh.values())[:most]
 
 
-def ask_approval(_step: AskApproval, _state: SessionState) -> Outcome:
+def ask_approval(_step: AskApproval, _state: SessionState) -> StepResult:
     """Request the user's approval of the plan."""
-    return Outcome((e.ApprovalRequested(),))
+    return StepResult((e.ApprovalRequested(),))
 
 
 def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGiven:
@@ -174,7 +174,7 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
     return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=reasoner != EXTRACTIVE))
 
 
-def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
+def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
     """Collect the questions that the last readings left open, each once: the first of each worker, then the second ones.
 
     What one worker left open and another one beside it found is not open.
@@ -202,10 +202,10 @@ def find_gaps(step: FindGaps, state: SessionState) -> Outcome:
         )
         for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]
     )
-    return Outcome((e.GapsFound(round=step.round, gaps=gaps),))
+    return StepResult((e.GapsFound(round=step.round, gaps=gaps),))
 
 
-def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:
+def extend_plan(step: ExtendPlan, state: SessionState) -> StepResult:
     """Add a worker to the plan that searches once more for what the round left open: with the last queries, which nobody made."""
     number = sum(node.id.startswith("gap_") for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
@@ -218,4 +218,6 @@ def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:
         questions=questions,
         queries=new_queries((*queries, *questions), state.searches, 6),
     )
-    return Outcome((e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=gap_plan((view,), step.round + 1, number)),))
+    return StepResult(
+        (e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=gap_plan((view,), step.round + 1, number)),)
+    )

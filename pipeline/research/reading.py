@@ -22,7 +22,7 @@ from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.page_parts import AROUND, LEAST, shown_parts
 from pipeline.research.planning import new_queries, today_of
 from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
-from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
+from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.quotes import Span
 from pipeline.text.ranking.query_terms import parse_question
@@ -39,7 +39,7 @@ OMITTED = "[…]"
 _KNOWN, _KNOWN_CHARACTERS = 3, 140  # quotes found before that are shown, of each question
 
 
-async def read_pages(step: ReadPages, state: SessionState, context: StepContext) -> Outcome:
+async def read_pages(step: ReadPages, state: SessionState, context: StepContext) -> StepResult:
     """Ask what the pages of an iteration say; a quote that is not in its page is rejected."""
     worker = state.workers[step.worker_id]
     pages = {f"S{number}": one for number, one in enumerate(sources_of(state, worker, step.iteration, context), start=1)}
@@ -85,7 +85,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     return paid(answer, *events)
 
 
-async def read_plainly(step: PlainReading, state: SessionState, context: StepContext) -> Outcome:
+async def read_plainly(step: PlainReading, state: SessionState, context: StepContext) -> StepResult:
     """Take the passages that are nearest to the questions, because the model could not read."""
     worker = state.workers[step.worker_id]
     sources = sources_of(state, worker, step.iteration, context)
@@ -98,7 +98,7 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     facts = {fact.id: fact for choice in choices for fact in choice.passages}.values()
     events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]
     events[-1] = events[-1].model_copy(update={"last": True})
-    return Outcome(tuple(events))
+    return StepResult(tuple(events))
 
 
 def _observed(

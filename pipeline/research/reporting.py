@@ -12,7 +12,7 @@ from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, worke
 from pipeline.domain.steps import ChoosePassages, Complete, Fail, MakeReport
 from pipeline.domain.values import Fact, Paragraph, Reference, ReportSection, Sentence
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
-from pipeline.research.step_context import Outcome, StepContext
+from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
@@ -33,7 +33,7 @@ _SKIPPED = {
 }
 
 
-def make_report(_step: MakeReport, state: SessionState) -> Outcome:
+def make_report(_step: MakeReport, state: SessionState) -> StepResult:
     """Assemble the report: number the sources in order of first citation, list what was left out, and the limits."""
     kept, cut = kept_text(state)
     beginning = next((section for section in kept if section.id == SUMMARY), None)
@@ -62,7 +62,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         cut_sentences=cut,
         outcome="in-part" if first.outcome in ("", "answered") and unchecked else first.outcome or "in-part",
     )
-    return Outcome((report,))
+    return StepResult((report,))
 
 
 def references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
@@ -128,19 +128,21 @@ def _final_failures(state: SessionState, kind: str) -> list[Failure]:
     return [failure for key, failure in state.failures.items() if failure.final and key.startswith(f"{kind}:")]
 
 
-def complete(_step: Complete, state: SessionState) -> Outcome:
+def complete(_step: Complete, state: SessionState) -> StepResult:
     """End the session with a report and its total cost."""
     cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
-    return Outcome((e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),))
+    return StepResult(
+        (e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),)
+    )
 
 
-def fail(step: Fail, _state: SessionState) -> Outcome:
+def fail(step: Fail, _state: SessionState) -> StepResult:
     """End the session without a report."""
-    return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason),))
+    return StepResult((e.ResearchFailed(cause=step.cause, reason=step.reason),))
 
 
-async def choose_passages(_step: ChoosePassages, state: SessionState, context: StepContext) -> Outcome:
+async def choose_passages(_step: ChoosePassages, state: SessionState, context: StepContext) -> StepResult:
     """Choose the passages of the pages read that come nearest to the question."""
     searches = [*([state.survey] if state.survey else []), *state.searches.values()]
     near = cosines_by_page(hit for search in searches for hit in search.hits)
@@ -150,7 +152,7 @@ async def choose_passages(_step: ChoosePassages, state: SessionState, context: S
     ]
     known = state.survey.statistics if state.survey else TermStatistics()
     choice = choose(query_of(state), pages, known, rated=context.rated(state.query_id))
-    return Outcome((e.PassagesChosen(passages=choice.passages, more=choice.more),))
+    return StepResult((e.PassagesChosen(passages=choice.passages, more=choice.more),))
 
 
 def report_of_passages(state: SessionState) -> e.ReportGenerated:

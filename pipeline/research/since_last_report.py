@@ -10,7 +10,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Compare, Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, SourceChange
 from pipeline.errors import ObjectMissing
-from pipeline.research.step_context import Outcome, StepContext
+from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.normalise import holds_quote, normalised
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.words import jaccard
@@ -110,10 +110,10 @@ def _unread(earlier: EarlierSession, state: SessionState) -> Iterable[SourceChan
             yield SourceChange(url=url, title=titles[url].title, before=titles[url].digest, reason=reason)
 
 
-async def compare(_step: Compare, state: SessionState, context: StepContext) -> Outcome:
+async def compare(_step: Compare, state: SessionState, context: StepContext) -> StepResult:
     """Compute what is new since the earlier session, from the stored texts of both."""
     if state.earlier is None:
-        return Outcome(())
+        return StepResult(())
     before = {source.digest for source in state.earlier.sources}
 
     def text_of(digest: str) -> str:
@@ -124,4 +124,4 @@ async def compare(_step: Compare, state: SessionState, context: StepContext) -> 
                 return ""
             raise
 
-    return Outcome((e.ChangesFound(changes=session_changes(state.earlier, state, text_of)),))
+    return StepResult((e.ChangesFound(changes=session_changes(state.earlier, state, text_of)),))

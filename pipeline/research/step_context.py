@@ -32,7 +32,7 @@ class StepContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepResult:
     """Drafted events, and the objects that must be stored before them."""
 
     drafts: tuple[EventBase, ...]
@@ -49,8 +49,8 @@ def charged_to(answer: Answer[A]) -> Iterator[None]:
         raise
 
 
-def paid(answer: Answer[A], *drafts: EventBase) -> Outcome:
+def paid(answer: Answer[A], *drafts: EventBase) -> StepResult:
     """Return the drafts of an answer: the first carries what it cost, and the digest of its exchange, which is stored."""
     exchange = digest_of(answer.exchange) if answer.exchange else ""
     first = drafts[0].model_copy(update={"cost": answer.cost, "exchange": exchange})
-    return Outcome((first, *drafts[1:]), (answer.exchange,) if answer.exchange else ())
+    return StepResult((first, *drafts[1:]), (answer.exchange,) if answer.exchange else ())

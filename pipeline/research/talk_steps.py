@@ -23,7 +23,7 @@ from pipeline.ports import Documents, FoundPassages, Reasoner, StoredPage, Store
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.code_warnings import checked
 from pipeline.research.report_text import read_sentences
-from pipeline.research.step_context import Outcome, paid
+from pipeline.research.step_context import StepResult, paid
 from pipeline.text.normalise import clean, digest_of, one_line
 from pipeline.text.ranking.query_terms import parse_in, parse_question
 from pipeline.text.words import word_count
@@ -62,7 +62,7 @@ class TalkContext:
         return replace(self, reasoner=self.plain)
 
 
-async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
+async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> StepResult:
     """Perform one step of the last question.
 
     Raises:
@@ -82,15 +82,15 @@ async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> Out
             return await _check(turn, context)
     near = _nearest(turn)
     shown = t.MessageAnswered(number=turn.number, found=bool(near), sentences=near, facts=_cited(near))
-    return Outcome((shown.model_copy(update={"outcome": "passages" if near else "not-found"}),))
+    return StepResult((shown.model_copy(update={"outcome": "passages" if near else "not-found"}),))
 
 
-async def _resolve(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
+async def _resolve(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
     before = state.turns[:-1]
     if context.reasoner.name == EXTRACTIVE:
         text = one_line(turn.text, 600)
         text = f"{text} ({before[-1].stands_alone or before[-1].text})" if before else text
-        return Outcome((t.MessageResolved(number=turn.number, stands_alone=text),))
+        return StepResult((t.MessageResolved(number=turn.number, stands_alone=text),))
     question = StandAloneQuestion(
         query=turn.text,
         history=history_of(before[-_RECENT:]),
@@ -108,7 +108,7 @@ def history_of(turns: Sequence[Turn]) -> tuple[PastTurn, ...]:
     return tuple(PastTurn(question=turn.stands_alone or turn.text, answer=text) for turn, text in zip(turns, said, strict=True))
 
 
-async def _find(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
+async def _find(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
     asked = turn.stands_alone
     found = await context.pages.find(asked, context.sessions, _HITS)
     objects: tuple[bytes, ...] = ()
@@ -132,7 +132,7 @@ async def _find(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
         failed=found.failed,
         cost=found.cost,
     )
-    return Outcome((event,), objects)
+    return StepResult((event,), objects)
 
 
 async def _with_documents(found: FoundPassages, question: str, documents: Documents) -> tuple[FoundPassages, tuple[bytes, ...]]:
@@ -163,7 +163,7 @@ async def _with_documents(found: FoundPassages, question: str, documents: Docume
     return both, tuple(texts.values())
 
 
-def _take(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
+def _take(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
     """Take the passages of the found pages that come nearest; for a model, which judges them, from a longer list."""
     assert turn.found is not None  # noqa: S101 - the agenda takes only from what was found
     known, near = turn.found.statistics, cosines_by_page(turn.found.hits)
@@ -174,10 +174,10 @@ def _take(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
     judged = state.reasoner != EXTRACTIVE
     query = parse_in(turn.stands_alone, turn.found.languages)
     choice = choose(query, pages, known, more=_MODEL_PLACES if judged else _PLACES, judged=judged)
-    return Outcome((t.PassagesTaken(number=turn.number, passages=choice.passages, more=choice.more),))
+    return StepResult((t.PassagesTaken(number=turn.number, passages=choice.passages, more=choice.more),))
 
 
-async def _draft(turn: Turn, state: TalkState, context: TalkContext) -> Outcome:
+async def _draft(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
     facts = _keyed(turn)
     question = TalkQuestion(
         query=turn.stands_alone,
@@ -196,7 +196,7 @@ def _keyed(turn: Turn) -> dict[str, Fact]:
     return {f"E{number}": fact for number, fact in enumerate(turn.facts(), start=1)}
 
 
-async def _check(turn: Turn, context: TalkContext) -> Outcome:
+async def _check(turn: Turn, context: TalkContext) -> StepResult:
     """Check the draft; keep at most 120 words of what is supported. If that is nothing, the nearest passages are shown."""
     drafted = turn.draft.sentences if turn.draft else ()
     near = _nearest(turn)
@@ -206,7 +206,7 @@ async def _check(turn: Turn, context: TalkContext) -> Outcome:
     keys, known = {fact.id: key for key, fact in facts.items()}, {fact.id: fact for fact in facts.values()}
     sound = {f"T{number}": one for number, one in enumerate(drafted, start=1) if one.facts and not one.unknown}
     if not sound:
-        return Outcome((refusal,))
+        return StepResult((refusal,))
     question = CheckQuestion(
         query=turn.stands_alone,
         facts=facts,

@@ -32,31 +32,29 @@ from pipeline.domain.values import (
     Contradiction,
     CutSentence,
     Fact,
+    Outcome,
     Paragraph,
     ReportSection,
     Sentence,
     Verdict,
 )
-from pipeline.domain.values import (
-    Outcome as SessionOutcome,
-)
 from pipeline.errors import AnswerInvalid
 from pipeline.research.code_warnings import checked
 from pipeline.research.planning import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
-from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
+from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
 
-_SAID: Mapping[str, SessionOutcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
-_WORST_LAST: tuple[SessionOutcome, ...] = ("answered", "in-part", "not-found")
+_SAID: Mapping[str, Outcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
+_WORST_LAST: tuple[Outcome, ...] = ("answered", "in-part", "not-found")
 _BEGINNING_WORDS = 120
 UNFOUND = "It only says what was not found, which is listed once."
 
 
-def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
+def start_synthesis(_step: StartSynthesis, state: SessionState) -> StepResult:
     """Record the start of the synthesis with the number of facts and sources."""
     facts = all_facts(state)
-    return Outcome((e.SynthesisStarted(facts=len(facts), sources=len({fact.url for fact in facts})),))
+    return StepResult((e.SynthesisStarted(facts=len(facts), sources=len({fact.url for fact in facts})),))
 
 
 def _evidence(state: SessionState, facts: Mapping[str, Fact]) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def _evidence(state: SessionState, facts: Mapping[str, Fact]) -> dict[str, Any]:
     return {"query": state.query, "facts": facts, "published": dates, "more": more, "today": today_of(state)}
 
 
-async def write_report(step: WriteReport, state: SessionState, context: StepContext) -> Outcome:
+async def write_report(step: WriteReport, state: SessionState, context: StepContext) -> StepResult:
     """Ask for the text of a part.
 
     Raises:
@@ -113,7 +111,7 @@ def _written(state: SessionState) -> Iterator[str]:
             yield f"{item.sentence.text} [{', '.join(keys[name] for name in item.sentence.facts)}]"
 
 
-async def check_report(step: CheckReport, state: SessionState, context: StepContext) -> Outcome:
+async def check_report(step: CheckReport, state: SessionState, context: StepContext) -> StepResult:
     """Ask what is wrong with a part, and what belongs there; of a mended one, whether that holds of which code warns."""
     part, facts = state.parts[step.part], facts_for(state, step.part)
     items = items_of(part.sections)
@@ -199,7 +197,7 @@ def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], un
     return verdicts
 
 
-def _worse(one: SessionOutcome, other: SessionOutcome) -> SessionOutcome:
+def _worse(one: Outcome, other: Outcome) -> Outcome:
     return max(one, other, key=_WORST_LAST.index)
 
 
@@ -223,7 +221,7 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
             )
 
 
-def mend_report(step: MendReport, state: SessionState) -> Outcome:
+def mend_report(step: MendReport, state: SessionState) -> StepResult:
     """Put the checker's sentences in the place of faulty ones, and add what the part lacks; all others stay as they are.
 
     A sentence that the checker does not replace, or only by one without evidence, is left out. What code warns of is checked once
@@ -237,7 +235,7 @@ def mend_report(step: MendReport, state: SessionState) -> Outcome:
     for place, item in enumerate(items_of(sections)):
         words = set(_checked(item, state).warning.split()) if item.sentence and item.text in new else set()
         doubtful += [place] if words - set(new.get(item.text, "").split()) else []
-    return Outcome(
+    return StepResult(
         (e.ReportRevised(part=step.part, revision=part.revision + 1, sections=sections, new=tuple(doubtful), lost=tuple(lost)),)
     )
 

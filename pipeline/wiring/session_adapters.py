@@ -175,7 +175,7 @@ class AdapterFactory:
             paying.reset(token)
 
     def __call__(self, state: SessionState, night: Budget | None = None) -> StepContext:
-        """Return the desk that the session's config asks for. ``night`` is the run's budget, in place of the factory's own.
+        """Return what the session's config asks for. ``night`` is the run's budget, in place of the factory's own.
 
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).

@@ -57,8 +57,8 @@ def state_of(store: MemoryStore, name: str) -> SessionState:
 
 def without_evidence() -> SessionState:
     night = bench(queue(query("pumps")))
-    desk_of = night.batch.desk_of
-    night.batch.desk_of = lambda state: replace(desk_of(state), search=Nothing())
+    step_context_of = night.batch.step_context_of
+    night.batch.step_context_of = lambda state: replace(step_context_of(state), search=Nothing())
     night.work()
     return sessions(night.store)["pumps"]
 

@@ -142,8 +142,8 @@ def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_nig
 def test_a_cap_of_nothing_allows_what_costs_nothing() -> None:
     free = queue(query("pumps"), cost_usd=0.0)
     night = bench(free)
-    desk_of = night.batch.desk_of
-    night.batch.desk_of = lambda state: replace(desk_of(state), reasoner=Free(Journal()))
+    step_context_of = night.batch.step_context_of
+    night.batch.step_context_of = lambda state: replace(step_context_of(state), reasoner=Free(Journal()))
     assert endings(night.work()) == {"pumps": "complete"}
 
 
@@ -188,8 +188,8 @@ def test_a_failed_session_is_gone_on_with_where_that_leads_somewhere() -> None:
 
 def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
     first = bench(queue(query("pumps")))
-    desk_of = first.batch.desk_of
-    first.batch.desk_of = lambda state: replace(desk_of(state), search=Nothing())
+    step_context_of = first.batch.step_context_of
+    first.batch.step_context_of = lambda state: replace(step_context_of(state), search=Nothing())
     first.work()
     failed = sessions(first.store)["pumps"]
     result = retried(first.store)
@@ -272,14 +272,14 @@ def test_a_session_with_a_damaged_log_is_named_and_does_not_stop_the_others() ->
 )
 def test_trouble_of_one_session_does_not_cost_the_night_the_others(trouble: Exception) -> None:
     night = bench(queue(query("pumps"), query("valves")))
-    desk_of = night.batch.desk_of
+    step_context_of = night.batch.step_context_of
 
     def broken(state: SessionState) -> StepContext:
         if state.query_id == "pumps":
             raise trouble
-        return desk_of(state)
+        return step_context_of(state)
 
-    night.batch.desk_of = broken
+    night.batch.step_context_of = broken
     result = night.work()
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
     assert str(trouble) in result.ended[0].reason

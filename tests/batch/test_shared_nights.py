@@ -43,7 +43,7 @@ from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import Database
 from pipeline.wiring.postgres_adapters import NightsPace
-from tests.fakes import Journal, context_for, desk_for, event_names
+from tests.fakes import Journal, context_for, event_names, step_context_for
 from tests.nights import NOW, endings, known, query, queue
 
 THREE = queue(query("pumps"), query("valves"), query("modes"))
@@ -174,7 +174,7 @@ def test_what_a_night_waits_for_is_put_in_the_queue_again_when_it_is_lost(nights
 
 @dataclass
 class Stage:
-    """A night and its workers in one process; ``journal`` gives that of a session's desk."""
+    """A night and its workers in one process; ``journal`` gives that of a session's step context."""
 
     url: str
     folder: Path
@@ -194,7 +194,7 @@ class Stage:
         context = RunContext(f"run-{name}", RunStarted(host=name, process=1, program="t", agent=name))
 
         def prepare(state: SessionState, _part: SharedPart | None) -> StepContext:
-            return desk_for(store, self.journal(state))
+            return step_context_for(store, self.journal(state))
 
         entries = {entry_of(one, place) for one in ("", documents) for place in ("", name)}
         worker = NightWorker(store, self.nights, context, name, prepare, entries=lambda: entries, **options)
@@ -205,7 +205,9 @@ class Stage:
     async def open(self) -> str:
         settings = self.queue.settings
         model = ModelChoice("a-model", "http://127.0.0.1:1/v1")
-        batch = Batch(self.store, self.queue, _no_desk, lambda one: config_for(one, _with(settings, model)), context_for("run-0"))
+        batch = Batch(
+            self.store, self.queue, _no_step_context, lambda one: config_for(one, _with(settings, model)), context_for("run-0")
+        )
         batch.takes_handoffs = False
         decisions = decide(self.queue, known({}), NOW, machine=ANYWHERE)
 
@@ -245,7 +247,7 @@ def _with(settings: Any, model: ModelChoice) -> Any:
     return replace(settings, reasoner=model)
 
 
-def _no_desk(state: SessionState) -> StepContext:
+def _no_step_context(state: SessionState) -> StepContext:
     raise AssertionError(f"{state.id} is researched by a worker")
 
 

@@ -16,8 +16,8 @@ from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.errors import SearchFailed
 from pipeline.ops.console_output import Console
-from pipeline.research import Outcome
-from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
+from pipeline.research import StepResult
+from tests.fakes import Journal, MemoryStore, context_for, started, step_context_for
 
 Listener = Callable[[EventBase, SessionState], None]
 
@@ -32,8 +32,8 @@ def research(
     store = store or MemoryStore()
     context = context_for(listener=listen)
     session = ResearchSession(name)
-    Recorder(session, store, context).record([Outcome((started(perspectives=1, iterations=1, gap_rounds=0),))])
-    return asyncio.run(run_session(session, store, desk_for(store, journal or Journal()), context))
+    Recorder(session, store, context).record([StepResult((started(perspectives=1, iterations=1, gap_rounds=0),))])
+    return asyncio.run(run_session(session, store, step_context_for(store, journal or Journal()), context))
 
 
 def test_lines_name_time_query_and_event_and_only_what_matters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,9 +19,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SearchDone, SessionState
 from pipeline.domain.values import Gap
-from pipeline.research import Outcome
+from pipeline.research import StepResult
 from pipeline.research.performing import perform, perform_pure
-from tests.fakes import Journal, MemoryStore, desk_for, started
+from tests.fakes import Journal, MemoryStore, started, step_context_for
 from tests.recorded import SMALL, after, before, stream
 from tests.seeds import FULL
 
@@ -45,19 +45,19 @@ class Walk:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.session, self.store = ResearchSession("s1"), MemoryStore()
-        self.desk = desk_for(self.store, Journal())
-        self.under_way: dict[s.Step, Outcome] = {}
+        self.step_context = step_context_for(self.store, Journal())
+        self.under_way: dict[s.Step, StepResult] = {}
         self.recorded: set[str] = set()
-        self.record(Outcome((e.RunStarted(run_id="run-1"), started(**{**SMALL, **self.config}))))
+        self.record(StepResult((e.RunStarted(run_id="run-1"), started(**{**SMALL, **self.config}))))
 
     @property
     def state(self) -> SessionState:
         return self.session.state
 
-    def record(self, outcome: Outcome) -> None:
-        for data in outcome.objects:
+    def record(self, result: StepResult) -> None:
+        for data in result.objects:
             self.store.objects.put(data)
-        for draft in outcome.drafts:
+        for draft in result.drafts:
             number = f"{self.state.version + 1:05d}"
             version = self.session.state.version + 1
             self.session.record(stamped(draft, self.session.id, version, "run-1", number, "2026-11-21T02:15:00.000Z"))
@@ -76,11 +76,11 @@ class Walk:
     def interfere(self, count: int) -> None:
         """As the loop does, a cap is recorded only while nothing is under way."""
         if count >= self.exhausted_at >= 0 and not self.under_way and not self.state.synthesis and not self.state.ended:
-            self.record(Outcome((e.BudgetExhausted(cap="usd", limit="1", spent="1"),)))
+            self.record(StepResult((e.BudgetExhausted(cap="usd", limit="1", spent="1"),)))
             self.exhausted_at = -1
         if count == self.cancelled_at and not self.state.ended:
             self.under_way.clear()
-            self.record(Outcome((e.ResearchCancelled(), e.ResearchReopened())))
+            self.record(StepResult((e.ResearchCancelled(), e.ResearchReopened())))
             self.recorded = {key for key in self.recorded if not key.startswith(("Fail", "FinishWorker"))}
 
     async def act(self, offered: tuple[s.Step, ...]) -> None:
@@ -91,23 +91,23 @@ class Walk:
                 self.end(step, perform_pure(step, self.state))
         elif fresh and (not self.under_way or self.random.random() < 0.6):
             step = self.random.choice(fresh)
-            self.under_way[step] = await self.outcome(step)
+            self.under_way[step] = await self.result(step)
         else:
             step = self.random.choice(list(self.under_way))
             self.end(step, self.under_way.pop(step))
 
-    async def outcome(self, step: s.Step) -> Outcome:
+    async def result(self, step: s.Step) -> StepResult:
         if self.random.randrange(100) >= self.failing:
-            return await perform(step, self.state, self.desk)
+            return await perform(step, self.state, self.step_context)
         earlier = self.state.failures.get(step.key)
         attempt = 1 + (earlier.attempts if earlier else 0)
         again = attempt < 2 and self.random.random() < 0.5
         failure = e.StepFailed(step=step.key, error="SearchFailed", message="no", recoverable=again, attempt=attempt)
-        return Outcome((failure,))
+        return StepResult((failure,))
 
-    def end(self, step: s.Step, outcome: Outcome) -> None:
-        self.record(outcome)
-        if not isinstance(outcome.drafts[0], e.StepFailed):
+    def end(self, step: s.Step, result: StepResult) -> None:
+        self.record(result)
+        if not isinstance(result.drafts[0], e.StepFailed):
             self.recorded.add(step.key)
 
     def check(self, offered: tuple[s.Step, ...]) -> None:

@@ -14,8 +14,8 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.research import Outcome
-from tests.fakes import Journal, MemoryStore, context_for, desk_for, seeded_latency, started
+from pipeline.research import StepResult
+from tests.fakes import Journal, MemoryStore, context_for, seeded_latency, started, step_context_for
 from tests.seeds import FULL
 
 REPORTS = 200 if FULL else 8
@@ -27,9 +27,11 @@ def simulated(seed: int) -> tuple[SessionState, tuple[dict[str, Any], ...]]:
     store, context = MemoryStore(), context_for()
     session = ResearchSession("s1")
     start = started(f"How do pumps behave in case {seed}?", perspectives=1 + seed % 4, gap_rounds=seed % 2)
-    Recorder(session, store, context).record([Outcome((start,))])
-    desk = desk_for(store, Journal(latency=seeded_latency(seed, 0.0005)), doubtful=f"mode {seed % 3}" if seed % 4 == 0 else "")
-    state = asyncio.run(run_session(session, store, desk, context))
+    Recorder(session, store, context).record([StepResult((start,))])
+    step_context = step_context_for(
+        store, Journal(latency=seeded_latency(seed, 0.0005)), doubtful=f"mode {seed % 3}" if seed % 4 == 0 else ""
+    )
+    state = asyncio.run(run_session(session, store, step_context, context))
     return state, tuple(json.loads(record.data) for record in store.load("s1"))
 
 

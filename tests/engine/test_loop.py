@@ -18,16 +18,16 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable, ReadFailed, SearchFailed
 from pipeline.ports import SearchResult
-from pipeline.research import Outcome
+from pipeline.research import StepResult
 from pipeline.text.normalise import holds_quote
-from tests.fakes import Journal, MemoryStore, context_for, desk_for, event_names, report_bytes, started
+from tests.fakes import Journal, MemoryStore, context_for, event_names, report_bytes, started, step_context_for
 from tests.memory_store import MemoryObjects
 from tests.seeds import SEED
 
 
 def begin(store: MemoryStore, context: RunContext, **config: Any) -> ResearchSession:
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(**config),))])
+    Recorder(session, store, context).record([StepResult((started(**config),))])
     return session
 
 
@@ -35,7 +35,7 @@ def research(journal: Journal, store: MemoryStore | None = None, **config: Any) 
     store = store or MemoryStore()
     context = context_for()
     session = begin(store, context, **config)
-    return asyncio.run(run_session(session, store, desk_for(store, journal), context))
+    return asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 
 def stored(store: MemoryStore) -> list[e.EventBase]:
@@ -169,7 +169,7 @@ def test_a_search_service_that_is_down_ends_in_failure_that_names_it_never_in_an
 def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_looked() -> None:
     store, journal = MemoryStore(), Journal()
     context = context_for()
-    step_context = desk_for(store, journal)
+    step_context = step_context_for(store, journal)
     step_context.search.pages = 1  # type: ignore[attr-defined]  # the fake's own knob
 
     class Silent:
@@ -191,7 +191,7 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
 def test_an_unsupported_sentence_that_is_not_mended_is_cut_and_listed_with_the_reason() -> None:
     store, journal = MemoryStore(), Journal()
     context = context_for()
-    state = asyncio.run(run_session(begin(store, context), store, desk_for(store, journal, doubtful="mode 2"), context))
+    state = asyncio.run(run_session(begin(store, context), store, step_context_for(store, journal, doubtful="mode 2"), context))
     assert state.report is not None
     text = " ".join(s.text for part in state.report.sections for p in part.paragraphs for s in p.sentences)
     assert "mode 2" not in text
@@ -234,7 +234,7 @@ def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again(in_or
         done = event_names(stored(store), {})
         journal = Journal()
         session = ResearchSession.open(store, "s1")
-        state = asyncio.run(run_session(session, store, desk_for(store, journal), context_for("run-2")))
+        state = asyncio.run(run_session(session, store, step_context_for(store, journal), context_for("run-2")))
         assert report_bytes(state) == in_order
         assert not done & set(journal.calls)
 
@@ -248,7 +248,7 @@ def test_a_log_that_cannot_be_written_stops_the_run_and_what_is_not_stored_is_in
 
     store, context = Full(), context_for()
     with pytest.raises(LogUnwritable):
-        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+        asyncio.run(run_session(begin(store, context), store, step_context_for(store, Journal()), context))
     assert store.snapshots["s1"].version <= len(store.load("s1"))
 
 
@@ -262,14 +262,14 @@ def test_an_event_whose_object_cannot_be_stored_is_not_recorded() -> None:
     store, context = MemoryStore(), context_for()
     store.objects = Full()
     with pytest.raises(LogUnwritable):
-        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+        asyncio.run(run_session(begin(store, context), store, step_context_for(store, Journal()), context))
     assert not any(isinstance(event, e.ReportWritten) for event in stored(store))
     assert all(event.exchange in store.objects for event in stored(store) if isinstance(event, e.Answered) and event.exchange)
 
 
 def test_an_answer_that_cannot_be_stored_fails_its_own_step_alone() -> None:
     store, context = MemoryStore(), context_for()
-    step_context = desk_for(store, Journal())
+    step_context = step_context_for(store, Journal())
 
     class Broken:
         async def search(self, query: str, limit: int) -> SearchResult:

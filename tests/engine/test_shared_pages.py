@@ -15,7 +15,7 @@ from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, view_of
-from pipeline.research import Outcome, StepContext
+from pipeline.research import StepContext, StepResult
 from pipeline.text.normalise import tokens
 from tests.fakes import (
     FakeFetch,
@@ -49,11 +49,11 @@ class Asked(FakeReasoner):
 def research(asked: Asked, store: MemoryStore | None = None, **config: Any) -> SessionState:
     store, context = store or MemoryStore(), context_for()
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(**config),))])
-    return asyncio.run(run_session(session, store, desk(asked, store), context))
+    Recorder(session, store, context).record([StepResult((started(**config),))])
+    return asyncio.run(run_session(session, store, step_context(asked, store), context))
 
 
-def desk(asked: Asked, store: MemoryStore) -> StepContext:
+def step_context(asked: Asked, store: MemoryStore) -> StepContext:
     search, fetch = FakeSearch(asked.journal), FakeFetch(asked.journal)
     return StepContext(asked, search, fetch, lambda digest: store.objects.get(digest).decode())
 

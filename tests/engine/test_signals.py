@@ -23,8 +23,18 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.signals import WRITING, SteadyClock, Stop, ending_at, handle_signals, reserved_for_writing
 from pipeline.errors import ProviderRefused
-from pipeline.research import Outcome
-from tests.fakes import Journal, Latency, MemoryStore, context_for, desk_for, event_names, no_latency, seeded_latency, started
+from pipeline.research import StepResult
+from tests.fakes import (
+    Journal,
+    Latency,
+    MemoryStore,
+    context_for,
+    event_names,
+    no_latency,
+    seeded_latency,
+    started,
+    step_context_for,
+)
 
 START = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
 
@@ -116,7 +126,7 @@ def test_a_part_of_the_night_is_kept_for_writing() -> None:
 
 def begun(store: MemoryStore, context: RunContext, **config: Any) -> ResearchSession:
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(**config),))])
+    Recorder(session, store, context).record([StepResult((started(**config),))])
     return session
 
 
@@ -131,7 +141,7 @@ def stopped_at(call: str, grace_s: float = 10.0, latency: Latency = no_latency) 
 
     journal = Journal(note=note, latency=latency)
     session = begun(store, context)
-    return store, journal, asyncio.run(run_session(session, store, desk_for(store, journal), context))
+    return store, journal, asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 
 @pytest.mark.parametrize("call", ["survey", "plan", "search", "read:", "reading", "report"])
@@ -144,7 +154,7 @@ def test_after_the_stop_what_was_under_way_is_recorded_nothing_begins_and_the_re
     assert set(ending) <= recorded
     again = Journal()
     context = context_for("run-2")
-    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, again), context))
+    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, step_context_for(store, again), context))
     assert final.status == "complete"
     assert not set(asked) & set(again.calls)
 
@@ -155,7 +165,7 @@ def test_what_outlasts_the_grace_is_cut_off_and_asked_for_again() -> None:
     readings = [name for name in journal.calls if name.startswith("reading")]
     again = Journal()
     context = context_for("run-2")
-    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, again), context))
+    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, step_context_for(store, again), context))
     assert final.status == "complete"
     assert set(readings) <= set(again.calls)
 
@@ -164,7 +174,7 @@ def test_a_step_that_waits_for_its_turn_does_not_begin_after_the_stop() -> None:
     store, stop = MemoryStore(), Stop()
     context = context_for(stop=stop, gate=asyncio.Semaphore(1))
     journal = Journal(note=lambda name: stop.ask("enough", 143) if name.startswith("reading") else None)
-    asyncio.run(run_session(begun(store, context, perspectives=4), store, desk_for(store, journal), context))
+    asyncio.run(run_session(begun(store, context, perspectives=4), store, step_context_for(store, journal), context))
     assert len([name for name in journal.calls if name.startswith("reading")]) == 1
 
 
@@ -178,7 +188,7 @@ def test_a_refusing_provider_does_not_keep_the_stop_from_its_grace() -> None:
         faults={name: [ProviderRefused("no credit")] for name in readings},
     )
     with pytest.raises(ProviderRefused):
-        asyncio.run(run_session(begun(store, context), store, desk_for(store, journal), context))
+        asyncio.run(run_session(begun(store, context), store, step_context_for(store, journal), context))
 
 
 @pytest.mark.parametrize("cap", ["deadline", "time"])
@@ -193,7 +203,7 @@ def test_a_cap_of_time_is_noticed_while_steps_are_under_way_and_the_report_is_wr
 
     journal = Journal(note=note, latency=lambda name: 3_600 if name.startswith("reading") and name.endswith(":2") else 0)
     session = begun(store, context, timeout_s=600 if cap == "time" else None)
-    state = asyncio.run(run_session(session, store, desk_for(store, journal), context))
+    state = asyncio.run(run_session(session, store, step_context_for(store, journal), context))
     assert (state.exhausted, state.status) == (cap, "complete")
 
 
@@ -209,7 +219,7 @@ def test_what_gathers_on_at_the_end_leaves_half_of_the_time_for_writing() -> Non
 def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night() -> None:
     store = MemoryStore()
     context = context_for(deadline=START + timedelta(seconds=20))
-    state = asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
+    state = asyncio.run(run_session(begun(store, context), store, step_context_for(store, Journal()), context))
     assert not state.facts
     assert (state.ended, state.exhausted) == (False, "")
 
@@ -218,6 +228,6 @@ def test_the_events_of_a_run_never_go_back_in_time() -> None:
     store, steps = MemoryStore(), iter(range(100_000))
     clock = SteadyClock(lambda: START - timedelta(seconds=3 * next(steps)), lambda: 0.0)
     context = replace(context_for(), now=clock)
-    asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
+    asyncio.run(run_session(begun(store, context), store, step_context_for(store, Journal()), context))
     times = [record.at for record in store.load("s1")]
     assert times == sorted(times)

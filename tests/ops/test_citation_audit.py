@@ -14,9 +14,9 @@ from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ops.citation_audit import check
-from pipeline.research import Outcome
+from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
-from tests.fakes import Journal, context_for, desk_for, started
+from tests.fakes import Journal, context_for, started, step_context_for
 from tests.recorded import copied, recorded
 
 
@@ -69,8 +69,8 @@ def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_
 
 def test_a_page_altered_on_disk_is_found(tmp_path: Path) -> None:
     store, context, session = FileStore(tmp_path), context_for(), ResearchSession("s1")
-    Recorder(session, store, context).record([Outcome((started(perspectives=2, iterations=1),))])
-    state = asyncio.run(run_session(session, store, desk_for(store, Journal()), context))
+    Recorder(session, store, context).record([StepResult((started(perspectives=2, iterations=1),))])
+    state = asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
     assert check(state, store).unsupported == ()
     fact = cited(state)
     (stored,) = tmp_path.rglob(f"{fact.digest}*")

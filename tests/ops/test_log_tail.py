@@ -12,15 +12,15 @@ from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.following import LogTail, is_over
-from pipeline.research import Outcome
+from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
-from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
+from tests.fakes import Journal, MemoryStore, context_for, started, step_context_for
 
 
 def research(store: MemoryStore | FileStore, name: str, context: RunContext) -> SessionState:
     session = ResearchSession(name)
-    Recorder(session, store, context).record([Outcome((started(perspectives=1, iterations=1, gap_rounds=0),))])
-    return asyncio.run(run_session(session, store, desk_for(store, Journal()), context))
+    Recorder(session, store, context).record([StepResult((started(perspectives=1, iterations=1, gap_rounds=0),))])
+    return asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
 
 
 def stored(store: MemoryStore, name: str) -> list[EventBase]:

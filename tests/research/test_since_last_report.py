@@ -29,7 +29,7 @@ from pipeline.research.since_last_report import earlier_session, session_changes
 from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
 from tests.commanding import said, workspace_in
-from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for, desk_for
+from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for, step_context_for
 from tests.nights import bench, query, queue, sessions
 
 SEA, LAND = "corpus:sea.md", "corpus:land.md"
@@ -199,7 +199,7 @@ def test_the_plan_is_told_what_the_report_before_rested_on() -> None:
     store, before, _ = night_after_night()
     work = queue(replace(query("pumps"), iterations=2))
     night = bench(work, store=store, run_id="night-3")
-    night.batch.desk_of = lambda _state: replace(desk_for(store, Journal()), reasoner=Listening(Journal()))
+    night.batch.step_context_of = lambda _state: replace(step_context_for(store, Journal()), reasoner=Listening(Journal()))
     asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", before.id)]))
     (plan,) = asked
     assert plan.earlier

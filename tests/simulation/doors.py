@@ -121,7 +121,7 @@ class Free:
         return Answer((await FakeReasoner(Journal()).answer(question)).value)
 
 
-def desk_of(store: EventStore, asked: Asked) -> StepContext:
+def step_context_of(store: EventStore, asked: Asked) -> StepContext:
     return StepContext(asked, asked, asked, lambda digest: store.objects.get(digest).decode())
 
 

@@ -35,7 +35,7 @@ from pipeline.store.file_store import FileStore
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk
-from tests.simulation.doors import Asked, Provider, Weather, desk_of, purse_of
+from tests.simulation.doors import Asked, Provider, Weather, purse_of, step_context_of
 from tests.simulation.talking import QUESTIONS, ask_back, talk_about
 
 TROUBLED_NIGHTS = 4
@@ -203,7 +203,7 @@ class Life:
     def _night(self, store: Witness, context: RunContext, weather: Weather) -> Batch:
         def step_context(state: SessionState) -> StepContext:
             journal = Journal(self.calls.setdefault(state.id, []))
-            return desk_of(store, Asked(journal, weather, self.provider, state.id, purse_of(state)))
+            return step_context_of(store, Asked(journal, weather, self.provider, state.id, purse_of(state)))
 
         return Batch(
             store,

@@ -563,7 +563,7 @@ class ReportGenerated(EventBase):
 
     ``lacks`` says in a few words what the user asked for and the evidence does not give; ``limits`` what could not be completed.
 
-    ``outcome`` is as in ``domain.outcome``; "" in older logs.
+    ``outcome`` is one of ``values.Outcome``; "" in older logs.
     """
 
     type: Literal["report.generated"] = "report.generated"

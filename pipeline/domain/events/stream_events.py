@@ -63,7 +63,7 @@ class PassagesEmbedded(EventBase):
 class QueryEnded(EventBase):
     """The result of a query in this batch. ``cost`` and ``duration_s`` are the sums of its ``session`` so far.
 
-    ``outcome`` is as in ``domain.outcome``; "" without one, and in older logs. ``status`` is ``complete``, ``not-found`` (the
+    ``outcome`` is one of ``values.Outcome``; "" without one, and in older logs. ``status`` is ``complete``, ``not-found`` (the
     sources hold no answer), ``failed``, ``waiting`` (the plan needs approval) or ``interrupted``, with the ``cause`` ``refused``,
     ``cap`` or ``stopped``. The cause of a failure is ``damaged``, ``unreadable`` or ``newer`` if the session's own log brought it
     about.

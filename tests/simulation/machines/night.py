@@ -126,13 +126,13 @@ class Simulation:
         store, context = PostgresStore(self.url, self.folder / "run", patience_s=300.0), context_for("run-0")
         nights = PostgresNights(Database(self.url, lambda _connection: None, patience_s=300.0))
 
-        def desk(_state: SessionState) -> StepContext:
+        def step_context(_state: SessionState) -> StepContext:
             raise AssertionError("the run itself researches nothing")
 
         def night(batch: str) -> Night:
             return Night("2026-11-22", batch, cap_usd=self.cap_usd, max_failures=100_000)
 
-        batch = Batch(store, queue, desk, lambda one: config_for(one, queue.settings), context, takes_handoffs=False)
+        batch = Batch(store, queue, step_context, lambda one: config_for(one, queue.settings), context, takes_handoffs=False)
         decisions = decide(queue, known({}), NOW)
         name = await open_night(batch, decisions, None, nights, night, lambda _config, machine: entry_of(machine=machine))
         troubling = asyncio.create_task(trouble()) if trouble else None
