@@ -2,7 +2,7 @@
 
 What only Obsidian or the vault knows is replaced: a citation becomes a footnote with its quote, a link to a source's note a link
 to the source, any other wikilink its words, a callout a quote with a title. What belongs to the vault alone is left out: the
-reader's own notes, comments, embeds.
+reader's own notes, comments, embeds, the boxes that rate a passage.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from pipeline.text.normalise import one_line
 from pipeline.vault.export.references import CitedQuote, CitedSource
+from pipeline.vault.identity.said import BOX
 from pipeline.vault.output.escaping import address, host_of, inert
 from pipeline.vault.paths import block_id
 
@@ -92,6 +93,8 @@ def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Cal
         if fence or found:  # code stays as it is
             fence = "" if fence and found and found[1].startswith(fence) else fence or (found[1] if found else "")
             lines.append(line)
+        elif BOX.fullmatch(line):
+            lines[-1:] = [one for one in lines[-1:] if one.strip("> ") or not lead]  # with the empty line of the quote above it
         elif (callout := _CALLOUT.fullmatch(rest)) and lead:
             words = plain(callout[1]).strip()
             lines += [f"{lead}**{words}**", lead.rstrip()] if words else []

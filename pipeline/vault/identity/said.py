@@ -17,7 +17,7 @@ from pipeline.vault.output import frontmatter
 from pipeline.vault.output.user_text import texts
 
 # A box as the report's template writes it (", noted" stands behind a tick that is recorded), and the link to a quote above it.
-_BOX = re.compile(r"^[> ]*- \[(?P<tick>[ xX])\] (?P<rating>useful|wrong)(?P<noted>, noted)?\s*$", re.MULTILINE)
+BOX = re.compile(r"^[> ]*- \[(?P<tick>[ xX])\] (?P<rating>useful|wrong)(?P<noted>, noted)?\s*$", re.MULTILINE)
 _QUOTE = re.compile(r"#\^(q-[A-Za-z0-9-]+)")
 # A question, also as an item or a task of a list; what tells in a file's bytes that it may have one; the property `id`.
 _LINE = re.compile(r"^[ \t]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?ask:[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
@@ -67,7 +67,7 @@ def rating_of(text: str) -> str:
 def marked(text: str) -> Iterator[tuple[str, str]]:
     """Yield the block id of each passage with a change that is not recorded yet, and the rating: useful, wrong or ""."""
     start, block = 0, ""
-    for box in _BOX.finditer(text):
+    for box in BOX.finditer(text):
         found = _QUOTE.findall(text, start, box.start())
         start, block = box.end(), found[-1] if found else block
         if block and (box["tick"] != " ") != bool(box["noted"]):

@@ -64,6 +64,8 @@ def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
         ("x\n\n## Notes\n\n%% begin notes %%\nmine\n%% end notes %%", "x"),
         ("```\n[[kept]] %% as it is %%\n```", "```\n[[kept]] %% as it is %%\n```"),
         ("> ~~~\n> [[kept]]\n> ~~~\n> [[r|words]]", "> ~~~\n> [[kept]]\n> ~~~\n> words"),
+        ("> x\n>\n> - [ ] useful\n> - [x] wrong, noted\n\ny", "> x\n\ny"),
+        ("```\n- [ ] useful\n```\n\n- [ ] useful rules", "```\n- [ ] useful\n```\n\n- [ ] useful rules"),
         ("| a [[r\\|w]] |", "| a w |"),
     ],
 )
