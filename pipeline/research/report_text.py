@@ -210,7 +210,7 @@ def cells_of(row: str) -> list[str]:
 
 def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:
     """Return a table's row: its text names the column of each cell, and it cites what its cells cite."""
-    read = [read_sentence(cell, facts) or Sentence(text=cell if cell in "–—-" else "") for cell in cells]
+    read = [read_sentence(cell, facts) or _wordless(cell, facts) for cell in cells]
     plain = tuple(one.text for one in read)
     names = (*header, *[""] * len(plain))
     text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, plain, strict=False) if cell)
@@ -218,6 +218,13 @@ def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sente
         return None
     row = _sentence(text, read)
     return row.model_copy(update={"cells": plain, "cell_facts": tuple(one.facts for one in read) if row.facts else ()})
+
+
+def _wordless(cell: str, facts: Facts) -> Sentence:
+    """A cell without words: with a sign at most, such as a dash or a tick, and with keys."""
+    sign = _CITED.sub("", cell).replace(DERIVED, "").strip()
+    text = "" if any(map(str.isalnum, sign)) else sign  # an address alone is not shown
+    return _sentence(text, [Sentence(text=text, basis="derived" if DERIVED in cell else "quoted", **_cited_in(cell, facts))])
 
 
 def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:

@@ -76,6 +76,13 @@ def test_each_cell_of_a_table_keeps_what_it_cites() -> None:
     assert (second.basis, second.cells[2]) == ("derived", "")
 
 
+def test_a_cell_without_words_keeps_its_sign_and_its_keys() -> None:
+    table = "| A | B | C |\n| --- | --- | --- |\n| x [E1] | ∴ [E2] | – |\n| y | ✓ [E3] | https://evil.example |\n"
+    first, second = _sentences(f"# T\n\n{table}")
+    assert (first.cells, first.cell_facts, first.basis) == (("x", "", "–"), (("id-E1",), ("id-E2",), ()), "derived")
+    assert (second.cells, second.cell_facts) == (("y", "✓", ""), ((), ("id-E3",), ()))
+
+
 def test_an_address_that_no_cited_quote_has_is_not_kept() -> None:
     plain, quoted = _sentences("# T\n\nLook at https://evil.example/x now [E1]. See https://example.org/docs [E3].\n")
     assert "evil" not in plain.text

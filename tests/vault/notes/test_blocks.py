@@ -41,4 +41,4 @@ def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
     marked = replace(row, cell_marks=((CITE,), ()))
     assert rendered(Block((marked,), "table", (Inert("A"), Inert("B")))).endswith(f"| a{cell_mark} | `b` |")
     code = rendered(Block((Cited(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
-    assert code == f"```\na = 1\nb = 2\n```\n\n{MARK}"
+    assert code == f"```\na = 1\nb = 2\n```\n\nFrom {MARK}"
