@@ -11,7 +11,15 @@ from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, nearest_facts
-from pipeline.domain.state import OUTCOME_WORDS, SessionState, cost_of, outcome_of, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    COUNTED_OUTCOMES,
+    SessionState,
+    cost_of,
+    outcome_of,
+    status_words,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.domain.values import Cost
 from pipeline.text.normalise import clean, counted, first_few, one_line
 
@@ -229,7 +237,7 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
     yield one_line(state.query, 500)
     yield ""
     yield f"session    {state.id}, version {state.version}, {counted(len(state.runs), 'run')}"
-    status = OUTCOME_WORDS.get(outcome_of(state)) or state.status
+    status = status_words(outcome_of(state) or state.status)
     yield f"status     {status}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else "")
     yield f"doing      {_doing(about['doing'], state)}"
     if last_event is not None:
@@ -279,8 +287,7 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
 
 def counts_line(account: dict[str, Any]) -> str:
     """Return how many queries of a run ended in which way."""
-    words = {"answered": "answered", "passages": "with passages"}
-    parts = [f"{account[kind]} {word}" for kind, word in words.items() if account[kind]]
+    parts = [f"{account[kind]} {COUNTED_OUTCOMES[kind]}" for kind in ("answered", "passages") if account[kind]]
     parts = parts or [counted(account["done"], "report")]
     parts += [f"{account['not_found']} not found"] if account["not_found"] else []
     parts += [f"{account['failed']} failed"]
@@ -300,7 +307,7 @@ def outcome_lines(account: dict[str, Any], path: Callable[[str], str]) -> list[s
     """Return what became of each query of a run, in lines; ``path`` returns how a path in the workspace is printed."""
     lines = []
     for entry in account["ended"]:
-        word = OUTCOME_WORDS.get(entry["outcome"]) or entry["status"].replace("-", " ")
+        word = status_words(entry["outcome"] or entry["status"])
         lines.append(f"{word:<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
         lines += [f"{'':<11} {path(entry['report'])}"] if entry["report"] else []
     lines += _skipped_lines(account["skipped"])

@@ -277,6 +277,12 @@ def asked_queries(worker: Worker) -> tuple[str, ...]:
 OUTCOME_WORDS: Mapping[str, str] = MappingProxyType(
     {"answered": "answered", "in-part": "answered in part", "passages": "passages", "not-found": "not found"}
 )
+COUNTED_OUTCOMES = MappingProxyType({**OUTCOME_WORDS, "passages": "with passages"})  # behind a number of questions
+
+
+def status_words(status: str) -> str:
+    """Return an outcome, or another status, in the words in which readers see it."""
+    return OUTCOME_WORDS.get(status, status.replace("-", " "))
 
 
 def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipeline.config.workspace_files import later_templates
+from pipeline.domain.state import status_words
 from pipeline.site.paths import encoded
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT, label
@@ -170,7 +171,9 @@ class Layout:
 
     def __init__(self, folder: Path) -> None:
         later = later_templates("site", "earlier.html.j2")
-        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, later)
+        environment = TemplateEnvironment(autoescape=True)
+        environment.filters["status_words"] = status_words
+        self._templates = TemplateFolder(folder, environment, _ADVICE, later)
 
     def digest(self, name: str) -> str:
         """Return the digest of a template and of all that it is made from."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pipeline.domain.events import stream_events as n
-from pipeline.domain.state import OUTCOME_WORDS
+from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
 from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
@@ -32,7 +32,7 @@ _COLOURS = {
     "failed": ("#b5493a", "red"),
 }
 
-_OUTCOMES = {**OUTCOME_WORDS, "failed": "failed", "open": "unfinished"}
+_OTHER = {"failed": "failed", "open": "unfinished"}
 
 Group = Literal["changed", "answered", "passages", "quiet", "not-found", "failed", "open"]
 
@@ -58,7 +58,7 @@ def ended_as(status: str, card: Card | None) -> str:
 
 def outcome_words(outcomes: Iterable[str]) -> str:
     """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" for none."""
-    counts, words = Counter(outcomes), {**_OUTCOMES, "passages": "with passages"}
+    counts, words = Counter(outcomes), {**COUNTED_OUTCOMES, **_OTHER}
     return ", ".join(f"{counts[name]:,} {word}" for name, word in words.items() if counts[name])
 
 
@@ -92,7 +92,7 @@ def entry_of(model: VaultModel, card: Card) -> View:
     before = [one for one in model.of_query.get(card.query_id, ()) if one.has_report and one.started_at < card.started_at]
     return {
         "report": best_link(card),
-        "outcome": OUTCOME_WORDS.get(card.outcome, ""),
+        "outcome": status_words(card.outcome),
         "first": cited(model, card.answer) if card.answer else None,
         "standing": standing_words(card),
         "news": news_words(card.news) if card.news else "",
@@ -203,7 +203,7 @@ def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] 
     topics = topics_of(cards)
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
     own = {"reports": sum(card.answered for card in cards), "sessions": len(cards), "sources": len(model.sources)}
-    seen, words = {name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}, _OUTCOMES
+    seen, words = {name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}, {**OUTCOME_WORDS, **_OTHER}
     view = {
         "title": "Research",
         "night": night_view(model, last) if last else None,

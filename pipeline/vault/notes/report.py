@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import by_model, nearest_facts, news_of
-from pipeline.domain.state import GIVES_ORDERS, OUTCOME_WORDS, SessionState, outcome_of, workers_in_order
+from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import page_origin
@@ -73,7 +73,8 @@ def report_note(loaded: LoadedSession) -> Note:
         "lacks": report.lacks,
         "limits": _limits(state, report),
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
-        "outcome": OUTCOME_WORDS.get(outcome_of(state), ""),
+        "status": parts.shown_status(state),
+        "outcome": status_words(parts.shown_status(state)),
         "references": [
             {
                 "number": entry.number,

@@ -11,7 +11,7 @@ from pipeline.domain.agenda import counts_of
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import NOT_CHECKED, Import
 from pipeline.domain.findings import by_model, contradictions, open_gaps, shown_pages
-from pipeline.domain.state import OUTCOME_WORDS, SessionState, Worker, outcome_of, search_nodes, workers_in_order
+from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
 from pipeline.vault.notes import parts
@@ -61,7 +61,7 @@ def session_note(loaded: LoadedSession) -> Note:
     view = {
         "title": state.query,
         "status": state.status,
-        "outcome": OUTCOME_WORDS.get(outcome_of(state), parts.shown_status(state)),
+        "outcome": status_words(parts.shown_status(state)),
         "waiting": state.waiting,
         "reason": state.end_reason,
         "session_id": state.id,
