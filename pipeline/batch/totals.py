@@ -6,7 +6,8 @@ the log has to be kept. A call in flight at a kill counts at its worst.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,8 +18,10 @@ from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import BatchStarted
+from pipeline.domain.memory import cost_of_calls
 from pipeline.domain.session import state_of
 from pipeline.domain.state import cost_of, seconds_between
+from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost, minus, total
 from pipeline.engine.signals import INTERRUPTED
 from pipeline.errors import NOT_FOUND, LogError
@@ -140,44 +143,58 @@ def _bill(cost: Cost) -> dict[str, float]:
     }
 
 
-_COSTING = ("passages.embedded", "session.consolidated", "entities.named", "memory.ended")
+Events = Iterable[EventBase]
 
 
 def spent_tonight(store: EventStore, sessions: Iterable[Summary], now: datetime, zone: str) -> Cost:
     """Return the cost of all work recorded since the night began at noon, without what runs were granted beside the cap.
 
-    ``sessions`` are all that can be read; one whose log turns out to be unreadable is left out, and ``research verify`` names it.
+    Sessions, talks, consolidations and the documents' embeddings count. ``sessions`` are all that can be read; a log that turns
+    out to be unreadable is left out, and ``research verify`` names it.
     """
     begin = timestamp(night_start(now, zone))
-    costs: list[Cost] = []
-    for one in sessions:
-        if not one.ended_at or one.ended_at >= begin:
-            costs.append(_of_session(store, one.id, begin))
+    costs = [_since(store, one.id, begin, _of_session) for one in sessions if not one.ended_at or one.ended_at >= begin]
+    costs += [_since(store, name, begin, _of_talk) for name in store.ids("talk")]
+    costs += [_since(store, name, begin, _of_calls) for name in store.ids("memory") if _day_in(name) >= begin[:10]]
     granted = 0.0
-    for name in (*store.ids("batch"), *store.ids("memory")):
+    for name in store.ids("batch"):
         if _day_in(name) >= begin[:10]:  # ids begin with the time at which the stream began
-            records = [record for record in store.load(name) if record.at >= begin]
-            for event in decode_all(record.data for record in records if record.type in (*_COSTING, "batch.started")):
-                granted += event.granted_usd if isinstance(event, BatchStarted) else 0.0
-                costs.append(getattr(event, "cost", Cost()))
+            with suppress(LogError):
+                records = [record for record in store.load(name) if record.at >= begin]
+                for event in decode_all(one.data for one in records if one.type in ("batch.started", "passages.embedded")):
+                    granted += event.granted_usd if isinstance(event, BatchStarted) else 0.0
+                    costs.append(getattr(event, "cost", Cost()))
     spent = total(costs)
     return spent.model_copy(update={"usd": max(0.0, round(spent.usd - granted, 9))})
 
 
 def spent_since(store: EventStore, sessions: Iterable[str], begin: str) -> Cost:
     """Return what these sessions have cost since the moment ``begin``, an event's timestamp."""
-    return total(_of_session(store, session, begin) for session in sessions)
+    return total(_since(store, session, begin, _of_session) for session in sessions)
 
 
-def _of_session(store: EventStore, session: str, begin: str) -> Cost:
+def _since(store: EventStore, stream: str, begin: str, cost: Callable[[str, Events], Cost]) -> Cost:
+    """Return what a stream has cost since the moment ``begin``, by the cost of all its events."""
     try:
-        records = store.load(session)
+        records = store.load(stream)
         if not records or records[-1].at < begin:
             return Cost()
-        before = state_of(session, decode_all(record.data for record in records if record.at < begin))
-        return minus(cost_of(state_of(session, decode_all(record.data for record in records))), cost_of(before))
+        before = cost(stream, decode_all(record.data for record in records if record.at < begin))
+        return minus(cost(stream, decode_all(record.data for record in records)), before)
     except LogError:
         return Cost()
+
+
+def _of_session(session: str, events: Events) -> Cost:
+    return cost_of(state_of(session, events))
+
+
+def _of_talk(talk: str, events: Events) -> Cost:
+    return talk_of(talk, events).cost()
+
+
+def _of_calls(_stream: str, events: Events) -> Cost:
+    return cost_of_calls(events)
 
 
 def _day_in(name: str) -> str:

@@ -16,7 +16,7 @@ from pipeline.batch.session_actions import new_session
 from pipeline.batch.talk_scopes import TalkScope, opening_of
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
 from pipeline.cli.note_questions import talks_in
-from pipeline.cli.researching import config_of, research_one, run_async
+from pipeline.cli.researching import config_of, in_its_night, research_one, run_async
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.config.values import Query
 from pipeline.domain.events.stream_events import TalkResearched
@@ -60,7 +60,7 @@ def ask(
     SESSION is a session's id or its query's id. An answer has at most 120 words, each passage with its quote and its place. Exit
     code 5: nothing that is stored is near, or it does not say.
     """
-    env = environment_of(console, Request())
+    env = in_its_night(environment_of(console, Request()))
     known = read_sessions(console, env.store)
     if len(words) > 2:
         raise UsageError("too many words: a question is one word for the shell", hint='put it in quotes: research ask "How …?"')
@@ -108,7 +108,7 @@ async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, question: s
     elif max_cost is not None:
         log.state.budget_usd = max_cost
     turns = []
-    async with talk_context(env.workspace, env.store, env.keys, log.state, scope.sessions) as context:
+    async with talk_context(env.workspace, env.store, env.keys, log.state, scope.sessions, env.night) as context:
         if log.state.turns and log.state.turns[-1].answer is None:
             turns.append(_printed(env, await finish_question(log, context)))
         for text in [question] if question else _lines(env.console):

@@ -251,7 +251,7 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
 
     async def build(batch: str) -> None:
         if request.finish is not None:
-            await asyncio.to_thread(request.finish, in_its_night(env, Request()), batch)
+            await asyncio.to_thread(request.finish, in_its_night(env), batch)
 
     async def begin() -> None:
         say("the night begins", False)

@@ -21,11 +21,12 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.cli.presentation import price
+from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import Request, environment_of
 from pipeline.config.values import FOREVER
 from pipeline.domain.events.records import id_digest
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.values import EXTRACTIVE, Cost
+from pipeline.domain.values import EXTRACTIVE
 from pipeline.errors import UsageError
 from pipeline.ops import forgetting
 from pipeline.ops.console_output import PRINTED, Console, end
@@ -51,7 +52,7 @@ def consolidate(console: Console) -> None:
     """Consolidate ended sessions into memory, which later sessions recall; then update the vault. A run does it at its end."""
     env = environment_of(console, Request())
     with lock_of(console.folder, "research consolidate"):
-        done = _consolidate_now(env)
+        done = _consolidate_now(in_its_night(env))
         problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
     _print_failures(console, done)
     line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"
@@ -61,27 +62,23 @@ def consolidate(console: Console) -> None:
     end(problems or (1 if done.failed else 0))
 
 
-def consolidate_after_run(
-    env: RunEnvironment, spent: Cost | None = None, deadline: datetime | None = None, *, asks_model: bool = True
-) -> None:
+def consolidate_after_run(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> None:
     """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
 
     With ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest, unless
-    ``asks_model`` is false; ``spent`` is what the run has cost so far.
+    ``asks_model`` is false.
     """
     if env.workspace.queue.settings.memory == "off":
         return
     try:
-        _print_failures(env.console, _consolidate_now(env, spent, deadline, asks_model=asks_model))
+        _print_failures(env.console, _consolidate_now(env, deadline, asks_model=asks_model))
     except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
         hint = "no session is lost; research consolidate tries it again"
         env.console.say(f"the sessions were not consolidated: {error}\n  → {hint}", always=True, fg="yellow")
         _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
 
 
-def _consolidate_now(
-    env: RunEnvironment, spent: Cost | None = None, deadline: datetime | None = None, *, asks_model: bool = True
-) -> Consolidated:
+def _consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> Consolidated:
     """Consolidate the ended sessions that changed since they were consolidated last. Values as above.
 
     Raises:
@@ -99,9 +96,9 @@ def _consolidate_now(
     async def work() -> Consolidated:
         if model == EXTRACTIVE:
             return await consolidate_sessions(env.store, context, sessions)
-        factory = AdapterFactory(env.workspace, env.store, env.keys)
+        factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
         try:
-            reasoner = factory.memory_model(model, settings.query_limits.cost_usd, spent or Cost())
+            reasoner = factory.memory_model(model, settings.query_limits.cost_usd)
             return await consolidate_sessions(env.store, context, sessions, reasoner)
         finally:
             await factory.aclose()

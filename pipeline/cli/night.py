@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -37,7 +36,7 @@ from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.values import Cost, total
+from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, SystemRefused
 from pipeline.ops.alerts import post_digest
@@ -117,7 +116,8 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         decided = env.decisions_for(request, again=True)
         join_branches(env.console, env.store, decided.branched)
         if not (unfinished or any(decision.due for decision in decided.decisions)):
-            answer_note_questions(env, open_note_questions(env))
+            if asked := open_note_questions(env):
+                answer_note_questions(in_its_night(env, request), asked)
             if decided.archived != archived_before(env.store):
                 _record_archived(env, decided.archived)
             return None
@@ -127,7 +127,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             from pipeline.cli.machines import distribute  # needs the extra `postgres`
 
             def finish(batch: str) -> dict[str, Any]:
-                return finish_batch(in_its_night(env, Request()), batch, end)
+                return finish_batch(in_its_night(env), batch, end)
 
             account = run_async(run, distribute(run, env, decided, request, finish))
             if not account:  # somebody asked to stop, and the night goes on
@@ -136,8 +136,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             result = run_async(run, _run_batch(run, env, decided, request))
             if not result.batch:
                 return None
-            spent = total((*([env.spent] if env.spent else []), *(one.cost for one in result.ended)))
-            account = finish_batch(replace(env, spent=spent), result.batch, end, asks_model=not result.stopped)
+            account = finish_batch(env, result.batch, end, asks_model=not result.stopped)
     run.summary_line, run.details = counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
     _post_digest(env)
@@ -176,7 +175,7 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     console, workspace = env.console, env.workspace
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     searches = {config_of(env, decision.query).search for decision in due}
-    factory = AdapterFactory(workspace, env.store, env.keys, spent=env.spent or Cost())
+    factory = AdapterFactory(workspace, env.store, env.keys, night=env.night)
     try:
         prepare(console, workspace, factory, searches)
         context = context_of(env, Lines(console).listen, run, request.bounds.until)
@@ -195,10 +194,10 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
 def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *, asks_model: bool = True) -> dict[str, Any]:
     """Answer what was asked in notes, consolidate, build vault and site; return what ``last-run.json`` holds: the outcome.
 
-    Whoever stops a run does not wait for a model. ``end`` is the run's; ``env.spent`` what the night has cost.
+    Whoever stops a run does not wait for a model. ``end`` is the run's.
     """
     answer_note_questions(env, open_note_questions(env))
-    consolidate_after_run(env, env.spent, end, asks_model=asks_model)
+    consolidate_after_run(env, end, asks_model=asks_model)
     events = list(decode_all(record.data for record in env.store.load(batch)))
     if not events:
         raise LogDamaged(f"the log of {batch} is gone", hint="bring events/ back from a backup")

@@ -63,7 +63,7 @@ async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
     log = TalkLog(env.store, context, state)
     done = 0
     try:
-        async with talk_context(env.workspace, env.store, env.keys, state, scope.sessions) as talk:
+        async with talk_context(env.workspace, env.store, env.keys, state, scope.sessions, env.night) as talk:
             if is_new:
                 log.record(opening_of(scope, state.reasoner, state.budget_usd, note))
             if state.turns and state.turns[-1].answer is None:

@@ -21,6 +21,7 @@ from pipeline.config.service_selection import LOCAL, secrets_of
 from pipeline.config.session_config import config_for
 from pipeline.config.settings import Workspace
 from pipeline.config.values import Query
+from pipeline.domain.budget import Budget
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
@@ -36,6 +37,7 @@ from pipeline.wiring import recording
 from pipeline.wiring.session_adapters import AdapterFactory
 
 T = TypeVar("T")
+NO_OPTIONS = Request()
 _TICK_S = 0.5
 _log = logging.getLogger("pipeline.cli.researching")
 
@@ -73,16 +75,21 @@ def config_of(env: RunEnvironment, query: Query) -> ResearchConfig:
     return config_for(query, env.workspace.queue.settings, env.keys, env.documents())
 
 
-def in_its_night(env: RunEnvironment, request: Request) -> RunEnvironment:
-    """Return the environment with what the night has cost so far; ``--max-cost`` grants a run that amount beside it."""
+def in_its_night(env: RunEnvironment, request: Request = NO_OPTIONS) -> RunEnvironment:
+    """Return the environment with what the night has cost so far, and with what is left of its cap as the budget of all work.
+
+    ``--max-cost`` grants a run that amount beside it.
+    """
     settings, granted = env.workspace.queue.settings, request.bounds.cost_usd
     if (settings.limits.cost_usd, settings.limits.tokens, settings.limits.calls) == (None, None, None):
         return env
     known = read_sessions(env.console, env.store, again=True).sessions
     spent = spent_tonight(env.store, known, datetime.now(UTC), settings.timezone)
-    if granted is None:
-        return replace(env, spent=spent)
-    return replace(env, spent=spent.model_copy(update={"usd": 0.0}), granted_usd=granted)
+    if granted is not None:
+        spent = spent.model_copy(update={"usd": 0.0})
+    limits = settings.limits
+    night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=spent)
+    return replace(env, spent=spent, granted_usd=granted or 0.0, night=night)
 
 
 def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, until: datetime | None = None) -> RunContext:
@@ -138,12 +145,15 @@ async def research_one(
     env: RunEnvironment, run: UnattendedRun, search: tuple[str, ...], opened: Callable[[RunContext], Awaitable[ResearchSession]]
 ) -> SessionState:
     """Research one session now and show its progress; ``opened`` returns it, given the run's context. Returns its state."""
-    factory = AdapterFactory(env.workspace, env.store, env.keys)
+    factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
     try:
         prepare(env.console, env.workspace, factory, {search})
         context = context_of(env, Lines(env.console).listen, run)
         session = await opened(context)
         async with ending_at(context.deadline, context.now, context.stop):
-            return await run_session(session, env.store, factory(session.state), context)
+            state = await run_session(session, env.store, factory(session.state), context)
+        if not state.ended and (why := factory.spent_out()):
+            env.console.say(f"{why}; the session stays open", always=True, fg="yellow")
+        return state
     finally:
         await factory.aclose()

@@ -21,6 +21,7 @@ from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 if TYPE_CHECKING:
+    from pipeline.domain.budget import Budget
     from pipeline.domain.values import Cost
 
 _log = logging.getLogger("pipeline.cli.run_environment")
@@ -55,8 +56,8 @@ class Decisions(NamedTuple):
 class RunEnvironment:
     """What a run works with: the workspace with the run's limits, its keys, its event store, and the kind of its documents.
 
-    ``spent`` is what earlier runs of the night cost (None: there is no cap), ``granted_usd`` what this one may spend beside
-    the night's cap.
+    ``spent`` is what the night had cost before (None: there is no cap), ``granted_usd`` what this run may spend beside
+    the night's cap, ``night`` the budget that all its work is charged to (None: there is no cap).
     """
 
     console: Console
@@ -66,6 +67,7 @@ class RunEnvironment:
     documents: Callable[[], Documents] = lambda: ""
     spent: Cost | None = None
     granted_usd: float = 0.0
+    night: Budget | None = None
 
     @property
     def machine(self) -> str:

@@ -18,7 +18,7 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.cli.memory_commands import consolidate_after_run
-from pipeline.cli.researching import config_of, context_of, research_one, run_async
+from pipeline.cli.researching import config_of, context_of, in_its_night, research_one, run_async
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.cli.workspace_commands import show_session
 from pipeline.config.queue_file import contents, invalid
@@ -45,6 +45,7 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     name = session_named(console.folder, env.store, session)
     with unattended_run(console, "research resume") as run:
         with run.lock(lock_wait):
+            env = in_its_night(env)
             context = context_of(env, lambda _event, _state: None, run)
             opened = session_actions.reopen_session(env.store, name, context)
             session_actions.accept_handoff(opened, env.store, context)

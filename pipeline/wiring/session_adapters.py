@@ -115,15 +115,16 @@ class Fetches:
 class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
-    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``spent`` is
-    what earlier runs of the night cost. The ``pace`` towards hosts and providers is kept with other machines.
+    ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``night`` is
+    the night's budget, in place of one of which nothing is spent. The ``pace`` towards hosts and providers is kept with other
+    machines.
     """
 
     workspace: Workspace
     store: EventStore
     keys: Keys
     extractor: Extractor | None = None
-    spent: Cost = field(default_factory=Cost)
+    night: Budget | None = None
     pace: SharedPace | None = None
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
@@ -139,7 +140,7 @@ class AdapterFactory:
         self._documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents, self.pace)
-        self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=self.spent)
+        self._night = self.night or Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
 
     def prepare(self, *, needed: bool) -> IndexReport | None:
@@ -199,15 +200,13 @@ class AdapterFactory:
         """
         return self._model(model).for_query((Budget(budget_usd, name="talk", spent=spent), self._night))
 
-    def memory_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:
-        """Return a model for one consolidation, which may spend ``budget_usd``; the run before it has ``spent`` some.
+    def memory_model(self, model: str, budget_usd: float | None) -> Reasoner:
+        """Return a model for one consolidation, which may spend ``budget_usd``.
 
         Raises:
             UsageError: the model is not set up.
         """
-        limits = self._settings.limits
-        night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=spent)
-        return self._model(model).for_query((Budget(budget_usd, name="consolidation"), night))
+        return self._model(model).for_query((Budget(budget_usd, name="consolidation"), self._night))
 
     def may_cost(self, config: ResearchConfig) -> bool:
         """Return whether a session of that config may cost money; the network is not asked.

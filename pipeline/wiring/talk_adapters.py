@@ -70,9 +70,9 @@ def unrecorded_talks(
 
 @asynccontextmanager
 async def talk_context(
-    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
+    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], night: Budget | None
 ) -> AsyncIterator[TalkContext]:
-    """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk has left.
+    """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk and the night have left.
 
     Raises:
         UsageError: the talk's model, or that of the embeddings, is not set up (any more).
@@ -94,13 +94,13 @@ async def talk_context(
         budget = Budget(state.budget_usd, name="talk", spent=state.cost())
         meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
         searched = passages_of(workspace, store, meaning, reranker_of(settings, keys, http))
-        pages = ChargedPages(searched, CombinedBudget((budget,)))
+        pages = ChargedPages(searched, CombinedBudget((budget, night) if night else (budget,)))
         plain = PassageReasoner()
         reasoner: Reasoner = plain
         if state.reasoner != EXTRACTIVE:
             from pipeline.wiring.session_adapters import AdapterFactory
 
-            factory = AdapterFactory(workspace, store, keys)
+            factory = AdapterFactory(workspace, store, keys, night=night)
             opened.push_async_callback(factory.aclose)
             reasoner = factory.talk_model(state.reasoner, state.budget_usd, state.cost())
         yield TalkContext(

@@ -1,0 +1,93 @@
+"""The cap of a night binds whatever works with a model in it: also what is resumed, asked and consolidated by a person."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from tests.commanding import Said, said, workspace_in
+from tests.integration.stage import KEYS
+from tests.standin.fixtures import hosted
+from tests.standin.server import Standin
+
+
+@pytest.fixture(scope="module")
+def standin() -> Iterator[Standin]:
+    with hosted() as server:
+        yield server
+
+
+@pytest.fixture(params=["files", "postgres"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, standin: Standin, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with a model, two questions and no cap yet."""
+    questions = {"depth": "How deep is the harbour at low tide?", "ships": "Where do ships wait at night?"}
+    entries = "".join(f"  - {{query: '{text}', id: {name}, mode: fast}}\n" for name, text in questions.items())
+    folder = workspace_in(tmp_path, entries)
+    settings = (
+        f'  reasoner: {{model: openai/gpt-5.2, base_url: "{standin.openrouter_url}", key: OPENROUTER_API_KEY}}\n'
+        "  search: [local]\n  embeddings: off\n  memory: model\n  limits: {}\n"
+    )
+    queue = folder / "queries.yaml"
+    queue.write_text(f"settings:\n{settings}{queue.read_text()}")
+    (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in KEYS.items()))
+    if request.param == "postgres":
+        monkeypatch.setenv("RESEARCH_STORE", request.getfixturevalue("postgres_url"))
+        assert said(folder, "store", "init").code == 0
+    return folder
+
+
+def change(folder: Path, old: str, new: str) -> None:
+    queue = folder / "queries.yaml"
+    assert old in queue.read_text()
+    queue.write_text(queue.read_text().replace(old, new, 1))
+
+
+def asked(folder: Path, *args: str) -> Said:
+    with mock.patch.object(sys, "stdin", io.StringIO("")):
+        return said(folder, "ask", *args)
+
+
+def calls(standin: Standin, work: Callable[[], Said]) -> tuple[int, Said]:
+    before = standin.log.charged().calls
+    done = work()
+    return standin.log.charged().calls - before, done
+
+
+def test_what_was_asked_and_consolidated_counts_and_what_is_left_binds_talks_and_what_is_resumed(
+    folder: Path, standin: Standin
+) -> None:
+    spent, night = calls(standin, lambda: said(folder, "-q", "run"))
+    assert (night.code, spent > 2) == (0, True)
+    first, answer = calls(standin, lambda: asked(folder, "depth", "How many metres deep is the harbour?"))
+    assert (answer.code, first > 0) == (0, True)
+    change(folder, "limits: {}", f"limits: {{calls: {spent + first}}}")
+
+    sent, answer = calls(standin, lambda: asked(folder, "depth", "Do ships wait outside the harbour?", "--deeper"))
+    assert sent == 0
+    assert "without the model: the night's budget of" in answer.out
+    assert "the session stays open" in answer.err
+    session = answer.err.partition("researched further: ")[2].split()[0]
+    sent, resumed = calls(standin, lambda: said(folder, "resume", session))
+    assert (sent, resumed.code) == (0, 3)
+    assert "the night's budget of" in resumed.err
+
+    change(folder, f"calls: {spent + first}", f"calls: {spent + first + 1}")
+    assert calls(standin, lambda: asked(folder, "depth", "Do ships wait outside?"))[0] == 1
+    assert calls(standin, lambda: said(folder, "resume", session))[0] == 0
+
+
+def test_what_is_left_of_the_cap_binds_a_consolidation(folder: Path, standin: Standin) -> None:
+    change(folder, "memory: model", "memory: off")
+    spent, night = calls(standin, lambda: said(folder, "-q", "run"))
+    assert night.code == 0
+    change(folder, "memory: off", "memory: model")
+    change(folder, "limits: {}", f"limits: {{calls: {spent + 1}}}")
+    sent, done = calls(standin, lambda: said(folder, "consolidate"))
+    assert (sent, done.code) == (1, 0)
+    assert "2 sessions consolidated" in done.out
+    assert "the night's budget of" in done.err
