@@ -1,7 +1,8 @@
-"""The extraction process: reads documents from stdin one by one, each under its own limits; ``extraction_process`` starts it.
+"""What runs in the extraction process: it reads documents from stdin one by one, each under its own limits.
 
-A request is a line of JSON (size, and the path of a file or the content type and address of a page) followed by that many
-bytes; an answer is one line of JSON. The process's environment holds no keys, and it neither writes files nor opens connections.
+``extraction_process`` starts it. A request is a line of JSON (size, and the path of a file or the content type and address of a
+page) followed by that many bytes; an answer is one line of JSON. The process's environment holds no keys, and it neither writes
+files nor opens connections.
 """
 
 from __future__ import annotations
