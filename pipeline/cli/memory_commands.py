@@ -124,7 +124,7 @@ def _print_failures(console: Console, done: Consolidated) -> None:
 @click.option("--only", "kind", type=_KIND, help="Of what is old, only this kind.")
 @click.option("--by-settings", is_flag=True, help="Forget what is older than `keep` in queries.yaml says.")
 @click.option("--dry-run", is_flag=True, help="Print what would go by age, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before SESSION goes.")
+@click.option("--yes", is_flag=True, help="Do not ask before SESSION goes; what goes by age is never asked about.")
 @click.pass_obj
 def forget(console: Console, /, session: str | None, older_than: timedelta | None, by_settings: bool, **options: Any) -> None:
     """Remove SESSION or an import for good: its log and notes, what only it uses, and what nights, memory, talks say of it.
@@ -134,7 +134,7 @@ def forget(console: Console, /, session: str | None, older_than: timedelta | Non
     """
     kind, dry_run, yes = options["kind"], options["dry_run"], options["yes"]
     by_age = older_than is not None or by_settings
-    if (session is None) != by_age or (by_age and yes) or (older_than is not None and by_settings):
+    if (session is None) != by_age or (older_than is not None and by_settings):
         hint = "research forget SESSION, research forget --older-than 90d, or research forget --by-settings"
         raise UsageError("name one session, or an age", hint=hint)
     if session is None:

@@ -7,11 +7,13 @@ but plain files below the site's folder is served.
 
 from __future__ import annotations
 
+import errno
 import json
 import mimetypes
 import os
 import re
 import secrets
+import socket
 import threading
 from collections.abc import Callable
 from html import escape
@@ -76,6 +78,9 @@ class Server:
         try:
             self._http = _Http((host, port), _Handler)
         except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                hint = "name an address of this machine, or 0.0.0.0 for all it has"
+                raise UsageError(f"{host} is no address of this machine: {error.strerror}", hint=hint) from error
             hint = "name another: research serve --port 0 takes any that is free"
             raise UsageError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
         self._http.site, self._http.news, self._http.base = site, self.news, f"/{base.strip('/')}/"

@@ -45,6 +45,7 @@ def test_one_age_is_for_all_kinds_or_for_one(workspace: Path) -> None:
     whole = json.loads(research(workspace, "--json", "forget", "--older-than", "1s", "--dry-run").stdout)
     one = json.loads(research(workspace, "--json", "forget", "--older-than", "1s", "--only", "pages", "--dry-run").stdout)
     assert len(whole["sessions"]) == 2
+    assert research(workspace, "forget", "--older-than", "90d", "--yes").returncode == 0
     assert one["sessions"] == []
 
 

@@ -85,6 +85,12 @@ def test_a_port_in_use_is_refused_with_advice(server: Server, tmp_path: Path) ->
     assert "--port 0" in caught.value.hint
 
 
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1"])
+def test_an_address_of_another_machine_is_refused_by_its_name(tmp_path: Path, host: str) -> None:
+    with pytest.raises(UsageError, match=f"{host} is no address of this machine"):
+        Server(tmp_path, 0, host=host)
+
+
 def test_what_a_page_asks_for_below_the_path_of_the_published_site_is_served(tmp_path: Path) -> None:
     (tmp_path / "site" / "assets").mkdir(parents=True)
     (tmp_path / "site" / "assets" / "site.css").write_text("css")
