@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from datetime import time, timedelta
 from pathlib import Path
@@ -61,11 +62,20 @@ _contact = text_that(
     "write an e-mail address or a page: you@example.org",
 )
 _zone = text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
-_ca_file = text_that(
-    lambda said: Path(said).expanduser().is_absolute(),
-    "is no whole path",
-    "write the whole path of a file with certificates: /etc/ssl/company.pem",
-)
+
+
+def _path(node: Node) -> str:
+    return os.path.expanduser(text(node))  # noqa: PTH111 - where there is no such user, it leaves the text as it is
+
+
+def _ca_file(node: Node) -> str:
+    found = _path(node)
+    if not Path(found).is_absolute():
+        wanted = "write the whole path of a file with certificates: /etc/ssl/company.pem"
+        raise node.fault(f"{shown(found)} is no whole path", wanted)
+    return found
+
+
 _within = text_that(
     lambda said: not said.startswith("/") and ".." not in said.split("/"),
     "is no folder of your documents",
@@ -91,7 +101,7 @@ _prices = pairs(lambda node: record(Price, node, _PRICE_KEYS))
 _SEARCH_WANTED = "write search: auto, or a list: [local]"
 _search = either(choice("auto", wanted=_SEARCH_WANTED), listing(choice(*PROVIDERS), _SEARCH_WANTED, some=True))
 _folders = either(
-    lambda node: (text(node),), listing(text, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
+    lambda node: (_path(node),), listing(_path, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
 )
 
 
@@ -236,7 +246,7 @@ class EmbeddingChoice:
     dimensions: Annotated[int | None, whole(8, 16_384)] = None
     query_prefix: str = ""
     passage_prefix: str = ""
-    folder: str = ""
+    folder: Annotated[str, _path] = ""
     floor: Annotated[float | None, _share] = None
 
     @property
@@ -388,7 +398,7 @@ QUERY_KEYS = {"text": "query", "within": "in"}  # the fields that have another n
 class Queue:
     """The whole file, and the vault's questions. ``queries`` are in the file's order; ``digest`` is the SHA-256 of its bytes.
 
-    ``left_out`` says which questions of the vault cannot be read, and why.
+    ``left_out`` says which questions of the vault, and in a run which folders of documents, cannot be read, and why.
     """
 
     settings: Settings = Settings()

@@ -10,7 +10,7 @@ import pytest
 from pipeline.config.keys import Keys
 from pipeline.config.session_config import config_for
 from pipeline.config.settings import load_workspace
-from pipeline.config.values import ModelChoice, Query, QueryLimits, Settings
+from pipeline.config.values import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
 from pipeline.errors import QueueInvalid
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +66,16 @@ def test_a_session_records_who_answers_and_who_searches() -> None:
     config = config_for(Query(text="a", id="a", line=1, model="big", search=("arxiv", "local")), Settings(), keys)
     assert (config.reasoner, config.search) == ("big", ("arxiv", "local"))
     assert "canary" not in config.model_dump_json()
+
+
+def test_paths_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    said = "settings: {corpus: [~/papers, notes], embeddings: {folder: ~/model}, ca_file: ~/company.pem}"
+    (tmp_path / "queries.yaml").write_text(f"{said}\nqueries: [a]\n")
+    settings = load_workspace(tmp_path).queue.settings
+    assert settings.corpus == ("/home/me/papers", "notes")
+    assert isinstance(settings.embeddings, EmbeddingChoice)
+    assert (settings.embeddings.folder, settings.ca_file) == ("/home/me/model", "/home/me/company.pem")
 
 
 def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
