@@ -59,9 +59,9 @@ class DryRun:
 
     def _entry(self, decision: Decision) -> dict[str, Any]:
         state = self.opened(decision.session) if decision.action in {"resume", "retry"} else None
-        if state and decision.action == "retry" and not has_work_left(state):
-            state = None
         fresh = self.config_of(decision.query)
+        if state and decision.action == "retry" and not has_work_left(state, fresh):
+            state = None
         config = adopted_config(state.config, fresh) if state else fresh
         unchanged = state is not None and config.search == state.config.search
         name = decision.session if state else f"{timestamp(self.now)[:10]}-{slug(decision.query.id, 40)}-…"

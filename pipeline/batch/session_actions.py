@@ -116,12 +116,13 @@ def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchC
     return config.model_copy(update={"reasoner": reasoner, "search": search})
 
 
-def has_work_left(state: SessionState) -> bool:
+def has_work_left(state: SessionState, tonight: ResearchConfig) -> bool:
     """Return whether a session that ended without a report would have steps to do if it were reopened.
 
-    One whose sources do not answer the question has none: new sources need a new session.
+    One whose sources do not answer the question has none, nor one that searched another folder than a new one would: new sources
+    need a new session. ``tonight`` as in ``adopt_settings``.
     """
-    if state.status == "not-found" or state.pruned:
+    if state.status == "not-found" or state.pruned or state.config.within != tonight.within:
         return False
     config, spent = state.config, state.spent
     caps = (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s)

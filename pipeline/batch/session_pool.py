@@ -286,9 +286,9 @@ class Batch:
         """
         if decision.action == "resume":
             return self._adopted(decision, ResearchSession.open(self.store, decision.session))
-        if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
-            return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
         config = self.config_of(decision.query)
+        if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state, config):
+            return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
         recalled = self.recall(decision.query, timestamp(self.context.now())) if config.reasoner != EXTRACTIVE else None
         return await new_session(self.store, decision, config, self.context, recalled)
 

@@ -65,18 +65,20 @@ def without_evidence() -> SessionState:
 
 def test_a_session_leads_somewhere_again_only_if_it_would_ask_something() -> None:
     store, name = ended(["failed"])
-    assert has_work_left(state_of(store, name))  # its search was down; it may be up again
+    failed = state_of(store, name)
+    assert has_work_left(failed, failed.config)  # its search was down; it may be up again
+    assert not has_work_left(failed, failed.config.model_copy(update={"within": "notes/"}))
     nothing = without_evidence()
-    assert (nothing.status, has_work_left(nothing)) == ("not-found", False)  # it looked, and there was nothing
+    assert (nothing.status, has_work_left(nothing, nothing.config)) == ("not-found", False)  # it looked, and there was nothing
 
 
 def test_a_session_whose_own_budget_is_spent_leads_nowhere() -> None:
     store, name = ended(["failed"])
     state = state_of(store, name)
     state.config = state.config.model_copy(update={"budget_usd": 0.5})
-    assert has_work_left(state)
+    assert has_work_left(state, state.config)
     state.spent.usd = 0.5
-    assert not has_work_left(state)
+    assert not has_work_left(state, state.config)
 
 
 def test_a_cancelled_session_stays_so_until_it_is_reopened() -> None:

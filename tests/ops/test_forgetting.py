@@ -163,7 +163,8 @@ def test_a_pruned_session_cannot_go_on_and_is_not_retried_from_its_last_step(tmp
     life = _log(tmp_path, (1, "failed"))
     (name,) = life.recorded
     _prune(life)
-    assert not has_work_left(ResearchSession.open(life.store, name).state)
+    state = ResearchSession.open(life.store, name).state
+    assert not has_work_left(state, state.config)
     with pytest.raises(CommandRefused, match="pruned"):
         reopen_session(life.store, name, life.context())
     with pytest.raises(EventRejected, match="pruned"):
