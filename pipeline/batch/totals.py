@@ -116,6 +116,7 @@ def result_of(events: Sequence[EventBase]) -> BatchResult:
 def account(events: Sequence[EventBase]) -> dict[str, Any]:
     """Return the outcome of a batch as plain values: the output of ``--json`` and the content of ``last-run.json``."""
     result, said = result_of(events), {"query_id", "session", "status", "outcome", "reason", "cause", "duration_s"}
+    unread = next((event.unread for event in events if isinstance(event, n.BatchStarted)), ())
     none = n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
     end = next((event for event in events if isinstance(event, n.BatchEnded)), none)
     return {
@@ -126,6 +127,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "exit_code": result.exit_code,
         **{name: getattr(result, name) for name in _COUNTS},
         "left_out": len(result.skipped),
+        "unread": list(unread),
         **_bill(end.cost),
         **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
         "ended": [event.model_dump(include=said) | _bill(event.cost) for event in result.ended],

@@ -134,7 +134,7 @@ def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | 
 
 
 def report_left_out(console: Console, workspace: Workspace) -> None:
-    """Print which questions of the vault cannot be read, and why; the others are researched."""
+    """Print which questions of the vault and folders of documents cannot be read, and why; the others are used."""
     for text in workspace.queue.left_out:
         console.say(f"left out: {text}", always=True, fg="yellow")
         _log.warning("left out: %s", text, extra=PRINTED)

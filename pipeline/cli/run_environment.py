@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -97,6 +97,10 @@ def environment_of(console: Console, request: Request) -> RunEnvironment:
     refuse_missing_log(console.folder)
     refuse_unknown(workspace.queue, request.selection)
     queue = workspace.queue
+    if len(queue.settings.corpus) > 1:  # of one alone, the search says that it is missing
+        why = "this folder of documents is missing or cannot be listed → correct settings: corpus:, or create it"
+        missing = tuple(f"{name}: {why}" for name in workspace_adapters.unusable_folders(workspace))
+        workspace = replace(workspace, queue=replace(queue, left_out=(*queue.left_out, *missing)))
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
     documents = cache(lambda: workspace_adapters.documents_in(workspace) if automatic else "")  # all are read: only for work
     return RunEnvironment(console, request.bounds.on(workspace), keys, store_of(console.folder), documents)

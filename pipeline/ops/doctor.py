@@ -205,6 +205,8 @@ def _queries(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
                 reasoner_for(workspace.queue.settings, keys, query.model)
             if query.search is not None:
                 searches_for(query.search, workspace.queue.settings, keys)
+            if query.within:
+                Corpus(workspace.corpora).prefixes(query.within)
         except UsageError as error:
             yield problem(f"query {query.id}", error.message, error.hint)
 
@@ -223,7 +225,9 @@ def _documents(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         return
     for missing in Corpus(workspace.corpora).unusable().values():
         yield problem("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
-    text = f"{counted(found, 'file')} in {', '.join(settings.corpus)}" + (f", {skipped} skipped" if skipped else "")
+    unusable = w.unusable_folders(workspace)
+    names = ", ".join(name for name in settings.corpus if name not in unusable)
+    text = f"{counted(found, 'file')} in {names}" + (f", {skipped} skipped" if skipped else "")
     if wanted and not found:
         yield problem("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:

@@ -148,8 +148,8 @@ def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading
 class Batch:
     """One run over the queue, and the day of its night. ``archived``: the ids of the queries that were removed from the queue.
 
-    ``zone`` is that of the night, "" in logs that do not say it. ``unread``: which questions in the vault could not be read;
-    ``not_made``: why the vault or the site could not be built.
+    ``zone`` is that of the night, "" in logs that do not say it. ``unread``: which questions in the vault and folders of
+    documents could not be read; ``not_made``: why the vault or the site could not be built.
     """
 
     id: str

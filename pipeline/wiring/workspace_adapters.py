@@ -65,6 +65,12 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
     return found, len(files) - found - len(corpus.unusable())
 
 
+def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
+    """Return the folders of documents that are missing or cannot be listed, as the settings name them."""
+    named = zip(workspace.queue.settings.corpus, workspace.corpora, strict=True)
+    return tuple(name for name, folder in named if Corpus(folder).unusable())
+
+
 def documents_in(workspace: Workspace) -> Documents:
     """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
     found: Documents = "none"

@@ -178,6 +178,32 @@ def test_what_was_not_found_is_left_alone_until_it_is_to_be_tried_again(folder: 
     assert last_run(folder)["ended"][0]["query_id"] == "more"
 
 
+@pytest.mark.parametrize("again", [("retry",), ("run", "harbour")])
+def test_a_failed_question_whose_folder_was_corrected_is_researched_in_the_new_one(folder: Path, again: tuple[str, ...]) -> None:
+    queue = folder / "queries.yaml"
+    queue.write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'in: nowhere/')}")
+    told = said(folder, "doctor")
+    assert (told.code, "have no folder nowhere/" in told.out) == (2, True)
+    assert said(folder, "run").code == said(folder, *again).code == 1
+    queue.write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'in: corpus/')}")
+    assert said(folder, *again).code == 0
+    assert actions(folder) == {"harbour": "done"}
+
+
+def test_a_folder_of_documents_that_is_missing_beside_others_is_named_wherever_a_night_is(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"settings: {{corpus: [corpus, papers]}}\nqueries:\n{HARBOUR}")
+    told = said(folder, "-q", "run")
+    assert (told.code, told.out, told.err.count("left out: papers: ")) == (0, "", 1)
+    (unread,) = last_run(folder)["unread"]
+    assert unread.startswith("papers: this folder of documents is missing")
+    (night,) = (folder / "vault" / "nights").glob("*.md")
+    for note in (night, folder / "vault" / "Home.md"):
+        assert "> - papers: this folder of documents is missing" in note.read_text()
+    examined = said(folder, "doctor").out
+    assert "papers cannot be used" in examined
+    assert "documents: 2 files in corpus\n" in examined
+
+
 def test_what_is_done_is_researched_once_more_by_name_only(folder: Path) -> None:
     assert said(folder, "run", "harbour").code == 0
     assert "research run harbour --again" in said(folder, "run", "harbour").out

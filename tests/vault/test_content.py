@@ -134,8 +134,5 @@ def test_what_cannot_be_read_of_the_queue_is_on_home_and_in_the_nights_note_with
     place = Workplace(tmp_path, store)
     place.build()
     for path in ("Home", "nights/2026-11-21"):
-        assert (
-            "> [!warning] Questions that could not be read\n> - my/Queue.md, line 3: no field mod\n"
-            in place.note(path).read_text()
-        )
+        assert "> [!warning] What could not be read\n> - my/Queue.md, line 3: no field mod\n" in place.note(path).read_text()
     assert "- 03:00 to 03:00 (Europe/Berlin): 1 question due\n" in place.note("nights/2026-11-21").read_text()
