@@ -6,7 +6,6 @@ its month if there is one already. All contain only times of the notes, so every
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,7 @@ NEWEST = 30  # entries in the feed
 PAGE_SIZE = 100  # notes on the first page of a long list; one with up to twice as many has all on one
 # Each question has one entry among the reports, its newest; what is superseded is reached from there.
 _ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
-_NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))  # what no XML may hold
 _TOP = "index.html"
 _EPOCH = "1970-01-01T00:00:00"
 _UNDATED = "undated"
@@ -190,7 +189,7 @@ def _time(created: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_NO_XML.sub("", clean(text)))
+    return escape(clean(text).translate(_NO_XML))
 
 
 def site_map(site: Site, pages: Iterable[tuple[str, str]]) -> bytes:

@@ -14,12 +14,12 @@ from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, object_path, segment_path
 from pipeline.store.objects import StoredObjects
+from pipeline.store.other_log import NAMED_OBJECT
 from pipeline.store.segments import Finding, Segment, envelope_of, join, read_segments, seal
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
 _NAMED_SESSION = re.compile(rb'"type":"query\.ended".*?,"session":"([^"]+)"')
-_NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
 
 
 class StoredLog(Protocol):
@@ -134,7 +134,7 @@ def _missing_objects(
     """The objects that records (path, line, time, JSON) name and that are neither stored nor pruned since."""
     seen: set[str] = set()
     for path, number, at, data in records:
-        for digest in set(map(bytes.decode, _NAMED_OBJECT.findall(data))) - seen:
+        for digest in set(map(bytes.decode, NAMED_OBJECT.findall(data))) - seen:
             stone = stones.objects.get(digest)
             if not (digest in there or (stone and at <= stone)):
                 yield Finding(path, number, "missing", f"the record names object {digest}, which is not stored")

@@ -19,8 +19,6 @@ Message = Mapping[str, Any]  # "role", and "content": a text, or its parts, of w
 
 # The patterns find in a server's complaint which option it means; servers have no common codes for it.
 _LOWER: Mapping[Format, Format] = {"json_schema": "json_object", "json_object": "prompt"}
-_LIMIT_NAME = re.compile(r"max_completion_tokens")
-_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _EFFORT = re.compile(r"reasoning|effort|think", re.IGNORECASE)
 _MARKS_NAME = re.compile(r"cache_control|content\b.{0,60}\b(?:string|str_type|text)", re.IGNORECASE | re.DOTALL)
 _BOUNDS_NAME = re.compile(r"max_?(?:items|length)|repetition", re.IGNORECASE)
@@ -100,9 +98,9 @@ class Capabilities:
 
         A complaint that names no parameter is taken to be about the format, unless the format is already proven.
         """
-        if _LIMIT_NAME.search(complaint) and self.limit_name == "max_tokens":
+        if "max_completion_tokens" in complaint and self.limit_name == "max_tokens":
             return replace(self, limit_name="max_completion_tokens")
-        if _TEMPERATURE.search(complaint) and self.temperature:
+        if "temperature" in complaint.lower() and self.temperature:
             return replace(self, temperature=False)
         if _EFFORT.search(complaint) and self.effort:
             return replace(self, effort=False)

@@ -61,7 +61,6 @@ _TOO_LONG_WORDS = re.compile(
     re.I | re.S,
 )
 _LIMIT = re.compile(r"(?:context (?:length|size|window)|maximum|limit|max)\D{0,60}?(\d[\d,]{2,9})", re.I)
-_FILTER_WORDS = re.compile(r"ContentPolicyViolationError")
 _DOWN_WORDS = re.compile(r"ServiceUnavailableError|APIConnectionError|overloaded|no healthy|connection refused", re.I)
 _AGAIN_IN = re.compile(r"(?:try again|retry(?: after)?|wait)(?: in)? (\d{1,6}(?:\.\d{1,6})?) ?s(?:ec|\b)", re.I)
 _NO_MODEL = re.compile(r"not a valid model|models?\b.{0,200}\b(?:not found|does not exist|not available|unknown)", re.I | re.S)
@@ -265,7 +264,7 @@ def _meaning_of_error(error: Mapping[str, Any], status: int, hide: Hide) -> Mean
     if retryable is False:
         return NoModel(why)
     given = any(metadata.get(name) for name in ("flagged_input", "patterns", "reasons"))
-    if words & _FILTERING or _FILTER_WORDS.search(why) or (number in (400, 403) and given):
+    if words & _FILTERING or "ContentPolicyViolationError" in why or (number in (400, 403) and given):
         flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
         return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
     if words & _UNPARSED or (number in (400, 422, 500) and _UNPARSED_WORDS.search(why)):

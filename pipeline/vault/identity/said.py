@@ -21,7 +21,6 @@ BOX = re.compile(r"^[> ]*- \[(?P<tick>[ xX])\] (?P<rating>useful|wrong)(?P<noted
 _QUOTE = re.compile(r"#\^(q-[A-Za-z0-9-]+)")
 # A question, also as an item or a task of a list; what tells in a file's bytes that it may have one; the property `id`.
 _LINE = re.compile(r"^[ \t]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?ask:[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_TELLING = re.compile(rb"ask:", re.IGNORECASE)
 _ID = re.compile(r"""^id:[ \t]*["']?([^"'\n]+)["']?[ \t]*$""", re.MULTILINE)
 _LARGEST = 5_000_000  # bytes of a note
 _LONGEST = 2_000  # characters of a question
@@ -46,7 +45,7 @@ def asked_lines(vault: Path) -> list[AskedLine]:
             continue
         with suppress(OSError, ValueError):
             data = read_bytes(path, _LARGEST + 1, follow=False)
-            if len(data) > _LARGEST or _TELLING.search(data) is None:  # nearly always
+            if len(data) > _LARGEST or b"ask:" not in data.lower():  # nearly always
                 continue
             head, body = frontmatter.split(data.decode())
             name = _ID.search(head)
