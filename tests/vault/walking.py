@@ -301,7 +301,11 @@ class Walker:
         again = self.build().written
         assert again == (), f"written again: {again}"
         whole = build_vault(
-            self.store, templates=self.root / "templates", vault=self.vault, state_dir=self.root / "events" / "local", mode="check"
+            self.store,
+            templates=self.root / "templates",
+            vault=self.vault,
+            state_dir=self.root / "events" / "local",
+            mode="check",
         )
         assert whole.written == whole.removed == (), f"a build of everything differs: {whole.written} {whole.removed}"
         files = {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in self.files()}
