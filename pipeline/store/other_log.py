@@ -19,10 +19,9 @@ from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissin
 from pipeline.store.file_store import FileStore
 from pipeline.store.layout import Layout, is_plain, stream_of
 from pipeline.store.objects import FileObjects
-from pipeline.store.segments import Finding, Line, Segment, join, parse, read_segments
+from pipeline.store.segments import NAMED_OBJECT, Finding, Line, Segment, join, parse, read_segments
 from pipeline.system import files
 
-NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
 _KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')
 _LARGEST = 1 << 30  # bytes of a segment
 _NOT_COPIED = {"local", "damaged", "objects"}

@@ -44,6 +44,7 @@ FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "obje
 
 _HASH_FIELD = len(b',"hash":"') + 64 + len(b'"}')
 _SEAL = len(b',"prev":"') + 64 + len(b'"') + _HASH_FIELD
+NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')  # of a line: a page's or an exchange's
 _PREV_FIELD = re.compile(rb',"prev":"([0-9a-f]{64})"')
 _HASH_ANYWHERE = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
 _PLAIN = rb'"([ !#-\[\]-~]+)"'

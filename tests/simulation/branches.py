@@ -21,8 +21,8 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
 from pipeline.store.file_store import FileStore
-from pipeline.store.other_log import NAMED_OBJECT, copy_missing
-from pipeline.store.segments import Line, parse, seal
+from pipeline.store.other_log import copy_missing
+from pipeline.store.segments import NAMED_OBJECT, Line, parse, seal
 from pipeline.store.verification import verify
 from tests.fakes import report_bytes
 from tests.simulation.life import Life, life

@@ -326,7 +326,7 @@ def test_a_store_that_nobody_uses_any_more_has_no_connection(postgres_store_url:
 def test_nothing_of_the_address_is_logged(
     store: PostgresStore, postgres_store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, logger="pipeline.store"):
         store.append("s-1", records([1]), 0)
         cut_connections(postgres_store_url)
         store.load("s-1")
