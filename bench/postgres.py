@@ -64,7 +64,7 @@ def appends(server: PostgresServer) -> None:
     url = prepared(server)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(BARE)
-    for writers, wanted in ((1, ""), (8, " (wanted >= 0.75)")):
+    for writers, wanted in ((1, ""), (8, " (wanted >= 0.70)")):
         rates: dict[str, list[float]] = {"bare": [], "append": [], "batches": []}
         for _ in range(TURNS):
             for kind, found in rates.items():

@@ -268,7 +268,7 @@ class Since(Length):
 
     name = "when"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]  # Length returns a duration
         """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is local time."""
         moment = since(str(value), datetime.now(UTC))
         if moment is None:
