@@ -221,14 +221,18 @@ class PostgresNights:
         return sorted(row[0] for row in self._database.rows(query, len(WORKER) + 1, f"{WORKER}%"))
 
     def take_turn(self, name: str, hold_s: float) -> float:
-        """Take the turn at a host or provider, if it is free; return 0, else in how many seconds it is."""
+        """Take the turn at a host or provider, if it is free; return 0, else in how many seconds it is.
+
+        A row that another machine inserts at this moment is met by the insert and not by the ``select``, which reads what was
+        committed before: that a turn was taken is read from the insert alone.
+        """
         query = """with taken as (
                 insert into pace (name, next_at) values (%(name)s, clock_timestamp() + make_interval(secs => %(hold)s))
                 on conflict (name) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp() returning 1
-            ) select extract(epoch from next_at - clock_timestamp())::float8 from pace
-            where name = %(name)s and not exists (select from taken)"""
-        rows = self._database.rows(query, name=name, hold=hold_s)
-        return max(0.001, rows[0][0]) if rows else 0.0
+            ) select exists (select from taken),
+                (select extract(epoch from next_at - clock_timestamp())::float8 from pace where name = %(name)s)"""
+        ((taken, wait_s),) = self._database.rows(query, name=name, hold=hold_s)
+        return 0.0 if taken else max(0.001, wait_s or 0.0)
 
     def rest(self, name: str, pause_s: float) -> None:
         """End a turn: the next may be taken after ``pause_s`` seconds."""

@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("psycopg")
 pytest.importorskip("pgqueuer")
 
+import psycopg
 from click.testing import CliRunner
 
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
@@ -149,6 +150,19 @@ def test_machines_visit_a_host_one_after_another_with_the_pause_between_and_a_lo
     assert 0 < nights.take_turn("host example.com", 0.2) <= 0.2
     time.sleep(0.25)
     assert nights.take_turn("host example.com", 0.2) == 0.0
+
+
+def test_of_two_machines_that_visit_a_host_for_the_first_time_at_once_one_waits(postgres_store_url: str) -> None:
+    nights = PostgresNights(Database(postgres_store_url, lambda _connection: None))
+    waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    with psycopg.connect(postgres_store_url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("insert into pace (name, next_at) values ('host example.net', clock_timestamp() + interval '20 s')")
+        turn = pool.submit(nights.take_turn, "host example.net", 30.0)
+        with psycopg.connect(postgres_store_url, autocommit=True) as looking:
+            while not looking.execute(waiting).fetchone():
+                time.sleep(0.01)
+        other.commit()
+        assert 0 < turn.result() <= 20
 
 
 def test_a_run_of_its_own_is_refused_while_workers_research_the_night(
