@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -32,7 +33,6 @@ OPENAI = Service("openai", "OPENAI_API_KEY", "https://api.openai.com/v1", True)
 USUAL_MODELS = {OPENROUTER.name: "openai/gpt-5-mini", OPENAI.name: "gpt-5-mini"}
 SEARXNG_URL = "SEARXNG_URL"
 LOCAL = "local"
-LOCAL_AT_ONCE = 2
 TIMEOUT_S = 240.0
 LOCAL_TIMEOUT_S = 900.0
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
@@ -70,9 +70,13 @@ class ModelServer:
     def at_once(self) -> int | None:
         """How many requests it takes at the same time; None if nothing but the run's limit says so.
 
-        A server on this machine has few slots, and requests that wait for one run out of time.
+        A server on this machine or in a private network may have one slot, and a request that waits for it runs out of time.
         """
-        return self.choice.concurrency or (LOCAL_AT_ONCE if self.on_this_machine else None)
+        host = urlsplit(self.base_url).hostname or ""
+        is_private = self.on_this_machine
+        with suppress(ValueError):  # a name
+            is_private = is_private or ip_address(host).is_private
+        return self.choice.concurrency or (1 if is_private else None)
 
     @property
     def on_this_machine(self) -> bool:

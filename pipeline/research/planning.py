@@ -123,7 +123,7 @@ def _earlier_facts(state: SessionState) -> dict[str, Any]:
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:
-    """Return the perspectives with a name, a unique id and at least one question that none before asks, at most ``count``.
+    """Return the perspectives with a name and at least one question that none before has, at most ``count``.
 
     One without an id has it from its name.
 
@@ -136,7 +136,7 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
         asked = tuple(text for text in dict.fromkeys(one_line(text, 400) for text in view.questions) if text not in known)[
             :questions
         ]
-        if asked and (name := one_line(view.name, 80)):
+        if asked and (name := one_line(view.name, 80)) and name not in {other.name for other in sound.values()}:
             wanted = slug(view.id or name, 40)
             own = wanted if wanted not in sound else f"{wanted}-{len(sound) + 1}"
             queries = new_queries(view.queries, ())

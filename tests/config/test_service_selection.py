@@ -142,14 +142,25 @@ def test_the_user_agent_names_the_program_and_whom_to_ask() -> None:
     assert agent_of(Settings(contact="you@example.org")).endswith(" (+you@example.org)")
 
 
+@pytest.mark.parametrize(
+    ("address", "most"),
+    [("http://localhost:8080/v1", 1), ("http://10.1.2.3:8000/v1", 1), ("http://[fd00::1]/v1", 1), ("https://a.example/v1", None)],
+)
+def test_a_server_of_ones_own_gets_one_request_at_a_time_unless_the_settings_say_more(address: str, most: int | None) -> None:
+    for concurrency, wanted in ((None, most), (4, 4)):
+        choice = reasoner_for(Settings(reasoner=ModelChoice("tiny", address, concurrency=concurrency)), Keys(env={}))
+        assert choice.server is not None
+        assert choice.server.at_once == wanted
+
+
 def test_embeddings_are_asked_for_where_the_settings_say_on_a_circuit_of_their_own() -> None:
     settings = Settings(embeddings=EmbeddingChoice("tiny", "http://localhost:11434/v1", "MINE"))
     keys = Keys(env={"MINE": "my-canary"})
     server = embedding_server(settings, keys)
     assert server is not None
-    assert (server.name, server.model, server.at_once) == ("embeddings at localhost:11434", "tiny", 2)
+    assert (server.name, server.model, server.at_once) == ("embeddings at localhost:11434", "tiny", 1)
     assert own_servers(settings, keys) == ("http://localhost:11434/v1",)
-    assert requests_at_once(settings, keys) == {server.name: 2}
+    assert requests_at_once(settings, keys) == {server.name: 1}
     assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary"}
     assert embedding_server(Settings(), keys) is None
 

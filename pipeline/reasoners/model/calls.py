@@ -16,6 +16,7 @@ from pipeline.net.calls import Again, AttemptCharges, Call, Failed, Good, Refuse
 from pipeline.net.client import HttpClient
 from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
 from pipeline.reasoners.model.replies import (
+    TAIL,
     BadRequest,
     Content,
     CutOff,
@@ -26,6 +27,7 @@ from pipeline.reasoners.model.replies import (
     body_of,
     may_be_billed,
     meaning_of,
+    repeats,
     text_of_event,
     whole,
 )
@@ -80,8 +82,6 @@ class Transcript:
 _WAITS_S = 120.0  # what waits that the server asks for may add to the two tries of a call
 _TIMES = 4  # the deadline: the longest time for a reply that comes in pieces
 _EVENTS = (2, 500)  # times the tokens of a reply, and more: events after which a model talks without end
-_TAIL = 2_000  # characters without anything new in which a model talks without end
-_LONGEST_PERIOD = 400  # characters that are repeated
 _PER_MESSAGE = 16  # tokens that a server adds around a message
 
 
@@ -135,17 +135,13 @@ class Pace:
                 self._events_left -= 1
                 text = text_of_event(line)
                 self._talks = self._talks or bool(text)
-                self._tail, self._new = (self._tail + text)[-_TAIL:], self._new + len(text)
-        if self._events_left < 0 or (self._new > _TAIL // 4 and self._repeats()):
+                self._tail, self._new = (self._tail + text)[-TAIL:], self._new + len(text)
+        if self._new > TAIL // 4:
+            self._new = 0
+            self._events_left = -1 if repeats(self._tail) else self._events_left
+        if self._events_left < 0:
             return 0.0
         return min(self._deadline_s / 2 if self._talks else self._deadline_s, self._until - loop_time())
-
-    def _repeats(self) -> bool:
-        """Return whether the last characters are white space, or the same few words again and again."""
-        self._new, tail = 0, self._tail
-        if len(tail) < _TAIL:
-            return False
-        return not tail.strip() or any(tail[period:] == tail[:-period] for period in range(1, _LONGEST_PERIOD))
 
 
 @dataclass

@@ -99,6 +99,15 @@ def test_a_reply_that_is_cut_twice_is_never_parsed(content: str) -> None:
     assert len(script.requests) == 2
 
 
+@pytest.mark.parametrize("place", ["content", "reasoning_content"])
+def test_a_reply_that_repeats_itself_up_to_its_cap_is_not_asked_for_with_more_room(place: str) -> None:
+    turns = "".join(f'{{"source": "https:", "quote": "The best way to do this {turn % 7}?"}},\n' for turn in range(60))
+    script, reasoner = thinking(finished("length", **{"content": "", place: '{"findings": [' + turns}))
+    with pytest.raises(errors.AnswerInvalid, match="talked without end"):
+        ask(reasoner, QUESTIONS["reading"])
+    assert len(script.requests) == 1
+
+
 def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> None:
     for bad, why in (({"queries": ["x"], "more": 2}, "findings: Field required"), ("Sure! Here it is:", "not one JSON object")):
         script, reasoner = thinking(said(bad), said(GOOD["reading"]))
