@@ -10,7 +10,7 @@ from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
-from pipeline.domain.findings import by_model, facts_of, nearest_facts
+from pipeline.domain.findings import by_model, facts_of, nearest_facts, unused_facts
 from pipeline.domain.state import (
     COUNTED_OUTCOMES,
     SessionState,
@@ -219,6 +219,7 @@ def shown(state: SessionState, report: str = "") -> dict[str, Any]:
         "title": state.report.title if state.report else "",
         "missing": list(state.missing),
         "nearest": [{"url": fact.url, "quote": fact.quote} for fact in nearest_facts(state)],
+        "unused": [{"url": fact.url, "quote": fact.quote} for fact in unused_facts(state)],
     }
 
 

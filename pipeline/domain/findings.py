@@ -223,6 +223,14 @@ def nearest_facts(state: SessionState) -> tuple[Fact, ...]:
     return tuple(state.facts[name] for name in state.nearest if name in state.facts)
 
 
+def unused_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the quotes that a model found and its report does not cite, in the order of ``all_facts``."""
+    if state.report is None or state.report.outcome == "passages" or not by_model(state):
+        return ()
+    cited = {name for reference in state.report.references for name in reference.facts}
+    return tuple(fact for fact in all_facts(state) if fact.id not in cited)
+
+
 def sheet_of(state: SessionState, fact: Fact) -> int:
     """Return the page of the PDF on which a fact's quote begins, from 1; 0 if its source is no PDF or its place is unknown."""
     page = state.pages.get(fact.url)

@@ -136,7 +136,7 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
         asked = tuple(text for text in dict.fromkeys(one_line(text, 400) for text in view.questions) if text not in known)[
             :questions
         ]
-        if asked and (name := one_line(view.name, 80)) and name not in {other.name for other in sound.values()}:
+        if asked and (name := one_line(view.name, 80)):
             wanted = slug(view.id or name, 40)
             own = wanted if wanted not in sound else f"{wanted}-{len(sound) + 1}"
             queries = new_queries(view.queries, ())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import by_model, chosen_pages, contradictions, open_gaps
-from pipeline.domain.not_found import query_of
+from pipeline.domain.findings import by_model, chosen_pages, contradictions, open_gaps, page_of
+from pipeline.domain.not_found import query_of, survey_statistics
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import ChoosePassages, Complete, Fail, MakeReport
@@ -14,6 +14,7 @@ from pipeline.domain.values import Fact, Paragraph, Reference, ReportSection, Se
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.normalise import one_line
+from pipeline.text.ranking.scoring import StemmedText, best_coverage
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
@@ -104,13 +105,19 @@ def limits(state: SessionState) -> Iterator[str]:
 
 
 def _without_room(state: SessionState) -> list[str]:
-    """Return the titles of pages that a model's readings had no room for, the best first."""
+    """Return the titles of pages that a model's readings had no room for, those with the question's words in their hits first."""
     if not by_model(state) or any(step.startswith("ReadPages:") for step in state.without_model):
         return []
     seen = {url for worker in state.workers.values() for step in worker.iterations for url in step.observed}
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
     chosen = dict.fromkeys(url for worker, number in ended for url in chosen_pages(state, worker, number))
-    return [state.pages[url].title for url in chosen if url in state.pages and url not in seen]
+    query, known = query_of(state), survey_statistics(state)
+    near: dict[str, list[StemmedText]] = {url: [] for url in chosen if url in state.pages and url not in seen}
+    for search in (*([state.survey] if state.survey else []), *state.searches.values()):
+        for hit in (one for one in search.hits if page_of(one.url) in near):
+            near[page_of(hit.url)].append(StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", query.language))
+    ordered = sorted(near, key=lambda url: -best_coverage(query, near[url], known))
+    return [state.pages[url].title for url in ordered]
 
 
 def _failed_sides(state: SessionState) -> Iterator[str]:

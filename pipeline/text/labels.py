@@ -101,6 +101,7 @@ Answered | Beantwortet | Répondu | Respondido | 已回答 | 回答あり
 Passages | Textstellen | Passages | Pasajes | 段落 | 該当箇所
 Nothing new | Nichts Neues | Rien de nouveau | Nada nuevo | 无新内容 | 新しい内容なし
 More places | Weitere Stellen | Autres passages | Otros pasajes | 更多相关段落 | ほかの該当箇所
+Found and not used | Gefunden und nicht verwendet | Trouvé et non utilisé | Encontrado y no usado | 已找到但未使用 | 見つかったが未使用
 Failed | Misslungen | Échoué | Fallido | 失败 | 失敗
 Left out | Ausgelassen | Laissé de côté | Omitido | 已跳过 | 対象外
 Runs | Läufe | Exécutions | Ejecuciones | 运行 | 実行

@@ -10,6 +10,7 @@ from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart,
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.research.planning import NOT_SEARCHED, approval_of, find_gaps
+from pipeline.research.reporting import limits
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,16 @@ def test_a_page_that_a_reading_had_no_room_for_or_saw_in_parts_is_offered_again(
     assert "corpus:a.md" not in chosen_pages(state, worker, 2)
     worker.iterations[0].observed["corpus:a.md"] = PageObserved((), (), whole=False, shown=((0, 5),))
     assert chosen_pages(state, worker, 2)[0] == "corpus:a.md"
+
+
+def test_of_pages_found_and_not_read_those_near_the_question_are_named_first() -> None:
+    state, worker = _state()
+    state.query = "How is a replica promoted?"
+    worker.iterations = [Iteration("", ("one",))]
+    release, _, chapter = state.searches["one"].hits[:3]
+    hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"snippet": "To promote a replica"}))
+    state.searches["one"] = SearchDone("local", hits)
+    assert list(limits(state)) == ["Found, but not read by the model: “c”, “a”"]
 
 
 def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> None:

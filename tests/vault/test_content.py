@@ -42,6 +42,15 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
     assert "careful-model (large, small) · Searched in: local · " in place.note("reports/").read_text()
 
 
+def test_a_report_ends_with_the_quotes_that_were_found_and_not_used(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    report = place.note("reports/").read_text()
+    found = report.partition("> [!quote]- Found and not used: 1 quote\n> - “No drive loses flushed data.” — [[sources/")[2]
+    assert found.partition("]]")[0].endswith(PAGES[2][-8:])
+    assert report.count("No drive loses flushed data.") == 1
+
+
 def test_a_plan_that_waits_for_its_user_says_so_on_its_note_and_on_the_front_page(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store).begin().planned().scribe.note(e.ApprovalRequested())

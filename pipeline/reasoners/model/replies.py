@@ -17,7 +17,7 @@ from pipeline.text.normalise import one_line
 Hide = Callable[[str], str]
 
 TAIL = 2_000  # characters in which a model that repeats itself says nothing new
-# zlib leaves 6 to 11 in 100 of the tail of a small model that repeats itself; of a strong one's lists, tables and JSON 33 and more.
+# zlib leaves 6 to 11 in 100 of the tail of a small model that repeats itself; of a strong one's lists and tables 33 and more.
 _REPEATED = 0.15
 
 _THOUGHTS = ("reasoning_content", "reasoning")

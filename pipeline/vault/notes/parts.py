@@ -355,6 +355,18 @@ class Citer:
             for url, words in found
         )
 
+    def quotes(self, facts: Iterable[Fact]) -> list[View]:
+        """Return quotes on a line each, with links to where they stand: in the note of their source, if it has one."""
+        return [
+            {
+                "text": flat(fact.quote),
+                "place": quote_link(self._sources[fact.url], fact.id, self._trail(fact, titled=True))
+                if fact.url in self._loaded.shown_sources
+                else without_note(fact.url, self._trail(fact, titled=True), self._language),
+            }
+            for fact in facts
+        ]
+
     def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Cited:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._state.facts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.findings import by_model, nearest_facts, news_of
+from pipeline.domain.findings import by_model, nearest_facts, news_of, unused_facts
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text import labels
@@ -73,6 +73,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "lacks": report.lacks,
         "limits": _limits(state, report),
         "more_places": citer.places(fact for fact in state.more_places if fact.url in state.pages),
+        "unused": citer.quotes(unused_facts(state)),
         "status": parts.shown_status(state),
         "outcome": status_words(parts.shown_status(state)),
         "references": [
