@@ -13,17 +13,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pipeline.config.values import Query
-from pipeline.domain import Summary
 from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.events.stream_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.findings import all_facts
-from pipeline.domain.memory import Memory, consolidated, cost_of_calls, episode_step, remember
+from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, episode_step, remember
 from pipeline.domain.reasoner_questions import EpisodeQuestion
-from pipeline.domain.recall import MemoryIndex
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
+from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost, Fact, Recalled, Sentence
 from pipeline.engine.recorder import StreamLog, failed, new_stream
 from pipeline.engine.run_context import RunContext

@@ -17,7 +17,7 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.settings import Workspace
 from pipeline.config.values import Query, Queue
-from pipeline.domain import Summary
+from pipeline.domain.summary import Summary
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import moment_after, moment_of, night_of

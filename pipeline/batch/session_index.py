@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from functools import cache
 
-from pipeline.domain import Summary, fold_id
 from pipeline.domain.events.records import NO_TOMBSTONES, Tombstones
+from pipeline.domain.summary import Summary, fold_id
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of

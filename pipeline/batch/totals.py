@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.batch.scheduling import LOG_TROUBLE, parts
-from pipeline.domain import Summary
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
@@ -21,6 +20,7 @@ from pipeline.domain.events.stream_events import BatchStarted
 from pipeline.domain.memory import cost_of_calls
 from pipeline.domain.session import state_of
 from pipeline.domain.state import cost_of, seconds_between
+from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost, minus, total
 from pipeline.engine.signals import INTERRUPTED

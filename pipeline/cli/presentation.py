@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any, NamedTuple
 
 from pipeline.batch.scheduling import LOG_TROUBLE, UP_TO_DATE
-from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
@@ -20,6 +19,7 @@ from pipeline.domain.state import (
     workers_in_order,
     working_seconds,
 )
+from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
 from pipeline.text.normalise import clean, counted, first_few, one_line
 

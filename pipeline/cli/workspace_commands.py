@@ -15,11 +15,11 @@ from pipeline.cli.presentation import Listed, list_lines, listed, show_lines, sh
 from pipeline.config.queue_file import add_query
 from pipeline.config.settings import QUEUE_FILE, load_workspace, machine_of
 from pipeline.config.workspace_files import TemplateUpdate, update_templates
-from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS, SessionState
+from pipeline.domain.summary import Summary
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
 from pipeline.text.normalise import counted

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, takewhile
 
-from pipeline.domain import Summary
 from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
-from pipeline.domain.plan import validation_round
 from pipeline.domain.report_parts import BEGINNING, cites_anything, facts_of_parts, kept_text
 from pipeline.domain.state import (
     STOPPED,
@@ -24,6 +22,7 @@ from pipeline.domain.state import (
     cost_of,
     outcome_of,
     search_nodes,
+    validation_round,
     workers_in_order,
     working_seconds,
 )
@@ -54,6 +53,7 @@ from pipeline.domain.steps import (
     Survey,
     WriteReport,
 )
+from pipeline.domain.summary import Summary
 from pipeline.domain.values import EXTRACTIVE, PlanNode
 from pipeline.text.normalise import counted
 

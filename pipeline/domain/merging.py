@@ -15,14 +15,13 @@ from typing import Any
 from pipeline.domain import fold, steps
 from pipeline.domain.agenda import agenda
 from pipeline.domain.budget import CallHistory
-from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.findings import facts_of
 from pipeline.domain.report_parts import BEGINNING, items_of
-from pipeline.domain.session import record_of, stamped, state_of
+from pipeline.domain.session import record_of, refusal, stamped, state_of
 from pipeline.domain.state import SessionState, expected_usd
 from pipeline.domain.talk import apply, talk_of
 from pipeline.domain.values import Cost, assumed, total

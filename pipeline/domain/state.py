@@ -1,4 +1,4 @@
-"""The state of a session, computed from its events, with its workers, time, cost and outcome. No I/O, no clock.
+"""The state of a session, computed from its events, with its plan, workers, time, cost and outcome. No I/O, no clock.
 
 ``fold`` applies the events. Snapshots store the state as JSON. All collections have an order that depends on the plan, never on
 which step ended first.
@@ -6,15 +6,16 @@ which step ended first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from pipeline.domain import ENDED
 from pipeline.domain import values as v
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
+from pipeline.domain.summary import ENDED
+from pipeline.domain.values import Perspective, PlanNode
 from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
@@ -296,3 +297,48 @@ def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:
         return ""
     said = state.report.outcome if state.report else ""
     return said or ("passages" if state.config.reasoner == v.EXTRACTIVE else "answered")
+
+
+VALIDATE = "cross_validate"
+SYNTHESIZE = "synthesize"
+
+
+def first_plan(perspectives: Sequence[Perspective], *, validates: bool = True) -> tuple[PlanNode, ...]:
+    """Return search_0…n → cross_validate → synthesize; without a model nobody ``validates``."""
+    searches = tuple(_search_node(f"search_{number}", view, ()) for number, view in enumerate(perspectives))
+    if not validates:
+        return (*searches, _synthesize_node(tuple(node.id for node in searches)))
+    validate = PlanNode(
+        id=VALIDATE,
+        task="validate",
+        description="Cross-check the facts of all workers",
+        depends_on=tuple(node.id for node in searches),
+    )
+    return (*searches, validate, _synthesize_node((VALIDATE,)))
+
+
+def gap_plan(perspectives: Sequence[Perspective], gap_round: int, first_number: int) -> tuple[PlanNode, ...]:
+    """Return gap_m… → cross_validate_2 → synthesize for one gap round (1-based), with gap numbers from ``first_number`` on."""
+    before = VALIDATE if gap_round == 1 else f"{VALIDATE}_{gap_round}"
+    gaps = tuple(_search_node(f"gap_{number}", view, (before,)) for number, view in enumerate(perspectives, start=first_number))
+    validate = PlanNode(
+        id=f"{VALIDATE}_{gap_round + 1}",
+        task="validate",
+        description="Cross-check the facts of the gap workers with the rest",
+        depends_on=tuple(node.id for node in gaps),
+    )
+    return (*gaps, validate, _synthesize_node((before, validate.id)))
+
+
+def _search_node(node_id: str, view: Perspective, depends_on: tuple[str, ...]) -> PlanNode:
+    return PlanNode(id=node_id, task="search", description=view.name, depends_on=depends_on, perspective=view.id)
+
+
+def _synthesize_node(depends_on: tuple[str, ...]) -> PlanNode:
+    return PlanNode(id=SYNTHESIZE, task="synthesize", description="Write the report", depends_on=depends_on)
+
+
+def validation_round(node: PlanNode) -> int:
+    """Return the round (0-based) that a validate node closes: ``cross_validate`` 0, ``cross_validate_2`` 1."""
+    tail = node.id.removeprefix(VALIDATE).removeprefix("_")
+    return int(tail) - 1 if tail.isdigit() else 0

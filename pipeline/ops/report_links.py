@@ -16,7 +16,7 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.config.settings import Workspace
 from pipeline.config.values import Query
 from pipeline.config.vault_queue import QUEUE_NOTE, Find, linked
-from pipeline.domain import Summary
+from pipeline.domain.summary import Summary
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import spelling_free
 

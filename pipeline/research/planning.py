@@ -9,9 +9,8 @@ from typing import Any
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read
-from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PlanQuestion
-from pipeline.domain.state import SessionState, search_nodes, workers_in_order
+from pipeline.domain.state import SessionState, first_plan, gap_plan, search_nodes, workers_in_order
 from pipeline.domain.steps import AskApproval, ExtendPlan, FindGaps, PlainPlan, Plan, Survey
 from pipeline.domain.values import EXTRACTIVE, Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid

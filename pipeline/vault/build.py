@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.domain import fold_id
+from pipeline.domain.summary import fold_id
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.folders import digest_below, program_id

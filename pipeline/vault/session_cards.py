@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
-from pipeline.domain import Summary
 from pipeline.domain.agenda import summary_of
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.findings import by_model, contradictions, disputed_facts, news_of, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import SessionState, Worker, workers_in_order
+from pipeline.domain.summary import Summary
 from pipeline.domain.values import Changes, Contradiction, Fact, Sentence, SourceChange
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line, slug

@@ -9,9 +9,9 @@ import pytest
 
 from pipeline.batch import session_index
 from pipeline.batch.session_index import SessionIndex, read_all, refresh
-from pipeline.domain import Summary
 from pipeline.domain.events.records import Record
 from pipeline.domain.session import record_of
+from pipeline.domain.summary import Summary
 from pipeline.errors import LogDamaged
 from pipeline.store.caches import Summaries
 from tests.fakes import MemoryStore

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import domain
+from pipeline.domain import summary
 
 PACKAGE = Path(__file__).parents[2] / "pipeline"
 
 
 def fold_id_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The fold's name as the program in that folder gives it."""
-    monkeypatch.setattr(domain, "__file__", str(package / "domain" / "__init__.py"))
-    return domain.fold_id.__wrapped__()
+    monkeypatch.setattr(summary, "__file__", str(package / "domain" / "summary.py"))
+    name: str = summary.fold_id.__wrapped__()
+    return name
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.events.stream_events import SessionConsolidated
-from pipeline.domain.memory import remember
-from pipeline.domain.recall import MOST_STATEMENTS, MemoryIndex
+from pipeline.domain.memory import MOST_STATEMENTS, MemoryIndex, remember
 from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Statement, Superseded, Yield
 
 AT = "2026-11-21T02:15:00.000Z"

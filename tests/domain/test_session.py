@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain import fold, fold_id
+from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Snapshot
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
+from pipeline.domain.summary import fold_id
 from pipeline.domain.values import Cost
 from pipeline.errors import CommandRefused
 from tests.recorded import SMALL, copied, recorded, records, stream

@@ -19,15 +19,26 @@ from typing import Any
 
 from pipeline.batch.memory import consolidate, read_memory
 from pipeline.batch.session_index import read_all
-from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.pruning import kept_events
 from pipeline.domain.session import state_of
+from pipeline.domain.summary import Summary
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable
-from pipeline.ops.forgetting import PRUNABLE, Known, finish, forget, forgetting, leftovers, plan, prune, read_usage, used_by
+from pipeline.ops.forgetting import (
+    PRUNABLE,
+    Known,
+    finish,
+    forget,
+    forgetting,
+    kept_events,
+    leftovers,
+    plan,
+    prune,
+    read_usage,
+    used_by,
+)
 from pipeline.store import verification
 from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import digest_of

@@ -7,8 +7,7 @@ from typing import Any
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import chosen_pages
-from pipeline.domain.plan import first_plan
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import SessionState, first_plan
 from pipeline.domain.steps import FinishWorker, Read, SearchFor
 from pipeline.domain.values import (
     EarlierSession,

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_actions import earlier_knowledge, new_session
 from pipeline.domain.agenda import agenda
-from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session import ResearchSession, refusal
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig

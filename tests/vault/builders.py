@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from pipeline.domain import plan
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
+from pipeline.domain.state import first_plan
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -157,7 +157,7 @@ class Story:
             ),
             Perspective(id="sceptic", name=say("Sceptic"), focus=say("What fails"), questions=(say("What can go wrong?"),)),
         )
-        self.scribe.note(e.PlanCreated(perspectives=views, nodes=plan.first_plan(views)))
+        self.scribe.note(e.PlanCreated(perspectives=views, nodes=first_plan(views)))
         return self
 
     def gathered(self) -> Story:

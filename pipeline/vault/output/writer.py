@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from pipeline.domain import Summary
+from pipeline.domain.summary import Summary
 from pipeline.errors import SystemRefused
 from pipeline.system.folders import Look
 from pipeline.system.safe_tree import Obstacle, Tree

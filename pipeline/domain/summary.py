@@ -1,0 +1,76 @@
+"""A session in short, and the name of the fold that made it. Nothing that folds is imported here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pipeline.system.folders import digest_of_sources
+
+ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
+_BESIDE = ("../text/ranking/rank_fusion.py", "../text/ranking/term_statistics.py")  # types that a snapshot holds
+
+
+@cache
+def fold_id() -> str:
+    """Return a name for this program's fold: the digest of the sources that decide what a snapshot or a summary holds.
+
+    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number,
+    nor a list: all of this room counts. It is defined here so that nothing that folds is imported to find that there is nothing
+    to fold.
+    """
+    here = Path(__file__).parent
+    sources = (*sorted(here.rglob("*.py")), *(here / name for name in _BESIDE))
+    return digest_of_sources(sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A session in short. ``facts``, ``sources``, ``steps`` and ``calls`` (paid calls) are counts.
+
+    ``usd``, ``assumed_usd`` and ``expected_usd`` are as in ``Cost``.
+    It is defined here so that a kept summary is read without importing anything that folds.
+
+    ``outcome`` is as in ``state.outcome_of``.
+    ``handed_to`` is the machine that alone goes on with it, up to ``handed_until`` ("": for good).
+    ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
+    """
+
+    id: str
+    version: int = 0
+    status: str = "pending"
+    outcome: str = ""
+    query: str = ""
+    query_id: str = ""
+    mode: str = "deep"
+    waiting: bool = False
+    approved: bool = False
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    end_reason: str = ""
+    title: str = ""
+    facts: int = 0
+    sources: int = 0
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
+    seconds: float = 0.0
+    steps: int = 0
+    steps_in_all: int = 0
+    handed_to: str = ""
+    handed_until: str = ""
+
+    @property
+    def charged_usd(self) -> float:
+        """What was charged for certain."""
+        return max(0.0, round(self.usd - self.assumed_usd, 9))
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether the session has ended; it can be reopened."""
+        return self.status in ENDED
