@@ -18,8 +18,8 @@ from pipeline.ops.console_output import PRINTED
 from pipeline.ports import EventStore
 from pipeline.text.normalise import slug
 from pipeline.text.times import timestamp
-from pipeline.vault.identity.moved_and_hidden import is_retired
-from pipeline.vault.identity.said import AskedLine, asked_lines
+from pipeline.vault.identity import is_retired
+from pipeline.vault.said import AskedLine, asked_lines
 from pipeline.wiring.recording import context_of
 from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 

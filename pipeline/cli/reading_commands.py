@@ -19,9 +19,8 @@ from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console
 from pipeline.site.paths import encoded, page_of
 from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
-from pipeline.vault.identity.moved_and_hidden import read_decisions
-from pipeline.vault.model import Night
-from pipeline.vault.session_cards import Card
+from pipeline.vault.identity import read_decisions
+from pipeline.vault.model import Card, Night
 from pipeline.wiring.store_adapters import store_of
 
 _MOST_ORIGINS = 3

@@ -14,7 +14,7 @@ from pipeline.site.page_values import Citation, Link, NotePage, Property, Quote
 from pipeline.site.paths import NAMES, PLURALS, Places, block_anchor, encoded, fragment, list_page, page_of, root_of
 from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Face, Notes, Record, tag_page, values_of
 from pipeline.text.normalise import one_line
-from pipeline.vault.output.numbers_and_times import duration, money
+from pipeline.vault.output.escaping import duration, money
 
 _COUNTS = {"sources", "facts", "words", "quotes", "tokens", "pages", "searches", "sessions", "reports", "workers", "events"}
 _LABELS = {"source_url": "Address", "cost_usd": "Cost", "duration_s": "Time", "cited_by": "Cited by", "query": "Question"}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase
 
     Record = Callable[[Sequence[EventBase]], None]
-    from pipeline.vault.paths import Workers
+    from pipeline.vault.note import Workers
 
 Mode = Literal["new", "all", "check"]
 _FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"

@@ -15,11 +15,10 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault.model import Night, batch_of, folded, nights_from, summarised
+from pipeline.vault.model import Card, Night, batch_of, folded, named, nights_from, summarised
+from pipeline.vault.note import Names
 from pipeline.vault.notes.mornings import Group, ended_as, group_of, news_words, outcome_words, standing_words
-from pipeline.vault.output import numbers_and_times
-from pipeline.vault.paths import Names
-from pipeline.vault.session_cards import Card, named
+from pipeline.vault.output.escaping import duration, money, sentence
 
 WIDTH = 72  # characters of a line, as mail readers like it
 
@@ -91,9 +90,9 @@ def heading_of(digest: Digest) -> str:
 
 
 def _summary(digest: Digest) -> str:
-    cost = f", {numbers_and_times.money(digest.usd)}" if digest.usd else ""
+    cost = f", {money(digest.usd)}" if digest.usd else ""
     left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
-    return f"{heading_of(digest)} ({numbers_and_times.duration(digest.seconds)}{cost}{left_out})"
+    return f"{heading_of(digest)} ({duration(digest.seconds)}{cost}{left_out})"
 
 
 _GROUPS: dict[Group, str] = {
@@ -155,7 +154,7 @@ def _report(card: Card | None) -> Iterator[str]:
     if card.answer:
         yield card.answer.text
     if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
-        yield numbers_and_times.sentence(sure)
+        yield sentence(sure)
     if card.dispute:
         titles = {one.page.url: one.page.title for one in card.read}
         sides = ((said.text.rstrip("."), titles.get(said.cites[0].url, "") if said.cites else "") for said in card.dispute)
@@ -166,7 +165,7 @@ def _report(card: Card | None) -> Iterator[str]:
 
 def _without_answer(one: Question) -> str:
     status = " (cancelled)" if one.status == "cancelled" else ""
-    return f"{one.query}{status}{f': {numbers_and_times.sentence(one.reason)}' if one.reason else ''}"
+    return f"{one.query}{status}{f': {sentence(one.reason)}' if one.reason else ''}"
 
 
 def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:

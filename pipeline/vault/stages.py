@@ -29,13 +29,11 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.identity.heirs import relink, taken_over
-from pipeline.vault.identity.identity import Identity
-from pipeline.vault.identity.moved_and_hidden import is_retired, read_decisions
-from pipeline.vault.identity.said import marked, rating_of
+from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, KnownNote
 from pipeline.vault.model import (
     Beside,
+    Card,
     LoadedSession,
     Source,
     SourceNotePlace,
@@ -43,20 +41,19 @@ from pipeline.vault.model import (
     VaultModel,
     asked_by_owner,
     model_of,
+    named,
     readings_by_url,
 )
+from pipeline.vault.note import ID, Names, Note, Plain, Workers, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.report import MOST, report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import around_of, source_note
 from pipeline.vault.output.escaping import host_of
-from pipeline.vault.output.files import GeneratedFile, as_text, note_id, of_plain
-from pipeline.vault.output.note import ID, Note, Plain
 from pipeline.vault.output.templates import Renderer
-from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
-from pipeline.vault.paths import Names, Workers, block_id, source_path
-from pipeline.vault.session_cards import Card, named
+from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id, of_plain
+from pipeline.vault.said import marked, rating_of
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"

@@ -25,8 +25,8 @@ from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
 from pipeline.vault.kept import notes_in
 from pipeline.vault.model import folded, stored_cards
-from pipeline.vault.output.files import note_id
-from pipeline.vault.paths import block_id
+from pipeline.vault.note import block_id
+from pipeline.vault.output.writer import note_id
 from pipeline.wiring.store_adapters import store_of
 
 

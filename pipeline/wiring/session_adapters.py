@@ -47,7 +47,7 @@ from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
-from pipeline.vault.identity.moved_and_hidden import read_decisions
+from pipeline.vault.identity import read_decisions
 from pipeline.wiring.search_adapters import ChargedSearch, documents_of, meaning_of, reranker_of
 from pipeline.wiring.workspace_adapters import templates_of
 

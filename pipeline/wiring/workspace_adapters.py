@@ -22,7 +22,7 @@ from pipeline.system import files
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
 from pipeline.vault.kept import notes_in, report_paths, source_paths
-from pipeline.vault.paths import Workers
+from pipeline.vault.note import Workers
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 R = TypeVar("R")

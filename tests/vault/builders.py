@@ -36,11 +36,9 @@ from pipeline.domain.values import (
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
-from pipeline.vault.model import LoadedSession, folded, summarised
-from pipeline.vault.output.note import Note
+from pipeline.vault.model import LoadedSession, folded, named, summarised
+from pipeline.vault.note import Names, Note
 from pipeline.vault.output.templates import Renderer
-from pipeline.vault.paths import Names
-from pipeline.vault.session_cards import named
 from tests.fakes import MemoryStore
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"

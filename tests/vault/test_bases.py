@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
+from pipeline.vault.note import KINDS, OWN_CLASS
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import TYPES
-from pipeline.vault.output.note import KINDS, OWN_CLASS
 from pipeline.vault.stages import SNIPPET, STYLE_SHEET
 from tests.vault.builders import TEMPLATES, Workplace, a_store
 

@@ -9,7 +9,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.values import Cost
 from pipeline.vault import build_vault
-from pipeline.vault.output.note import Note, View
+from pipeline.vault.note import Note, View
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store
 

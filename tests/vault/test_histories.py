@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pipeline.vault.kept import FILE
-from pipeline.vault.output.note import KINDS
+from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, change, changed_templates, fact, night
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.domain.events.records import Record
 from pipeline.errors import TemplateInvalid
-from pipeline.vault.output.note import KINDS, Note
+from pipeline.vault.note import KINDS, Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace, a_store, afresh, changed_templates

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault import paths
-from pipeline.vault.paths import Names
+from pipeline.vault import note
+from pipeline.vault.note import Names
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace
 
@@ -31,7 +31,7 @@ def _is_safe(path: str) -> bool:
     return (
         plain
         and one
-        and len(stem) <= paths.MAX_STEM
+        and len(stem) <= note.MAX_STEM
         and len(f"{stem}.md".encode()) <= 220
         and re.fullmatch(r"[a-z]+/\d{4}(-\d\d|/[^\W_]([^\W_]|-|\S)*)?", folder) is not None
         and len(folder.encode()) <= 240
@@ -43,10 +43,10 @@ def _is_safe(path: str) -> bool:
 def test_every_stem_is_safe_and_short(query: str, session: str, perspective: str, url: str) -> None:
     taken = Names()
     found = (
-        paths.report_path(query, session, AT),
-        paths.session_path(query, session, AT),
-        paths.worker_path(query, session, AT, perspective),
-        paths.source_path(url, AT),
+        note.report_path(query, session, AT),
+        note.session_path(query, session, AT),
+        note.worker_path(query, session, AT, perspective),
+        note.source_path(url, AT),
     )
     for path in found:
         assert _is_safe(taken.claim(path, query))
@@ -62,26 +62,26 @@ def test_no_two_notes_have_one_stem(wanted: list[tuple[str, str]]) -> None:
 
 @given(anything)
 def test_a_block_id_holds_only_what_obsidian_allows(fact_id: str) -> None:
-    assert re.fullmatch(r"q-[A-Za-z0-9-]+", paths.block_id(fact_id))
+    assert re.fullmatch(r"q-[A-Za-z0-9-]+", note.block_id(fact_id))
 
 
 def test_a_question_in_any_script_gives_its_note_a_name_in_that_script() -> None:
-    assert paths.report_path("電池の規制は?", "2026-11-21-x-3f2a", AT) == "reports/2026/電池の規制は-3f2a"
-    assert paths.session_path("Что изменилось?", "2026-11-21-x-3f2a", AT) == "sessions/2026/session-что-изменилось-3f2a"
-    assert paths.report_path("Größe der Façade", "s-3f2a", AT) == "reports/2026/größe-der-façade-3f2a"
-    source = paths.source_path("https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC", AT)
+    assert note.report_path("電池の規制は?", "2026-11-21-x-3f2a", AT) == "reports/2026/電池の規制は-3f2a"
+    assert note.session_path("Что изменилось?", "2026-11-21-x-3f2a", AT) == "sessions/2026/session-что-изменилось-3f2a"
+    assert note.report_path("Größe der Façade", "s-3f2a", AT) == "reports/2026/größe-der-façade-3f2a"
+    source = note.source_path("https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC", AT)
     assert source.startswith("sources/2026-11/source-ja-wikipedia-org-wiki-日本-")
 
 
 def test_a_worker_is_named_for_its_perspective_in_the_folder_of_its_session_and_in_older_logs_as_it_was() -> None:
     named = ("How deep is it?", "2026-11-21-x-3f2a", AT, "The sceptic")
-    assert paths.worker_path(*named) == "workers/2026/how-deep-is-it-3f2a/the-sceptic-3f2a"
-    assert paths.worker_path(*named, "any") == "workers/2026-11/worker-how-deep-is-it-3f2a-the-sceptic"
+    assert note.worker_path(*named) == "workers/2026/how-deep-is-it-3f2a/the-sceptic-3f2a"
+    assert note.worker_path(*named, "any") == "workers/2026-11/worker-how-deep-is-it-3f2a-the-sceptic"
 
 
 def test_a_name_in_latin_letters_is_what_it_was() -> None:
-    assert paths.report_path("Ünïcödé: a façade?", "s-3f2a", AT) == "reports/2026/unicode-a-facade-3f2a"
-    assert paths.source_path("https://x.example/a%20b", AT).startswith("sources/2026-11/source-x-example-a-20b-")
+    assert note.report_path("Ünïcödé: a façade?", "s-3f2a", AT) == "reports/2026/unicode-a-facade-3f2a"
+    assert note.source_path("https://x.example/a%20b", AT).startswith("sources/2026-11/source-x-example-a-20b-")
 
 
 def _paths(store: MemoryStore, root: Path) -> set[str]:

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.domain.events.stream_events import Rated
 from pipeline.errors import UsageError
-from pipeline.vault.identity.moved_and_hidden import read_decisions
-from pipeline.vault.identity.said import marked
+from pipeline.vault.identity import read_decisions
+from pipeline.vault.said import marked
 from pipeline.wiring.recording import rate
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said, workspace_in

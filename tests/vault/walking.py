@@ -22,9 +22,9 @@ from pipeline.domain.events.stream_events import NoteShown
 from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport, build_vault
-from pipeline.vault.identity.moved_and_hidden import read_decisions
+from pipeline.vault.identity import read_decisions
 from pipeline.vault.kept import notes_in
-from pipeline.vault.output.note import KINDS
+from pipeline.vault.note import KINDS
 from tests.vault.builders import PAGES, TEMPLATES, Story, night
 from tests.vault.links import leading_nowhere
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from pipeline.text.normalise import one_line
 from pipeline.vault.export.references import CitedQuote, CitedSource
-from pipeline.vault.identity.said import BOX
+from pipeline.vault.note import block_id
 from pipeline.vault.output.escaping import address, host_of, inert
-from pipeline.vault.paths import block_id
+from pipeline.vault.said import BOX
 
 # What only Obsidian reads: links, comments, blocks, callouts; and the fences and quotes that lines are in.
 _LINK = re.compile(r"(!?)\[\[([^\[\]|\\#]*)(?:#([^\[\]|\\]*))?(?:\\?\|([^\[\]]*))?\]\]")

@@ -17,10 +17,9 @@ from typing import Any
 
 from pipeline.domain.events.session_events import PageRead
 from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.model import readings_by_url, stored_cards
+from pipeline.vault.model import Card, Reading, readings_by_url, stored_cards
 from pipeline.vault.output.escaping import host_of, web_address
-from pipeline.vault.output.page_markdown import flat
-from pipeline.vault.session_cards import Card, Reading
+from pipeline.vault.output.markdown import flat
 
 # The words of a key; a year in a date as a page gives it; what stands between the names of authors.
 _WORD = re.compile(r"[a-z0-9]+")

@@ -12,13 +12,10 @@ from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
-from pipeline.vault.model import Night, Spent, VaultModel
+from pipeline.vault.model import Card, CitedText, News, Night, Spent, VaultModel
+from pipeline.vault.note import HOME, Note, Plain, View
 from pipeline.vault.notes.parts import best_link, cited, night_link, properties_of, source_link, topic_links, topic_of, topic_path
-from pipeline.vault.output.escaping import Inert, Link
-from pipeline.vault.output.note import Note, Plain, View
-from pipeline.vault.output.numbers_and_times import bill, joined, money
-from pipeline.vault.paths import HOME
-from pipeline.vault.session_cards import Card, CitedText, News
+from pipeline.vault.output.escaping import Inert, Link, bill, joined, money
 
 MOST_OLDER, MOST_ATTENTION, MOST_TOPICS, MOST_IMPORTS = 20, 10, 20, 8  # that the home note lists
 MOST_LOST = 3  # documents that are gone; the rest is counted

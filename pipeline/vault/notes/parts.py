@@ -15,15 +15,23 @@ from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, G
 from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.vault import paths
-from pipeline.vault.model import LoadedSession, SourceNotePlace, VaultModel
-from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain
+from pipeline.vault.model import Card, CitedText, LoadedSession, SourceNotePlace, VaultModel, numbers_of, signs
+from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
+from pipeline.vault.output.escaping import (
+    Inert,
+    Link,
+    address,
+    before_space,
+    bill,
+    fenced,
+    host_of,
+    inert,
+    moment,
+    plain,
+    superscript,
+)
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import OWN_CLASS, Kind, View
-from pipeline.vault.output.numbers_and_times import bill, moment, superscript
-from pipeline.vault.output.page_markdown import Passage, flat
-from pipeline.vault.output.safe_markdown import prose
-from pipeline.vault.session_cards import Card, CitedText, numbers_of, signs
+from pipeline.vault.output.markdown import Passage, flat, prose
 
 _DIFFER = {
     "number": "They give different numbers.",
@@ -199,7 +207,7 @@ def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
 
 def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
     """Return the link to one quote in a source's note."""
-    return Link(source.path, words or source.title, paths.block_id(fact_id))
+    return Link(source.path, words or source.title, block_id(fact_id))
 
 
 def address_words(url: str, language: str = labels.ENGLISH) -> str:

@@ -10,14 +10,12 @@ from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, work
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text import labels
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.vault.model import LoadedSession
+from pipeline.vault.model import LoadedSession, is_lost, said_by
+from pipeline.vault.note import Note, View
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import Note, View
-from pipeline.vault.output.page_markdown import statement
-from pipeline.vault.output.safe_markdown import prose
-from pipeline.vault.session_cards import is_lost, said_by
+from pipeline.vault.output.markdown import prose, statement
 
 MOST = 12  # earlier answers that a report lists, and new facts; the rest is counted
 _EMPTY = ReportGenerated(title="", summary=(), sections=(), references=())

@@ -14,11 +14,11 @@ from pipeline.domain.findings import by_model, contradictions, open_gaps, shown_
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
+from pipeline.vault.note import Note, View
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import Note, View
-from pipeline.vault.output.page_markdown import claim_beside, is_plain
+from pipeline.vault.output.markdown import claim_beside, is_plain
 
 MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
 _STEPS = {

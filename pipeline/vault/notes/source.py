@@ -13,9 +13,9 @@ from pipeline.text.quotes import find_quote
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.sentences import split_sentences
 from pipeline.text.words import language_code
-from pipeline.vault import paths
 from pipeline.vault.export.references import key_of
-from pipeline.vault.model import Source
+from pipeline.vault.model import Card, Quoted, Reading, Source
+from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, without_note
 from pipeline.vault.output.escaping import (
     Inert,
@@ -29,9 +29,7 @@ from pipeline.vault.output.escaping import (
     web_address,
 )
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.note import Note, View
-from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
-from pipeline.vault.session_cards import Card, Quoted, Reading
+from pipeline.vault.output.markdown import claim_beside, flat, is_plain
 
 LONGEST = 240  # characters of a sentence beside a quote
 _BESIDE = 800  # characters of the page on each side of a quote
@@ -152,7 +150,7 @@ def _quote(
         "text": first.text,
         "lead": first.lead,
         "is_plain": not first.lead and is_plain(first.text),
-        "block": Inert(paths.block_id(first.fact)),
+        "block": Inert(block_id(first.fact)),
         "heading": first.heading,
         "claim": claim_beside(first.claim, first.text),
         "disputed": latest.disputed,

@@ -19,9 +19,9 @@ from jinja2.runtime import Macro
 from pipeline.config.workspace_files import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import labels
-from pipeline.vault.output import escaping, numbers_and_times, page_markdown
+from pipeline.vault.note import Kind, Note
+from pipeline.vault.output import escaping, markdown
 from pipeline.vault.output.escaping import Inert, Link
-from pipeline.vault.output.note import Kind, Note
 from pipeline.vault.output.user_text import empty_block, find_blocks
 
 # Templates that workspaces of earlier versions lack.
@@ -85,7 +85,7 @@ class _Language:
         return labels.day(at, self.code)
 
     def duration(self, seconds: float) -> str:
-        return labels.label(numbers_and_times.duration(seconds), self.code)
+        return labels.label(escaping.duration(seconds), self.code)
 
 
 def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
@@ -94,11 +94,11 @@ def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
 
 FILTERS: dict[str, Callable[..., object]] = {
     "cell": lambda value: value.cell if isinstance(value, Link) else escaping.inert(value),
-    "quote": page_markdown.markdown,
-    "within": page_markdown.within,
+    "quote": markdown.markdown,
+    "within": markdown.within,
     "listed": _listed,
-    "clock": numbers_and_times.clock,
-    "sentence": numbers_and_times.sentence,
+    "clock": escaping.clock,
+    "sentence": escaping.sentence,
 }
 OF_LANGUAGE = ("counted", "duration", "day")  # filters of the note's language
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.vault.export.formats import page
 from pipeline.vault.export.portable import Portable, portable
 from pipeline.vault.export.references import CitedQuote, CitedSource
-from pipeline.vault.paths import block_id
+from pipeline.vault.note import block_id
 
 SOURCE = CitedSource(
     "k-1",

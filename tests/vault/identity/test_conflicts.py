@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.conflicts import sides, united, united_lines
-from pipeline.vault.output.user_text import UserText
+from pipeline.vault.output.user_text import UserText, sides, united, united_lines
 from tests.vault.builders import Workplace, a_store, change, changed_templates
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "- x", "word one", "word two"]), max_size=8)

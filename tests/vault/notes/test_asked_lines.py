@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.vault.identity.said import AskedLine, asked_lines
+from pipeline.vault.said import AskedLine, asked_lines
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
 

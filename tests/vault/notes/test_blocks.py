@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pipeline.vault.note import Note
 from pipeline.vault.notes.parts import Block, Cited
 from pipeline.vault.output.escaping import Inert, Link, fenced
-from pipeline.vault.output.note import Note
 from pipeline.vault.output.templates import Renderer
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "vault"

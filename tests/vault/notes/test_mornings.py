@@ -11,7 +11,7 @@ import pytest
 from pipeline.domain.events.session_events import ChangesFound
 from pipeline.domain.values import Changes, SourceChange
 from pipeline.errors import GONE
-from pipeline.vault.session_cards import LONGEST_ANSWER
+from pipeline.vault.model import LONGEST_ANSWER
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace, a_store, night, sessions
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.text.normalise import clean
+from pipeline.vault.note import Note
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.output.note import Note
-from pipeline.vault.output.safe_markdown import prose
+from pipeline.vault.output.markdown import prose
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Story, Workplace, a_store, changed_templates, night
 from tests.vault.scanner import Found, body_of, scan

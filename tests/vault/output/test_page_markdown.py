@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.domain.values import Paragraph, Sentence
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.output.page_markdown import flat, markdown, within
+from pipeline.vault.output.markdown import flat, markdown, within
 from tests.fakes import MemoryStore
 from tests.vault import links
 from tests.vault.builders import Story, Workplace

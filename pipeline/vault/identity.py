@@ -1,4 +1,8 @@
-"""``Identity``: follows the notes that a person moved or removed since the last build, and gives each rendered note its place.
+"""What a note is known by: its id, where a person put it, whether it is hidden, and which note takes over from one that goes.
+
+``Decisions`` is what a person decided, folded from the events under ``events/vault/``: the streams of all machines are united,
+and the latest event about a note counts. ``Identity`` follows the notes that a person moved or removed since the last build, and
+gives each rendered note its place.
 
 Where a generated note is now, is told by the ids in the notes themselves; only files that are new or were written since the last
 build are read. Notes are rendered with the paths that the log gives them. Only where a person decided otherwise, the links are
@@ -8,22 +12,76 @@ changed after that: to the path where the note is, or into plain text if it is h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.stream_events import NoteHidden, NoteMoved
+from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown, Ratings
+from pipeline.ports import EventStore
 from pipeline.system.folders import Folder, is_seen
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
-from pipeline.vault.identity.moved_and_hidden import Decisions, is_retired
 from pipeline.vault.kept import Files, Kept, KnownNote
+from pipeline.vault.note import ATTIC, HOME, OWN
 from pipeline.vault.output.escaping import inert
-from pipeline.vault.output.files import GeneratedFile, as_bytes
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.paths import ATTIC, OWN
+from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
+
+RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
+
+
+@dataclass
+class Decisions:
+    """What a person decided about notes, by the notes' ids.
+
+    ``paths`` is where each note was moved last, in order of time.
+    """
+
+    paths: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    ratings: Ratings = field(default_factory=Ratings)
+
+    def apply(self, event: EventBase) -> None:
+        """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
+        if isinstance(event, NoteMoved) and is_fit(event.path):
+            self.paths.pop(event.note, None)
+            self.paths[event.note] = event.path
+            self.hidden.discard(event.note)
+        elif isinstance(event, NoteShown):
+            self.hidden.discard(event.note)
+        elif isinstance(event, NoteHidden):
+            self.hidden.add(event.note)
+        else:
+            self.ratings.apply(event)
+
+
+def is_fit(path: str) -> bool:
+    """Tell whether a generated note may be at ``path``: a Markdown file that is neither hidden nor in the attic."""
+    parts = path.split("/")
+    return path.endswith(".md") and parts[0] != ATTIC and not any(not part or part.startswith(".") for part in parts)
+
+
+def read_decisions(store: EventStore) -> Decisions:
+    """Return what the log says.
+
+    Raises:
+        LogError: a stream is damaged.
+    """
+    streams = {name: decode_all(record.data for record in store.load(name)) for name in store.marks(["vault"])}
+    events = [(event.at, name, event.version, event) for name, found in streams.items() for event in found]
+    decisions = Decisions()
+    for *_order, event in sorted(events, key=lambda entry: entry[:3]):
+        decisions.apply(event)
+    return decisions
+
+
+def is_retired(note: str) -> bool:
+    """Tell whether a note's id, or its kind, is of a kind that is no longer made."""
+    return note.partition(":")[0] in RETIRED
+
 
 _HEAD = 20_000  # bytes of a note in which its properties are looked for
 # The property `id` as any editor writes it.
@@ -265,3 +323,54 @@ def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str
         return found[0].replace(found["to"], path, 1) if path else plain(found["words"] or "")
 
     return _LINK.sub(link, text)
+
+
+_HEIRS = ("report", "session", "topic")  # of the notes that it led to, the first of these kinds
+
+
+def taken_over(
+    tree: Tree, files: Sequence[GeneratedFile], orphans: Mapping[str, str]
+) -> tuple[list[GeneratedFile], dict[str, str]]:
+    """Return the files with those that they take over, and the path to link to for each orphan, both without suffix.
+
+    ``orphans`` are the files that are no longer made, with their kinds. Of the notes that one led to, the newest report takes it
+    over. One that led to none of the files has no heir, except that the home note takes over what earlier versions made.
+    """
+    at = {one.path.removesuffix(".md"): one for one in files if one.id}
+    home = next((one for one in files if one.id == "home"), None)
+    former, links = dict[str, list[str]](), dict[str, str]()
+    for path, kind in sorted(orphans.items()):
+        led = [at[name] for name in targets_in(_bytes_of(tree, path)) if name in at and name != HOME]
+        found = [one for one in led if one.kind in _HEIRS] if kind != "memory" else []  # what was remembered is about no report
+        heir = max(found, key=_rank, default=home if is_retired(kind) else None)
+        if heir is not None:
+            former.setdefault(heir.id, []).append(path)
+            name = path.removesuffix(".md")
+            links |= dict.fromkeys((name, name.rpartition("/")[2]), heir.path.removesuffix(".md"))
+    return [replace(one, former=tuple(former.get(one.id, ()))) if one.id in former else one for one in files], links
+
+
+def _rank(one: GeneratedFile) -> tuple[int, str, str]:
+    return -_HEIRS.index(one.kind), str((one.properties or {}).get("created")), one.path
+
+
+def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
+    """Change a person's links in all notes of the vault; yield the paths of a person's own files that were changed.
+
+    ``files`` are those of the last build: one that is as it left them has nothing of a person. Only the targets of links change,
+    as when Obsidian renames a note.
+    """
+    for path in list(seen_files(tree)) if links else ():
+        data, made = _bytes_of(tree, path) if path.endswith(".md") else b"", files.find(path)
+        if targets_in(data).isdisjoint(links) or (made and made.digest == digest_of(data)):
+            continue
+        tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)
+        if made is None:
+            yield path
+
+
+def _bytes_of(tree: Tree, path: str) -> bytes:
+    try:
+        return tree.read(path) or b""
+    except Obstacle:
+        return b""

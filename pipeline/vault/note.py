@@ -1,4 +1,6 @@
-"""The paths of notes. A path is derived from what never changes in a log, so a note never moves.
+"""Notes as values before rendering, the properties and tags that the program owns, and the paths of notes.
+
+A path is derived from what never changes in a log, so a note never moves.
 
 File names are of lower-case letters and digits of any script and ``-``, at most 80 characters and 200 bytes, start with a letter
 (a night's is its date), and are unique in the whole vault, letter case aside: file systems that fold case, and links by bare
@@ -8,11 +10,14 @@ name, then never meet two of them. ``names``, as in ``ResearchStarted``, says by
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
 from pipeline.text.normalise import digest_of, name_slug, slug
+from pipeline.vault.output.frontmatter import TYPES, Property
 
 HOME = "Home"
 OWN = "my"  # the folder for a person's own notes
@@ -89,3 +94,45 @@ def tail_of(session: str) -> str:
 
 def _slug(text: str, limit: int, names: str) -> str:
     return slug(text, limit) if names == LATIN else name_slug(text, limit)
+
+
+Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+View = dict[str, Any]  # what a template, or a part of one, is given: values by name
+
+ID = "id"  # the property that a note is known by, wherever a person puts it
+# Lists that a person may add to: a rebuild keeps the added entries.
+SHARED_LISTS = ("aliases", "tags", "cssclasses")
+# Tags under these prefixes are the program's; a rebuild keeps all other tags.
+OWN_TAGS = ("research/", "status/", "topic/")
+# The CSS classes of each note: this one, and this one with the note's kind, e.g. "research-report".
+OWN_CLASS = "research"
+
+# Every property that any version of the program has written. All others are the user's and are kept.
+OWNED: frozenset[str] = frozenset(TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
+
+    ``key`` tells it from other notes of its kind that have the same owner.
+    """
+
+    path: str
+    kind: Kind
+    properties: Mapping[str, Property]
+    view: View
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A generated file without user blocks: a base or a style sheet. ``path`` has its suffix.
+
+    ``yields``: a build does not overwrite it after a person edited it.
+    """
+
+    path: str
+    text: str
+    yields: bool = False
