@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import vcr
 from vcr.request import Request
 
-from pipeline.config.service_selection import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
+from pipeline.config.services import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
 from pipeline.errors import ServiceFailed
 from pipeline.net.calls import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.net.client import HttpClient, Policy

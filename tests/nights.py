@@ -12,7 +12,7 @@ from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.session_config import config_for
+from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.agenda import summary_of
 from pipeline.domain.events import session_events as e

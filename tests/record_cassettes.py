@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config.keys import Keys
-from pipeline.config.service_selection import search_access
+from pipeline.config.services import search_access
 from pipeline.config.settings import keys_of
 from pipeline.config.values import Settings
 from pipeline.errors import StepError, UsageError

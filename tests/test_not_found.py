@@ -15,7 +15,7 @@ import pytest
 from pipeline.batch.scheduling import Selection, decide
 from pipeline.batch.totals import BatchResult
 from pipeline.cli.presentation import happened
-from pipeline.cli.progress import is_failure
+from pipeline.cli.researching import is_failure
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import QueryEnded
 from pipeline.store.file_store import FileStore

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.batch.scheduling import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_actions import adopted_config, has_work_left
-from pipeline.config.service_selection import SearchChoice
+from pipeline.config.services import SearchChoice
 from pipeline.config.values import Limits, Query
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import EXTRACTIVE, ResearchConfig

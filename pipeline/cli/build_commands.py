@@ -26,8 +26,7 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.file_watcher import FileWatcher, run_on_changes
-from pipeline.ops.following import EventWatcher
+from pipeline.ops.watching import EventWatcher, FileWatcher, run_on_changes
 from pipeline.site.serve import Server
 from pipeline.text.normalise import counted
 from pipeline.vault.kept import KnownNote, notes_in

@@ -14,7 +14,7 @@ import click
 from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, require_workspace
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.config.queue_file import add_query
-from pipeline.config.service_selection import secrets_of
+from pipeline.config.services import secrets_of
 from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
 from pipeline.errors import UsageError
 from pipeline.imports.converters import read_all
@@ -23,8 +23,8 @@ from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import clean, counted, spelling_free
 from pipeline.text.redaction import Redaction
 from pipeline.wiring.recording import context_of
+from pipeline.wiring.session_adapters import unrecorded_talks
 from pipeline.wiring.store_adapters import lock_of, store_of
-from pipeline.wiring.talk_adapters import unrecorded_talks
 from pipeline.wiring.workspace_adapters import summaries_of
 
 FORMATS = ("go-research", "go-research-events", "aidaemon", "got")

@@ -23,7 +23,7 @@ from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ops import citation_audit
 from pipeline.ops.citation_audit import Checked, Unsupported
 from pipeline.ops.console_output import Console, end, put
-from pipeline.ops.following import LogTail, is_over
+from pipeline.ops.watching import LogTail, is_over
 from pipeline.ports import EventStore
 from pipeline.text.normalise import counted
 from pipeline.wiring.store_adapters import repair_log, store_of, undecodable, verify_log

@@ -20,10 +20,9 @@ from typing import Any
 from pipeline.batch.memory import Recaller
 from pipeline.batch.night_workers import NightWorker, open_night
 from pipeline.batch.session_pool import PASSED, Batch, ended_event, with_limits
-from pipeline.cli.progress import Lines
-from pipeline.cli.researching import config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
+from pipeline.cli.researching import Lines, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
-from pipeline.config.service_selection import LOCAL
+from pipeline.config.services import LOCAL
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import Record
@@ -32,8 +31,8 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.console_output import PRINTED
-from pipeline.ops.following import Feed
 from pipeline.ops.unattended import UnattendedRun
+from pipeline.ops.watching import Feed
 from pipeline.ports.distribution import RESEARCH, WORKER, Night, Nights, entry_of
 from pipeline.research import StepContext
 from pipeline.text.normalise import counted

@@ -32,10 +32,8 @@ from pipeline.ops import forgetting
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.text.normalise import counted
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.search_adapters import remove_text_caches
-from pipeline.wiring.session_adapters import AdapterFactory
+from pipeline.wiring.session_adapters import AdapterFactory, remove_text_caches, talk_reasoner
 from pipeline.wiring.store_adapters import lock_of
-from pipeline.wiring.talk_adapters import talk_reasoner
 
 if TYPE_CHECKING:
     from datetime import timedelta

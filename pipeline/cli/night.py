@@ -15,6 +15,7 @@ from pipeline.batch.memory import Recaller
 from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_pool import Batch, ends_at
 from pipeline.batch.totals import BatchResult, account
+from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
     BuildProblem,
     bring_up_to_date,
@@ -23,15 +24,20 @@ from pipeline.cli.command_parts import (
     try_builds,
 )
 from pipeline.cli.memory_commands import consolidate_after_run
-from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
-from pipeline.cli.progress import Lines
 from pipeline.cli.reading_commands import place_of
-from pipeline.cli.researching import config_of, context_of, in_its_night, prepare, report_embedding, run_async, sessions_at_once
+from pipeline.cli.researching import (
+    Lines,
+    config_of,
+    context_of,
+    in_its_night,
+    prepare,
+    report_embedding,
+    run_async,
+    sessions_at_once,
+)
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, environment_of, save_last_run
-from pipeline.config.network import services_route
-from pipeline.config.service_selection import LOCAL
-from pipeline.config.session_config import search_for
+from pipeline.config.services import LOCAL, search_for, services_route
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import BatchEnded, BatchStarted, VaultFailed

@@ -1,26 +1,37 @@
-"""The commands that read what was found: ``why`` and ``digest``."""
+"""The commands that read what was found: ``list``, ``show``, ``why`` and ``digest``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import require_workspace, session_named
-from pipeline.config.settings import load_workspace
-from pipeline.domain.events.stream_events import NoteRated
+from pipeline.batch.scheduling import archived, decide, is_tagged
+from pipeline.cli.command_parts import Since, import_named, read_sessions, report_left_out, require_workspace, session_named
+from pipeline.cli.presentation import Listed, list_lines, listed, show_lines, shown
+from pipeline.config.settings import load_workspace, machine_of
+from pipeline.domain.events.json_codec import decode, decode_all
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.stream_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.provenance import Evidence, Why, value_of
 from pipeline.domain.provenance import why as why_of
-from pipeline.domain.session import ResearchSession
-from pipeline.errors import UsageError
+from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.state import OUTCOME_WORDS, SessionState
+from pipeline.domain.summary import Summary
+from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
+from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
+from pipeline.text.normalise import counted
+from pipeline.text.times import timestamp
 from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.vault.identity import read_decisions
+from pipeline.vault.kept import notes_in
 from pipeline.vault.model import Card, Night
+from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
 
 _MOST_ORIGINS = 3
@@ -50,10 +61,10 @@ def why(console: Console, session: str, words: str) -> None:
     for evidence in value["evidence"]:
         event = rated.get(evidence["fact"]["id"])
         evidence["rating"] = event.rating if event else ""
-    console.data(list(_lines(found, rated)), value)
+    console.data(list(_why_lines(found, rated)), value)
 
 
-def _lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
+def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
     if found.sentence:
         yield f"“{found.sentence.text}”"
         yield f"  in the section “{found.sentence.title}”" + (f"; it was cut: {found.sentence.cut}" if found.sentence.cut else "")
@@ -155,3 +166,165 @@ def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
         "open": one.card.open if one.card else (),
         "found": {name: found[name] for name in ("answer", "disputed", "dispute", "news")} if card else None,
     }
+
+
+STATUSES = (
+    "due", "interrupted", "changed", "done", "waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same",
+    "archived", "imported",
+)  # fmt: skip
+
+
+@click.command("list")
+@click.option("--why", is_flag=True, help="Print the reason for the status of each query.")
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(STATUSES),
+    help="Only queries with this status; due: all that the next run will research.",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only queries with this tag; may be given several times.")
+@click.option("--since", type=Since(), metavar="WHEN", help="Only sessions started since: 7d, 2026-11-21, 2026-11-21T06:30.")
+@click.pass_obj
+def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...], since: datetime | None) -> None:
+    """List the queries with their latest sessions and reports, then sessions whose query was removed, then imports."""
+    workspace = load_workspace(console.folder)
+    report_left_out(console, workspace)
+    known = read_sessions(console, store_of(console.folder))
+    machine = machine_of(workspace.queue.settings)
+    report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
+
+    def is_wanted(its_tags: Iterable[str], latest: Summary | None, *words: str) -> bool:
+        began = latest.started_at if latest else ""
+        return (
+            began >= first and (not tags or is_tagged(its_tags, tags)) and (not statuses or not set(words).isdisjoint(statuses))
+        )
+
+    of = {summary.id: summary for summary in known.sessions}
+    decisions = [
+        d
+        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine)
+        if is_wanted(d.query.tags, of.get(d.session), d.word.replace(" ", "-"), "due" if d.due else "")
+    ]
+    gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
+    shown = {d.session for d in decisions} | {summary.id for summary in gone}
+    sessions = [one for one in known.sessions if is_wanted(one.tags, one, *statuses) and (one.id in shown or not statuses)]
+    imported = imports_of(console, store_of(console.folder)) if not statuses or "imported" in statuses else []
+    imports = [one for one in imported if one.last.at >= first and (not tags or is_tagged(one.last.tags, tags))]
+    value = {
+        "queries": [
+            {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
+            for d in decisions
+        ],
+        "archived": [summary.id for summary in gone],
+        "sessions": [listed(summary, report(summary.id)) for summary in sessions],
+        "imports": [listed_import(one) for one in imports],
+    }
+    entries = [
+        Listed(
+            OUTCOME_WORDS.get(of[d.session].outcome, d.word) if d.session in of and d.action == "done" else d.word,
+            d.query.id,
+            d.query.text,
+            d.reason,
+            of.get(d.session),
+            console.path(report(d.session)),
+        )
+        for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
+    ]
+    why_gone = "its query was removed from queries.yaml; {}"
+    entries += [
+        Listed("archived", one.query_id, one.query, why_gone.format(one.status), one, console.path(report(one.id)))
+        for one in gone
+    ]
+    lines = [*list_lines(entries, why=why), *import_lines(imports, everything="imported" in statuses)]
+    console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
+
+
+_EMPTY_LIST = ('the queue is empty: research add "your question"', "no query matches these options")
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
+@click.option(
+    "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
+)
+@click.pass_obj
+def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
+    """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
+    if hidden:
+        print_hidden(console)
+        return
+    require_workspace(console.folder)
+    if session is None:
+        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
+    store = store_of(console.folder)
+    if imported := import_named(store, session):
+        print_import(console, store, imported)
+        return
+    name = session_named(console.folder, store, session)
+    newest = ResearchSession.open(store, name).state
+    if version and version > newest.version:
+        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
+    state = state_at(store, name, version) if version else newest
+    last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
+    show_session(console, state, decode(last[0].data) if last else None)
+
+
+def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
+    """Print a session as ``research show`` does."""
+    report = workspace_adapters.report_of(console.folder)(state.id)
+    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
+
+
+def print_hidden(console: Console) -> None:
+    """Print the path that each hidden note would have."""
+    require_workspace(console.folder)
+    paths = sorted(note.canonical for note in notes_in(console.folder / "events" / "local") if not note.path)
+    console.data([f"vault/{path}" for path in paths] or ["no note is hidden"], {"hidden": paths})
+
+
+_MOST_LISTED = 10  # imports in a list of everything
+
+
+def imports_of(console: Console, store: EventStore) -> list[Import]:
+    """Return all imports, the oldest first; print which cannot be read."""
+    found = []
+    for name in store.ids("import"):
+        try:
+            found.append(import_of(name, decode_all(record.data for record in store.load(name))))
+        except LogError as error:
+            console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
+    return sorted(filter(None, found), key=lambda one: (one.last.created, one.id))
+
+
+def listed_import(found: Import) -> dict[str, Any]:
+    """Return an import as a value for ``list`` and ``show``."""
+    last = found.last
+    fields = {"kind", "question", "status", "created", "records", "left_out", "origin", "digest"}
+    value = {"id": found.id, "checked": False, "title": last.heading, "imported": last.at, "tags": list(last.tags)}
+    return value | last.model_dump(include=fields)
+
+
+def import_lines(imports: list[Import], *, everything: bool) -> list[str]:
+    """Return the lines of imports in a list; only some of many, unless ``everything``."""
+    lines = []
+    for one in imports if everything else imports[-_MOST_LISTED:]:
+        lines += [f"{'imported':<11} {one.last.heading}", f"{'':<11} {one.id}, not checked"]
+    if not everything and (more := len(imports) - _MOST_LISTED) > 0:
+        lines.append(f"{'imported':<11} and {more:,} more: research list --status imported")
+    return lines
+
+
+def print_import(console: Console, store: EventStore, name: str) -> None:
+    """Print an import as ``research show`` does."""
+    found = next((one for one in imports_of(console, store) if one.id == name), None)
+    if not found:
+        raise SessionUnknown(f"{name} has no records", hint="import it again: research import PATH")
+    said = found.last
+    lines = [said.heading, f"  ! {NOT_CHECKED}"]
+    lines.append(f"  {said.kind}, from {said.origin}; its status there: {said.status or 'unknown'}")
+    lines.append(f"  began {said.created[:19] or 'at an unknown time'}, imported {said.at[:19]}")
+    lines.append(f"  {counted(said.records, 'record')}; the original is stored as {said.digest[:16]}…")
+    lines += [f"  {line}" for line in said.faults]
+    console.data(lines, {**listed_import(found), "faults": said.faults, "queue": said.queue})

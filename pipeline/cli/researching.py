@@ -6,22 +6,20 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
 from pipeline.batch.totals import spent_tonight
-from pipeline.cli.command_parts import (
-    read_sessions,
-)
-from pipeline.cli.progress import Lines
+from pipeline.cli.command_parts import read_sessions
+from pipeline.cli.presentation import happened
 from pipeline.cli.run_environment import Request, RunEnvironment
-from pipeline.config.service_selection import LOCAL, secrets_of
-from pipeline.config.session_config import config_for
+from pipeline.config.services import LOCAL, config_for, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.config.values import Query
 from pipeline.domain.budget import Budget
+from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
@@ -31,7 +29,7 @@ from pipeline.engine.run_context import Listener, RunContext
 from pipeline.engine.signals import SteadyClock, ending_at
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
-from pipeline.text.normalise import counted, first_few
+from pipeline.text.normalise import counted, first_few, one_line
 from pipeline.text.redaction import Redaction
 from pipeline.wiring import recording
 from pipeline.wiring.session_adapters import AdapterFactory
@@ -157,3 +155,44 @@ async def research_one(
         return state
     finally:
         await factory.aclose()
+
+
+_log = logging.getLogger("pipeline.night")
+
+BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "report.written"}
+ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
+
+
+def line_of(event: EventBase, state: SessionState) -> str:
+    """Return an event as one line of a run: time, query, type, what happened."""
+    return f"{event.at[:19]}Z  {one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
+
+
+def is_failure(event: EventBase) -> bool:
+    """Return whether the event is a failure; a question that the sources do not answer is none."""
+    return event.type.endswith(".failed") and not _is_unanswered(event)
+
+
+def _is_unanswered(event: EventBase) -> bool:
+    return isinstance(event, ResearchFailed) and event.cause == NO_EVIDENCE
+
+
+def _colour(event: EventBase) -> str | None:
+    return "yellow" if _is_unanswered(event) or event.type == "budget.exhausted" else "red" if is_failure(event) else None
+
+
+@dataclass
+class Lines:
+    """A line for each start, end and failure; with ``-v`` for each event; with ``machines`` for each run of a session."""
+
+    console: Console
+    machines: bool = False
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Print the event, if it matters; write it to the log file too, but for single steps."""
+        if event.type in BEGINNINGS | ENDS:
+            level = logging.WARNING if is_failure(event) else logging.INFO
+            _log.log(level, "%s", line_of(event, state)[22:], extra=PRINTED)
+        takes = self.machines and isinstance(event, RunStarted)
+        if self.console.verbose or takes or event.type in BEGINNINGS | ENDS:
+            self.console.say(line_of(event, state), fg=_colour(event), dim=event.type not in ENDS)

@@ -158,7 +158,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
     decided = env.decisions_for(request)
     asked = bool(asked_lines(env.workspace.folder / "vault"))
     if asked:
-        from pipeline.cli.note_questions import open_note_questions
+        from pipeline.cli.ask_command import open_note_questions
 
         asked = bool(open_note_questions(env))
     due = any(decision.due for decision in decided.decisions)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline.batch.scheduling import ANYWHERE, Decision, RunOverrides, Selection, archived, decide, refuse_unknown
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
-from pipeline.config.service_selection import Documents
+from pipeline.config.services import Documents
 from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
 from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ports import EventStore

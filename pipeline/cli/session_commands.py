@@ -18,9 +18,9 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.cli.memory_commands import consolidate_after_run
+from pipeline.cli.reading_commands import show_session
 from pipeline.cli.researching import config_of, context_of, in_its_night, research_one, run_async
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
-from pipeline.cli.workspace_commands import show_session
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
 from pipeline.domain.events.session_events import ResearchCancelled

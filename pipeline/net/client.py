@@ -12,7 +12,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Literal
 
-from pipeline.config.network import Route
+from pipeline.config.services import Route
 from pipeline.errors import Malformed, Outage, ProviderRefused, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import BUSY, DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict, loop_time
 from pipeline.net.guard import AddressGuard, AddressRefused

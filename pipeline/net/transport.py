@@ -18,7 +18,7 @@ from typing import Any, cast
 import httpcore
 import httpx
 
-from pipeline.config.network import Proxy, Route
+from pipeline.config.services import Proxy, Route
 from pipeline.net.calls import Again, Call, Failed, Reply, loop_time
 from pipeline.net.guard import AddressGuard
 

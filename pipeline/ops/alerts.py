@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from pipeline.config.network import Route
+from pipeline.config.services import Route
 from pipeline.config.values import Notify
 from pipeline.errors import UsageError
 from pipeline.net.calls import Call, judged_by_status

@@ -17,7 +17,7 @@ from pipeline.config.settings import Workspace
 from pipeline.config.values import Query
 from pipeline.config.vault_queue import QUEUE_NOTE, Find, linked
 from pipeline.domain.summary import Summary
-from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import spelling_free
 
 _ENDED = {"complete": "Report", "not-found": "Not found"}

@@ -4,7 +4,7 @@
 act on the device. So only regular files are read, and none keeps its reader waiting.
 
 **Writing.** A file appears or is replaced whole: its bytes go to a temporary file beside it, which then takes its name.
-``Tree`` (``safe_tree``) keeps writes below a folder that others share.
+``Tree`` (``folders``) keeps writes below a folder that others share.
 
 **The log.** ``append``, ``create``, ``replace`` and ``sync_directory`` return when the disk has what they wrote; all disk
 failures of the log occur here. Each lets ``OSError`` through; a short write is one too. No call is ever repeated after a failure:

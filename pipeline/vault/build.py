@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from pipeline.domain.summary import fold_id
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
-from pipeline.system.folders import digest_below, program_id
-from pipeline.system.safe_tree import Tree
+from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE, SETTLED, Kept, remove_damaged
 from pipeline.vault.output.frontmatter import complete_types

@@ -20,8 +20,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
-from pipeline.system.folders import Folder, is_seen
-from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import Files, Kept, KnownNote

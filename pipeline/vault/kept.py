@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folders import Drift, Look, Manifest, folder_of
-from pipeline.system.safe_tree import Tree
+from pipeline.system.folders import Drift, Look, Manifest, Tree, folder_of
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the tables that survive all other changes of the program

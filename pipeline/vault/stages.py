@@ -27,7 +27,7 @@ from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
-from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, KnownNote

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline import __version__
 from pipeline.config.keys import Keys
-from pipeline.config.service_selection import secrets_of
+from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
 from pipeline.config.values import Settings
 from pipeline.domain.events.session_events import EventBase, RunStarted

@@ -1,40 +1,48 @@
-"""Builds the adapters of one session from its config: reasoner, search and fetch.
+"""Builds what sessions and talks work with: reasoner, fetch, and the searches over the web, documents and stored pages.
 
 All sessions of a run share one set of HTTP clients with their circuit breakers, rate limits, the run's budget, and what is known
-of the model's server. Belongs to one event loop."""
+of the model's server. Belongs to one event loop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
 
 from pipeline.config.keys import Keys
-from pipeline.config.network import pages_route, services_route
-from pipeline.config.service_selection import (
+from pipeline.config.services import (
     LOCAL,
     USUAL_MODELS,
     ModelServer,
     agent_of,
+    embedding_server,
     own_servers,
+    pages_route,
     reasoner_for,
     requests_at_once,
+    reranking_server,
     search_access,
     secrets_of,
+    services_route,
 )
 from pipeline.config.settings import Workspace
-from pipeline.config.values import ModelChoice, Settings
+from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.workspace_files import source
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, CombinedBudget, paying
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
+from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
-from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
+from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult
 from pipeline.ports.distribution import SharedPace
 from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.prompts import PromptTemplates
@@ -42,13 +50,19 @@ from pipeline.reasoners.model.reasoner import OpenAIReasoner
 from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
 from pipeline.reasoners.no_model import PassageReasoner
 from pipeline.research import StepContext
+from pipeline.research.talk_steps import TalkContext
+from pipeline.search.folders import Corpus
+from pipeline.search.index import FILE, copy_index, remove_index
+from pipeline.search.local_model import LocalEmbedder, files_of, minilm, missing_packages
+from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
+from pipeline.search.vectors import Embedder, Meaning, VectorModel
 from pipeline.text.normalise import one_line
+from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
-from pipeline.wiring.search_adapters import ChargedSearch, documents_of, meaning_of, reranker_of
 from pipeline.wiring.workspace_adapters import templates_of
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
@@ -277,3 +291,230 @@ class AdapterFactory:
         cache = PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
         limits = ReadingLimits(at_once=settings.limits.concurrency)
         return WebFetch(http, self._extractor, contact=settings.contact, cache=cache, limits=limits, pace=self.pace)
+
+
+OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
+WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
+ASK_WAIT_S = 20.0  # how long a person who asks waits for them
+_AT_ONCE = 4  # requests to a server that is not on this machine
+_PUBLIC_PRICE = 0.2  # USD a million tokens: the worst case of a model whose price nobody named
+
+
+def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> EmbeddingClient | None:
+    """Return the client of the embeddings that the settings name.
+
+    Raises:
+        UsageError: they name a key that is not set, or no server and no key for one.
+    """
+    server, choice = embedding_server(settings, keys), settings.embeddings
+    if server is None or not isinstance(choice, EmbeddingChoice):
+        return None
+    asked = VectorModel(
+        server.model,
+        server.name,
+        choice.dimensions,
+        *choice.prefixes,
+        server.at_once or _AT_ONCE,
+        choice.floor,
+        server.base_url,
+        server.key,
+    )
+    price = dict(settings.prices).get(server.model)
+    return EmbeddingClient(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
+
+
+def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
+    return "off" if settings.embeddings == "auto" and keys.value(OFF) == "off" else settings.embeddings
+
+
+def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | None:
+    """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
+    choice = _choice(settings, keys)
+    if choice == "off":
+        return None
+    if isinstance(choice, EmbeddingChoice):
+        place = folder / choice.folder
+        model = VectorModel(place.name, f"the model {place.name}", None, *choice.prefixes, floor=choice.floor, folder=str(place))
+        return model if choice.folder else None
+    return None if missing_packages() else minilm()
+
+
+def meaning_of(
+    settings: Settings, keys: Keys, http: Callable[[], HttpClient], folder: Path, wait_s: float = WAIT_S
+) -> Meaning | None:
+    """Return the search by meaning of the workspace in ``folder``; None for words alone. Raises as ``embedding_client``.
+
+    ``http`` gives the client for a server; ``wait_s`` is how long searches wait for vectors of passages.
+
+    Raises:
+        UsageError: the folder of the model holds none, or a package for it is missing.
+    """
+    choice = _choice(settings, keys)
+    if choice == "off":
+        return None
+    client: Embedder | None
+    if model := local_model(settings, keys, folder):
+        files_of(model)
+        client = LocalEmbedder(model)
+    else:
+        client = embedding_client(settings, keys, http()) if isinstance(choice, EmbeddingChoice) else None
+    return Meaning(client, wait_s) if client else None
+
+
+def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) -> Reranker | None:
+    """Return the reranker that the settings name. Raises as ``embedding_client``."""
+    if settings.reranker is None:
+        return None
+    server = reranking_server(settings, keys)
+    assert server is not None  # noqa: S101 - the settings name one
+    asked = VectorModel(server.model, server.name, floor=settings.reranker.floor, base_url=server.base_url, key=server.key)
+    price = dict(settings.prices).get(server.model)
+    return Reranker(http(), asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
+
+
+@contextmanager
+def _paid_by(budget: CombinedBudget) -> Iterator[None]:
+    token = paying.set(budget)
+    try:
+        yield
+    finally:
+        paying.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedSearch:
+    """The search ``inner``; what its embeddings cost is charged to ``budget``."""
+
+    inner: Search
+    budget: CombinedBudget
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        """Search. Raises as ``inner``."""
+        with _paid_by(self.budget):
+            return await self.inner.search(query, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedPages:
+    """The passages that ``inner`` finds; what their embeddings cost is charged to ``budget``."""
+
+    inner: PassageSearch
+    budget: CombinedBudget
+
+    async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+        """Find passages of stored pages. Raises as ``inner``."""
+        with _paid_by(self.budget):
+            return await self.inner.find(question, sessions, limit)
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        """Find passages of the folders. Raises as ``inner``."""
+        with _paid_by(self.budget):
+            return await self.inner.search(query, limit)
+
+    async def read(self, url: str) -> Page:
+        """Read a document. Raises as ``inner``."""
+        return await self.inner.read(url)
+
+
+def documents_of(
+    workspace: Workspace,
+    meaning: Meaning | None = None,
+    extractor: Extractor | None = None,
+    reranker: Reranker | None = None,
+) -> PassageSearch:
+    """Return the search over the workspace's own documents."""
+    file = index_file(workspace.folder)
+    return PassageSearch(file, workspace.corpora, meaning=meaning, reranker=reranker, extractor=extractor)
+
+
+def index_file(folder: Path) -> Path:
+    """Return the path of a workspace's index of passages."""
+    return folder / "events" / "local" / FILE
+
+
+def thin_documents(workspace: Workspace) -> list[str]:
+    """Return what lacks much of its text among the documents that are indexed, as the last refresh found them."""
+    thin = documents_of(workspace).thin() if index_file(workspace.folder).is_file() else ()
+    return [f"{workspace.document_name(one.path)}: {one.reason}" for one in thin]
+
+
+def passages_of(
+    workspace: Workspace, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
+) -> PassageSearch:
+    """Return the search over the pages that the workspace's sessions stored, and over its folders of documents."""
+    return PassageSearch(index_file(workspace.folder), workspace.corpora, store=store, meaning=meaning, reranker=reranker)
+
+
+def remove_text_caches(folder: Path) -> None:
+    """Delete the index of passages: a cache with the texts of all sessions, a forgotten one's among them.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    remove_index(index_file(folder))
+
+
+def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
+    """Return the name of the reasoner that answers in talks: the model of the settings, or the extractive one.
+
+    Raises:
+        UsageError: the settings name a model that is not set up.
+    """
+    return reasoner_for(workspace.queue.settings, keys, None).name
+
+
+def unrecorded_talks(
+    workspace: Workspace, keys: Keys, store: EventStore, index: Path
+) -> tuple[PassageSearch, Callable[[Sequence[str]], TalkContext]]:
+    """Return the search over stored pages, and a function from sessions to the context of a talk about them, without a model.
+
+    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
+    meaning if a model in this process does it.
+    """
+    settings = workspace.queue.settings
+    is_local = local_model(settings, keys, workspace.folder) is not None
+    meaning = meaning_of(settings, keys, lambda: http_of(settings, keys), workspace.folder, 0.0) if is_local else None
+    copy_index(index_file(workspace.folder), index)
+    pages, plain = PassageSearch(index, store=store, meaning=meaning), PassageReasoner()
+    return pages, lambda sessions: TalkContext(
+        plain, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, ""
+    )
+
+
+@asynccontextmanager
+async def talk_context(
+    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], night: Budget | None
+) -> AsyncIterator[TalkContext]:
+    """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk and the night have left.
+
+    Raises:
+        UsageError: the talk's model, or that of the embeddings, is not set up (any more).
+    """
+    settings, corpus = workspace.queue.settings, Corpus(workspace.corpora)
+    is_unusable = bool(corpus.unusable())
+
+    def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
+        return not is_unusable and page_origin(url) == "own" and not corpus.path_at(url.partition("#")[0]).exists()
+
+    async with AsyncExitStack() as opened:
+
+        @cache
+        def http() -> HttpClient:
+            client = http_of(settings, keys)
+            opened.push_async_callback(client.aclose)
+            return client
+
+        budget = Budget(state.budget_usd, name="talk", spent=state.cost())
+        meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
+        searched = passages_of(workspace, store, meaning, reranker_of(settings, keys, http))
+        pages = ChargedPages(searched, CombinedBudget((budget, night) if night else (budget,)))
+        plain = PassageReasoner()
+        reasoner: Reasoner = plain
+        if state.reasoner != EXTRACTIVE:
+            factory = AdapterFactory(workspace, store, keys, night=night)
+            opened.push_async_callback(factory.aclose)
+            reasoner = factory.talk_model(state.reasoner, state.budget_usd, state.cost())
+        yield TalkContext(
+            reasoner, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, state.last_at[:10],
+            is_gone, None if is_unusable else pages,
+        )  # fmt: skip

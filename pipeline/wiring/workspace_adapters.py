@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.config import workspace_files
-from pipeline.config.service_selection import Documents
+from pipeline.config.services import Documents
 from pipeline.config.settings import Workspace
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
 from pipeline.search.folders import Corpus, FoundFile, path_of, scan

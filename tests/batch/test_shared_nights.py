@@ -26,7 +26,7 @@ from pipeline.batch.scheduling import ANYWHERE, decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult, result_of
 from pipeline.cli.main import cli
-from pipeline.config.session_config import config_for
+from pipeline.config.services import config_for
 from pipeline.config.values import ModelChoice, Queue
 from pipeline.domain.budget import SharedPart
 from pipeline.domain.events.json_codec import decode_all

@@ -294,14 +294,6 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_talk_without_a_model_imports_no_http_and_none_of_a_sessions_steps() -> None:
-    heavy = {"httpx", "pipeline.net.client", "pipeline.research.performing", "pipeline.research.writing"}
-    parts = "pipeline.engine.talk_loop, pipeline.search.passage_search, pipeline.reasoners.passages"
-    code = f"import sys, {parts}, pipeline.wiring.talk_adapters; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("name", [".env", "queries.yaml", "templates/vault/report.md.j2", "templates/vault/bases/reports.base"])
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: socket.socket(socket.AF_UNIX).bind(str(path))], ids=["pipe", "socket"])
 def test_a_pipe_or_socket_where_a_file_belongs_is_refused_with_a_message(

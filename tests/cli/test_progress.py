@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.progress import Lines
+from pipeline.cli.researching import Lines
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.keys import Keys
-from pipeline.config.service_selection import (
+from pipeline.config.services import (
     Documents,
     agent_of,
     embedding_server,

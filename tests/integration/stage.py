@@ -15,7 +15,7 @@ from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
 from pipeline.batch.totals import BatchResult
 from pipeline.config.keys import Keys
-from pipeline.config.session_config import config_for
+from pipeline.config.services import config_for
 from pipeline.config.settings import Workspace, load_workspace
 from pipeline.config.values import Query
 from pipeline.documents.extraction_process import Extractor

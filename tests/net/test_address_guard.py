@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config.network import Proxy, Route
+from pipeline.config.services import Proxy, Route
 from pipeline.errors import ServiceFailed, StepError
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy

@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from pipeline.config.keys import Keys
-from pipeline.config.network import Route, pages_route, services_route
+from pipeline.config.services import Route, pages_route, services_route
 from pipeline.config.values import Settings
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError, UsageError
 from pipeline.net.calls import Call, judged_by_status
@@ -193,7 +193,7 @@ def test_authorities_that_cannot_be_read_are_one_error(tmp_path: Path) -> None:
 
 
 def test_a_proxys_password_is_shown_nowhere() -> None:
-    from pipeline.config.service_selection import secrets_of
+    from pipeline.config.services import secrets_of
 
     keys = Keys(env={"HTTPS_PROXY": "http://me:hunter-two@proxy.example.net:3128"})
     route = services_route(Settings(), keys)

@@ -18,8 +18,7 @@ from pipeline.config import workspace_files
 from pipeline.config.keys import Keys
 from pipeline.config.settings import load_workspace
 from pipeline.net.client import HttpClient, Policy
-from pipeline.ops.doctor import Finding, examine, exit_code, machine_findings, note, ok, problem
-from pipeline.ops.doctor_online import local_findings, probe
+from pipeline.ops.doctor import Finding, examine, exit_code, local_findings, machine_findings, note, ok, probe, problem
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said
 from tests.search.replies import Script, reply

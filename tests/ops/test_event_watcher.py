@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.domain.events.records import Kind
 from pipeline.errors import StoreUnreachable
-from pipeline.ops.following import EventWatcher
+from pipeline.ops.watching import EventWatcher
 from tests.fakes import MemoryStore
 from tests.store.samples import records
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ops.file_watcher import FileWatcher, run_on_changes
+from pipeline.ops.watching import FileWatcher, run_on_changes
 
 LONG_S = 20.0
 
@@ -92,7 +92,7 @@ def test_where_the_system_cannot_tell_it_looks_again_and_again(folder: Path, mon
         def stop(self) -> None:
             raise RuntimeError("it was never started")
 
-    monkeypatch.setattr("pipeline.ops.file_watcher.Observer", Full)
+    monkeypatch.setattr("pipeline.ops.watching.Observer", Full)
     with watching(folder) as watch:
         assert watch.polls
         (folder / "sub" / "a.j2").write_text("two, and longer")

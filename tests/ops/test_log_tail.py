@@ -11,7 +11,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.ops.following import LogTail, is_over
+from pipeline.ops.watching import LogTail, is_over
 from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, MemoryStore, context_for, started, step_context_for

@@ -17,7 +17,7 @@ from pipeline.config.settings import keys_of, load_workspace
 from pipeline.ops.mcp_server import Library, server_of
 from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import normalised
-from pipeline.wiring.talk_adapters import unrecorded_talks
+from pipeline.wiring.session_adapters import unrecorded_talks
 from pipeline.wiring.workspace_adapters import summaries_of
 from tests.commanding import everything, said
 from tests.recorded import recorded

@@ -19,7 +19,7 @@ from pipeline.search import local_model
 from pipeline.search.local_model import LocalEmbedder, files_of, minilm
 from pipeline.search.vectors import VectorModel, cosine, packed
 from pipeline.store.file_store import FileStore
-from pipeline.wiring.search_adapters import meaning_of
+from pipeline.wiring.session_adapters import meaning_of
 from tests.commanding import said, workspace_in
 
 pytest.importorskip("onnxruntime", reason="no wheels for this platform")

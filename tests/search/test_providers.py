@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config.service_selection import SEARCHES
+from pipeline.config.services import SEARCHES
 from pipeline.config.values import PROVIDERS
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed

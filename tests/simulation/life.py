@@ -21,7 +21,7 @@ from pipeline.batch.memory import Recaller, consolidate
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
-from pipeline.config.session_config import config_for
+from pipeline.config.services import config_for
 from pipeline.config.values import Limits, Query, Queue, Settings
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.events.records import Record

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system.folders import Look
-from pipeline.system.safe_tree import Tree
+from pipeline.system.folders import Look, Tree
 from pipeline.vault.kept import Kept
 from tests.vault.builders import Workplace, a_store, changed_templates
 

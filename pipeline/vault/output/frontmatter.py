@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.system.folders import Obstacle, Tree
 
 Scalar = str | int | float | bool | date | datetime
 Property = Scalar | tuple[str, ...]

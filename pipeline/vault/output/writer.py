@@ -16,8 +16,7 @@ from itertools import compress
 
 from pipeline.domain.summary import Summary
 from pipeline.errors import SystemRefused
-from pipeline.system.folders import Look
-from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.system.folders import Look, Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import BuiltFile, Files
 from pipeline.vault.note import ATTIC, Plain

@@ -18,7 +18,7 @@ from pipeline.batch.night_workers import open_night
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult, result_of
-from pipeline.config.session_config import config_for
+from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.state import SessionState

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.system.safe_tree import Tree
+from pipeline.system.folders import Tree
 from pipeline.vault.output.frontmatter import TYPES, TYPES_PATH, complete_types
 from tests.vault.builders import Workplace, a_store
 

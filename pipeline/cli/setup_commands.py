@@ -1,0 +1,167 @@
+"""The commands that set up a workspace: ``init``, ``doctor``, ``add``, ``templates`` and ``completion``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from pipeline.cli.command_parts import require_workspace
+from pipeline.cli.main import refuse_unprintable
+from pipeline.config import workspace_files
+from pipeline.config.keys import Keys
+from pipeline.config.queue_file import add_query
+from pipeline.config.settings import QUEUE_FILE, Workspace, keys_of, load_workspace
+from pipeline.config.workspace_files import TemplateUpdate, update_templates
+from pipeline.ops.console_output import Console
+from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
+from pipeline.ops.doctor import Finding, answers_with_a_model, examine, exit_code, local_findings, probe
+from pipeline.text.normalise import counted
+from pipeline.wiring.session_adapters import http_of
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path), required=False)
+@click.pass_obj
+def init(console: Console, directory: Path | None) -> None:
+    """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
+    folder = directory or console.folder
+    refuse_unprintable(folder)
+    result = workspace_files.lay_out(folder)
+    workspace_files.record_shipped(folder)
+    kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
+    found = local_findings()
+    console.data(
+        [
+            f"{counted(len(result.created), 'file')} created in {folder}{kept}",
+            *(f"{finding.text}{_todo(finding)}" for finding in found),
+            f"next: research -C {folder} run",
+        ],
+        {"created": result.created, "kept": result.kept, "model_servers": [finding.text for finding in found]},
+    )
+
+
+@click.command()
+@click.option(
+    "--online",
+    is_flag=True,
+    help="Also send one request to each configured service; a paid search provider charges for one search.",
+)
+@click.option("--schedule", is_flag=True, help="Only print a crontab line and a systemd timer for a run every night.")
+@click.pass_obj
+def doctor(console: Console, online: bool, schedule: bool) -> None:
+    """Check settings, keys, documents, log and clock, and print how to fix each problem."""
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    if schedule:
+        _print_schedule(console, workspace, keys)
+        return
+    findings = examine(workspace, keys)
+    findings += [] if answers_with_a_model(workspace, keys) else local_findings()
+    findings += asyncio.run(_probe_services(workspace, keys)) if online else []
+    code = exit_code(findings)
+    lines = [f"{finding.level:<7}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
+    value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
+    problems = sum(finding.level == "problem" for finding in findings)
+    lines.append(f"{counted(problems, 'problem')} to fix" if problems else "ready: research run")
+    console.data(lines, {"findings": value, "exit_code": code})
+    sys.exit(code)
+
+
+def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
+    schedule = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
+    unseen = keys_out_of_reach(keys)
+    deadline = workspace.queue.settings.limits.deadline
+    lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)
+    console.data(lines, {**asdict(schedule), "keys_out_of_reach": unseen})
+
+
+def _todo(finding: Finding) -> str:
+    return f"\n         → {finding.todo}" if finding.todo else ""
+
+
+async def _probe_services(workspace: Workspace, keys: Keys) -> list[Finding]:
+    http = http_of(workspace.queue.settings, keys)
+    try:
+        return [finding async for finding in probe(workspace, keys, http)]
+    finally:
+        await http.aclose()
+
+
+@click.command()
+@click.argument("question")
+@click.option("--id", "query_id", help="A short name of [a-z0-9-].  [default: made from the question]")
+@click.option("--tag", "tags", multiple=True, help="A topic; may be given several times.")
+@click.option("--priority", type=int, help="Queries with a higher number run first.")
+@click.option("--mode", type=click.Choice(["fast", "deep"]), help="fast: one perspective, one round.")
+@click.pass_obj
+def add(
+    console: Console, question: str, query_id: str | None, tags: tuple[str, ...], priority: int | None, mode: str | None
+) -> None:
+    """Append QUESTION to queries.yaml; the rest of the file is not changed."""
+    given = {
+        name: value for name, value in {"id": query_id, "tags": list(tags), "priority": priority, "mode": mode}.items() if value
+    }
+    query = add_query(console.folder / QUEUE_FILE, question, **given)
+    console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
+
+
+@click.group()
+def templates() -> None:
+    """Bring the templates of this workspace up to date with the program."""
+
+
+@templates.command()
+@click.option("--replace", is_flag=True, help="Replace templates that you edited too; yours are copied to templates/replaced.")
+@click.option("--dry-run", "dry", is_flag=True, help="Print what would be done, and change nothing.")
+@click.pass_obj
+def update(console: Console, replace: bool, dry: bool) -> None:
+    """Copy new and changed templates of the program into templates/, after an upgrade.
+
+    A template that you edited stays as it is and is listed; so is one from before the program recorded what it copied.
+    """
+    require_workspace(console.folder)
+    done = update_templates(console.folder, replace=replace, dry=dry)
+    value = {
+        "added": done.added,
+        "updated": done.updated,
+        "replaced": done.replaced,
+        "edited": done.edited,
+        "removed": done.removed,
+    }
+    console.data(list(_lines(done, dry=dry)), value)
+
+
+def _lines(done: TemplateUpdate, *, dry: bool) -> Iterator[str]:
+    yield from (f"new: templates/{name}" for name in done.added)
+    yield from (f"updated: templates/{name}" for name in done.updated)
+    yield from (f"replaced: templates/{name} (yours is templates/{copy})" for name, copy in done.replaced.items())
+    yield from (f"removed, no longer used: templates/{name}" for name in done.removed)
+    yield from (f"edited, left as it is: templates/{name}" for name in done.edited)
+    changed = len(done.added) + len(done.updated) + len(done.replaced) + len(done.removed)
+    if dry:
+        yield f"{counted(changed, 'template')} would be changed; nothing was"
+    else:
+        yield f"{counted(changed, 'template')} changed" + ("; next: research build" if changed else "")
+    if done.edited:
+        yield "research templates update --replace takes the program's; yours are kept in templates/replaced"
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_obj
+def completion(console: Console, shell: str) -> None:
+    """Print the completion script for SHELL. Put eval "$(research completion bash)" into its start-up file."""
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - the three shells above are built into click
+    script = found(click.get_current_context().find_root().command, {}, "research", "_RESEARCH_COMPLETE")
+    source = script.source_template % script.source_vars()
+    console.data([source.strip()], {"shell": shell, "script": source})
