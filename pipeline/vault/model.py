@@ -462,6 +462,11 @@ class Source:
         return self.place.told_apart(next(titles, self.url))
 
 
+def key_of(page: PageRead) -> str:
+    """Return a source's key, which derives from its first reading, that of ``page``."""
+    return note.citekey(page.url, page.title, page.author, page.published)
+
+
 def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading]]]:
     """Return the readings of each source with the sessions' cards, in order of time."""
     found: dict[str, list[tuple[Card, Reading]]] = {}

@@ -13,8 +13,7 @@ from pipeline.text.quotes import find_quote
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.text.sentences import split_sentences
 from pipeline.text.words import language_code
-from pipeline.vault.export.references import key_of
-from pipeline.vault.model import Card, Quoted, Reading, Source
+from pipeline.vault.model import Card, Quoted, Reading, Source, key_of
 from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, without_note
 from pipeline.vault.output.escaping import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vault.export.references import cited_sources
+from pipeline.vault.export import cited_sources
 from tests.vault.builders import PAGES, Workplace, a_store
 
 
@@ -30,7 +30,7 @@ def test_a_key_is_an_alias_of_the_sources_note(place: Workplace) -> None:
 
 
 def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vault.export.references.key_of", lambda _readings: "same-0000")
+    monkeypatch.setattr("pipeline.vault.export.key_of", lambda _readings: "same-0000")
     sources = cited_sources(place.state)
     assert len({source.key for source in sources}) == len(sources) > 1
     assert all(source.key.startswith("same-") for source in sources)

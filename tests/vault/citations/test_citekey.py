@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.vault.export.references import citekey
+from pipeline.vault.note import citekey
 
 TEXT = st.text(max_size=30)
 

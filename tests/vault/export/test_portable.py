@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.export.formats import page
-from pipeline.vault.export.portable import Portable, portable
-from pipeline.vault.export.references import CitedQuote, CitedSource
+from pipeline.vault.export import CitedQuote, CitedSource, Portable, page, portable
 from pipeline.vault.note import block_id
 
 SOURCE = CitedSource(
@@ -21,15 +19,15 @@ SOURCE = CitedSource(
     "",
     "",
     "2026-11-21T02:15:00.000Z",
-    "",
     1,
     (CitedQuote("ab12", "It is *so*.", "Part"),),
 )
+NOTES = {SOURCE.url: "sources/2026-11/s"}
 CITED = f"[[sources/2026-11/s#^{block_id('ab12')}|¹]]"
 
 
 def document(body: str) -> Portable:
-    return portable("Title", body, [SOURCE], lambda _url: "sources/2026-11/s")
+    return portable("Title", body, [SOURCE], NOTES)
 
 
 def test_a_citation_becomes_a_footnote_with_its_quote_and_address() -> None:
@@ -43,7 +41,7 @@ def test_a_citation_becomes_a_footnote_with_its_quote_and_address() -> None:
 
 def test_a_footnote_names_the_page_of_a_pdf() -> None:
     source = replace(SOURCE, quotes=(CitedQuote("ab12", "It is *so*.", "Part", 12),))
-    (note,) = portable("Title", f"Said.{CITED}", [source], lambda _url: "sources/2026-11/s").notes
+    (note,) = portable("Title", f"Said.{CITED}", [source], NOTES).notes
     assert "under “Part”, page 12. " in note
 
 
@@ -92,4 +90,4 @@ def test_whatever_a_note_says_becomes_a_document_without_links_into_the_vault(bo
     assert "<a" not in html or 'href="#' in html
     assert not re.search(r"<(?!/?(?:[a-z][a-z0-9]*)[ >/]|!doctype)", html)
     assert 'src="' not in html
-    assert portable("Title", body, [], lambda _url: "").notes == ()
+    assert portable("Title", body, [], {}).notes == ()

@@ -1,0 +1,258 @@
+"""What leaves the vault: a report as Markdown that any program reads, or as one HTML page, and the sources that reports cite.
+
+The Markdown is CommonMark with tables and footnotes, which pandoc turns into other formats. What only Obsidian or the vault knows
+is replaced: a citation becomes a footnote with its quote, a link to a source's note a link to the source, any other wikilink its
+words, a callout a quote with a title. What belongs to the vault alone is left out: the reader's own notes, comments, embeds, the
+boxes that rate a passage. The sources are CSL-JSON (Citation Style Language 1.0.2), each with its quotes in a field that styles
+do not print.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from pipeline.system.files import read_text
+from pipeline.text.normalise import one_line
+from pipeline.vault.model import key_of, readings_by_url, stored_cards
+from pipeline.vault.note import block_id, citekey
+from pipeline.vault.output.escaping import address, host_of, inert, web_address
+from pipeline.vault.output.markdown import flat
+from pipeline.vault.said import BOX
+
+_LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
+_DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_NAMES = re.compile(r";|\band\b|&")  # what stands between the names of authors
+_LONGEST = 600  # of a quote
+# A citation as `portable` writes it; the schemes that a link may have.
+_REFERENCE, _SAFE = re.compile(r"\[\^(\d+)\]"), re.compile(r"(?:https?:|mailto:|#)", re.IGNORECASE)
+# What only Obsidian reads: links, comments, blocks, callouts; and the fences and quotes that lines are in.
+_LINK = re.compile(r"(!?)\[\[([^\[\]|\\#]*)(?:#([^\[\]|\\]*))?(?:\\?\|([^\[\]]*))?\]\]")
+_SESSION = re.compile(r" · \[\[sessions/[^\]]*\]\]")  # the way from a report to its own session, in a line of facts
+_NUMBER = re.compile(r"\d+[a-z]?")
+_USER_BLOCK = re.compile(
+    r"(?:^#{1,6} [^\n]*\n\s*)?^[ \t]*%% begin (\S+) %%.*?^[ \t]*%% end \1 %%[ \t]*$", re.DOTALL | re.MULTILINE
+)
+_COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
+_QUOTED = re.compile(r"(?: {0,3}> ?)*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CALLOUT = re.compile(r"\[![a-z]+\][-+]? ?(.*)")
+_BLANKS = re.compile(r"\n{3,}")
+_LONGEST_QUOTE = 400
+_TELLING = 80  # letters of a quote that show whether it is in the report word for word
+
+
+@dataclass(frozen=True, slots=True)
+class CitedQuote:
+    """A quote that a report cites: the fact's id, its words, the heading above it, or "", and the page of a PDF, or 0."""
+
+    fact: str
+    text: str
+    heading: str
+    sheet: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source of reports. ``number`` is its number in the session's report, 0 for the sources of all reports.
+
+    ``published`` is as the page says it, ``accessed`` when it was last read for a report (RFC 3339). ``url`` is an address, or
+    ``corpus:`` and the path of one of the user's documents.
+    """
+
+    key: str
+    url: str
+    title: str
+    author: str
+    published: str
+    accessed: str
+    number: int
+    quotes: tuple[CitedQuote, ...]
+
+
+def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]:
+    """Return the sources that a session's report cites, in their order there; without ``session`` those of all reports, by key.
+
+    ``state_dir`` holds the vault's catalogue; the vault must be up to date.
+    """
+    found = []
+    for readings in readings_by_url(stored_cards(state_dir)).values():
+        citing = [reading for card, reading in readings if reading.number and session in ("", card.id)]
+        if not citing:
+            continue
+        first, page = readings[0][1].page, citing[-1].page
+        quotes = {quote.fact: quote for reading in citing for quote in reading.quotes if quote.cited}
+        cited = (CitedQuote(one.fact, flat(one.text), one_line(one.heading, 200), one.sheet) for one in quotes.values())
+        found.append(
+            CitedSource(
+                key_of(first),
+                page.url,
+                one_line(page.title, 500) or one_line(first.title, 500) or page.url,
+                one_line(page.author, 500),
+                one_line(page.published, 40),
+                page.at,
+                citing[-1].number if session else 0,
+                tuple(cited),
+            )
+        )
+    counts = Counter(source.key for source in found)
+    for place, one in enumerate(found):  # sources whose keys happen to be equal get longer ones
+        if counts[one.key] > 1:
+            tail = citekey(one.url, tail=_LONG_TAIL).rpartition("-")[2]
+            found[place] = replace(one, key=f"{one.key.rpartition('-')[0]}-{tail}")
+    return tuple(sorted(found, key=lambda source: (source.number, source.key)))
+
+
+def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
+    """Return the sources as the items of CSL-JSON."""
+    return list(map(_csl_item, sources))
+
+
+def _csl_item(source: CitedSource) -> dict[str, Any]:
+    def name(whole: str) -> dict[str, str]:
+        """One name may have a comma."""
+        family, comma, given = whole.partition(",")
+        if not comma:
+            given, _, family = whole.rpartition(" ")
+        return {"family": family.strip(), "given": given.strip()} if given.strip() else {"literal": whole}
+
+    def date(text: str) -> dict[str, list[list[int]]]:
+        found = _DATE.match(text)
+        return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
+
+    def quoted(quote: CitedQuote) -> str:
+        place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
+        return f"“{one_line(quote.text, _LONGEST)}”{f' ({place})' if place else ''}"
+
+    host = host_of(source.url)
+    item = {
+        "id": source.key,
+        "type": "webpage" if host else "document",
+        "title": source.title,
+        "author": [name(one) for part in _NAMES.split(source.author) if (one := part.strip(" ,"))],
+        "issued": date(source.published),
+        "accessed": date(source.accessed),
+        "container-title": host,
+        "URL": web_address(source.url),
+        "archive_location": "" if host else source.url.removeprefix("corpus:"),
+        "annote": "\n".join(map(quoted, source.quotes)),
+    }
+    return {name: value for name, value in item.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Portable:
+    """A document: its title, its Markdown without the title, and the texts of its footnotes, from number 1 on.
+
+    The Markdown refers to footnotes as ``[^1]``.
+    """
+
+    title: str
+    body: str
+    notes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The document without its title."""
+        notes = "".join(f"[^{number}]: {text}\n" for number, text in enumerate(self.notes, start=1))
+        return f"{self.body}\n\n{notes}" if notes else f"{self.body}\n"
+
+    @property
+    def markdown(self) -> str:
+        """The whole document."""
+        return f"# {inert(self.title)}\n\n{self.text}"
+
+
+def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Mapping[str, str]) -> Portable:
+    """Return a report's note as a document.
+
+    ``body`` is the note's text without properties, ``sources`` what the report cites; ``note_of`` has the path of a source's note
+    in the vault by the source's address.
+    """
+    kept = _USER_BLOCK.sub("", body).strip()
+    quotes = {block_id(quote.fact): (source, quote) for source in sources for quote in source.quotes}
+    by_note, letters, notes = {note_of.get(source.url, ""): source for source in sources}, _letters(kept), dict[str, str]()
+
+    def replaced(link: re.Match[str]) -> str:
+        embedded, path, place, words = link[1], link[2], link[3] or "", link[4] or link[2]
+        block, source = place.removeprefix("^"), None if place else by_note.get(path)
+        if embedded:
+            return ""
+        if block in quotes and _NUMBER.fullmatch(unicodedata.normalize("NFKD", words)):
+            if block not in notes:
+                source, quote = quotes[block]
+                is_shown = _letters(quote.text)[:_TELLING] in letters
+                notes[block] = ("" if is_shown else f"“{inert(one_line(quote.text, _LONGEST_QUOTE))}” ") + _place(source, quote)
+            return f"[^{list(notes).index(block) + 1}]"
+        return (
+            f"{inert(words)}, {address(source.url)}" if source and host_of(source.url) else str(inert(words) if source else words)
+        )
+
+    def plain(line: str) -> str:
+        return _LINK.sub(replaced, _SESSION.sub("", _COMMENT.sub("", line)))
+
+    fence, lines = "", list[str]()
+    for line in (kept.partition("\n")[2] if kept.startswith("# ") else kept).split("\n"):
+        lead = (_QUOTED.match(line) or [""])[0]
+        rest = line[len(lead) :]
+        found = _FENCE.match(rest)
+        if fence or found:  # code stays as it is
+            fence = "" if fence and found and found[1].startswith(fence) else fence or (found[1] if found else "")
+            lines.append(line)
+        elif BOX.fullmatch(line):
+            lines[-1:] = [one for one in lines[-1:] if one.strip("> ") or not lead]  # with the empty line of the quote above it
+        elif (callout := _CALLOUT.fullmatch(rest)) and lead:
+            words = plain(callout[1]).strip()
+            lines += [f"{lead}**{words}**", lead.rstrip()] if words else []
+        else:
+            lines.append(lead + plain(rest))
+    return Portable(one_line(title, 500), _BLANKS.sub("\n\n", "\n".join(lines)).strip(), tuple(notes.values()))
+
+
+def _letters(text: str) -> str:
+    """A text without signs and spaces, for comparing a quote with the report."""
+    return "".join(filter(str.isalnum, text))
+
+
+def _place(source: CitedSource, quote: CitedQuote) -> str:
+    """Where a quote is from: its source, the heading above it, and the address."""
+    heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
+    place = address(source.url) if host_of(source.url) else inert(source.url.removeprefix("corpus:"))
+    return f"{inert(source.title)}{heading}{f', page {quote.sheet}' if quote.sheet else ''}. {place}"
+
+
+def page(document: Portable) -> str:
+    """Return the document as an HTML file, in which each citation is a link to its footnote, and the first one the way back."""
+    seen = set[str]()
+
+    def reference(found: re.Match[str]) -> str:
+        number = found[1]
+        if not 1 <= int(number) <= len(document.notes):
+            return found[0]
+        name = "" if number in seen else f' id="from-{number}"'
+        seen.add(number)
+        return f'<sup><a href="#note-{number}"{name} aria-label="Footnote {number}">{number}</a></sup>'
+
+    def text(_renderer: Any, tokens: Sequence[Token], place: int, _options: Any, _env: Any) -> str:
+        return _REFERENCE.sub(reference, str(escape(tokens[place].content)))
+
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+    reader.validateLink = lambda url: bool(_SAFE.match(url))  # type: ignore[method-assign]
+    reader.add_render_rule("text", text)
+    shell = read_text(Path(__file__).parent / "export.html.j2")
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(shell)
+    return template.render(
+        title=document.title,
+        body=Markup(reader.render(document.body)),  # noqa: S704 - the Markdown reader lets no HTML through
+        notes=[Markup(reader.renderInline(note)) for note in document.notes],  # noqa: S704 - as above
+    )
