@@ -38,6 +38,11 @@ _BLOCKS = _names(
     "header form table thead tbody tfoot tr td th caption html menu hgroup search nav aside footer dialog legend pre dt h1 "
     "h2 h3 h4 h5 h6"
 )
+_WITHIN = _names(
+    "a abbr audio b big br button cite code del dfn em font i img ins kbd label map mark math picture q rt ruby s samp script "
+    "small source span strike strong sub sup tt u var wbr"
+)
+ELEMENTS = _BLOCKS | _NEVER | _WITHIN  # all that HTML has
 _NOT_CLOSED = _names(
     "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option "
     "optgroup colgroup rt rp html head body"

@@ -1,4 +1,4 @@
-"""Markdown → page: markdown-it's tokens with the flavours as its plugins, then through the HTML reader.
+"""Markdown → page: what its many flavours mean is put into CommonMark, and that goes through the HTML reader.
 
 Front matter is YAML or TOML, also where a careless title breaks it; Obsidian's comments, links and marks, footnotes, definition
 lists, admonitions and containers are read as what they mean; template tags of site generators are left out, their content stays.
@@ -10,33 +10,23 @@ import re
 import tomllib
 from dataclasses import replace
 from datetime import date
-from functools import cache
 from html import escape
 from typing import Any
 
+import pyromark
 import yaml
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
-from mdit_py_plugins.admon import admon_plugin
-from mdit_py_plugins.attrs import attrs_block_plugin
-from mdit_py_plugins.deflist import deflist_plugin
-from mdit_py_plugins.dollarmath import dollarmath_plugin
-from mdit_py_plugins.footnote import footnote_plugin
+from pyromark import Options
 
-from pipeline.documents.html_reader import read_html
+from pipeline.documents.html_reader import ELEMENTS, read_html
 from pipeline.documents.page import Document, squash
 from pipeline.errors import ReadFailed
 
+_OPTIONS = (
+    Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_DEFINITION_LIST | Options.ENABLE_MATH | Options.ENABLE_WIKILINKS | Options.ENABLE_HEADING_ATTRIBUTES
+)  # fmt: skip
+_BOXES = ("!!!", "???", "???+", "===", "===!", "===+")  # MkDocs: a box, a folded one, a tab; what is in it is set in
 _LONGEST_FRONT_MATTER = 64_000
-_HTML_TAGS_NAMES = (
-    "a abbr address article aside audio b blockquote body br button caption center cite code col colgroup dd del details "
-    "dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd "
-    "label li link main map mark math meta nav noscript object ol option p picture pre q rp rt ruby s samp script section "
-    "select small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead time "
-    "title tr tt u ul var video wbr"
-)
-_HTML_TAGS = frozenset(_HTML_TAGS_NAMES.split())
 _POOR_NAMES = ("index", "readme", "untitled")
 # Tags of template languages (Hugo, Jekyll, Liquid) and attribute lists (kramdown) stand in text that other programs turn into
 # pages; no parser knows them all.
@@ -57,21 +47,15 @@ def read_markdown(source: str, name: str) -> Document:
     kind, tags = properties.get("kind"), properties.get("tags")
     if isinstance(kind, str) and isinstance(tags, list) and f"research/{kind}" in tags:
         raise ReadFailed("it is a note that this program generated")
-    environment: dict[str, Any] = {}
-    tokens = _parser().parse(_without_marks(body), environment)
-    for token in tokens:
-        _mend(token)
-    aliases = _property(properties, "aliases")
-    html = (f"<p>Also known as: {escape(aliases)}.</p>" if aliases else "") + _parser().renderer.render(
-        tokens, _parser().options, environment
-    )
-    heads = [at for at, token in enumerate(tokens) if token.type == "heading_open"]
-    # The first heading is the title if it opens the document or is of the first level.
-    own = next((at for at in heads if tokens[at].tag == "h1"), 0 if heads[:1] == [0] else -1)
-    if own < 0 and (name.casefold().startswith(_POOR_NAMES) or not any(map(str.isalpha, name))):
-        own = heads[0] if heads else -1
-    own_title = squash(_plain(tokens[own + 1])) if own >= 0 else ""
-    title = _property(properties, "title") or own_title or name
+    body, headings = _mended(_without_marks(body))
+    html, *notes = pyromark.html(body, options=_OPTIONS).split('<sup class="footnote-definition-label">')
+    html += "".join(note.partition("</sup>")[2] for note in notes)  # the reader of HTML gives a note its mark
+    if aliases := _property(properties, "aliases"):
+        html = f"<p>Also known as: {escape(aliases)}.</p>{html}"
+    titles = [text for level, text in headings if level == "H1"]
+    if name.casefold().startswith(_POOR_NAMES) or not any(map(str.isalpha, name)):
+        titles += [text for _, text in headings]
+    title = _property(properties, "title") or squash(next(iter(titles), "")) or name
     published = next((found for key in ("date", "published", "created") if (found := _property(properties, key))), "")
     document = read_html(f"<title>{escape(title)}</title><body>{html}", title, all_is_content=True)
     author = _property(properties, "author") or _property(properties, "authors")
@@ -79,35 +63,52 @@ def read_markdown(source: str, name: str) -> Document:
     return replace(document, media_type="text/markdown", author=author, published=published, language=language, notices=())
 
 
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
-    parser.use(admon_plugin).use(attrs_block_plugin)
-    parser.inline.ruler.before("link", "wikilink", _wikilink)
-    rules: dict[str, Any] = vars(parser.renderer)["rules"]
-    rules["math_inline"] = rules["math_inline_double"] = lambda tokens, at, *_: f" {escape(tokens[at].content)} "
-    rules["math_block"] = rules["math_block_label"] = lambda tokens, at, *_: f"<p>{escape(tokens[at].content)}</p>"
-    rules["image"] = lambda tokens, at, *_: f'<img alt="{escape(tokens[at].content)}">'
-    return parser
+def _mended(source: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the source with what CommonMark reads as something else than its writer meant changed, and its headings.
 
-
-def _wikilink(state: StateInline, silent: bool) -> bool:
-    """Read Obsidian's ``[[note#part|text]]`` as its text; ``![[note]]`` shows another document and has none."""
-    start = state.pos + (state.src[state.pos] == "!")
-    if not state.src.startswith("[[", start):
-        return False
-    end = state.src.find("]]", start, start + 700)
-    inner = state.src[start + 2 : end]
-    if end < 0 or "\n" in inner or "[" in inner:
-        return False
-    if not silent and start == state.pos:
-        target, _, shown = inner.replace("\\|", "|").partition("|")
-        note, _, part = target.partition("#")
-        names = (note, "" if part.startswith("^") else part.replace("#", " > "))
-        state.push("text", "", 0).content = shown or " > ".join(name for name in names if name)
-    state.pos = end + 2
-    return True
+    A heading is its level and text; one that opens the document has the level "H1".
+    """
+    data = source.encode("utf-8", "replace")
+    headings: list[tuple[str, str]] = []
+    edits: list[tuple[int, int, bytes]] = []  # from, to, what stands there instead
+    inside = ""  # the kind of block that is open, if it matters
+    block = image = -1  # where the latest block of HTML began, and where the latest image ends
+    for number, (event, place) in enumerate(pyromark.events_with_range(data.decode(), options=_OPTIONS)):
+        kind, value = next(iter(event.items())) if isinstance(event, dict) else (event, "")
+        start, end = place["start"], place["end"]
+        written = data[start:end]
+        if kind in ("Start", "End"):
+            what, about = next(iter(value.items())) if isinstance(value, dict) else (value, {})
+            inside = what if kind == "Start" and what in ("Heading", "CodeBlock") else "" if what == inside else inside
+            if what == "HtmlBlock" and kind == "Start":
+                block = start
+            elif what == "Heading" and kind == "Start":
+                headings.append(("H1" if number == 0 else about["level"], ""))
+            elif what == "Image" and "WikiLink" not in about.get("link_type", ""):
+                image = end
+            elif what in ("Link", "Image") and kind == "Start" and "WikiLink" in about["link_type"]:
+                note, _, part = about["dest_url"].partition("#")
+                names = (note, "" if part.startswith("^") else part.replace("#", " > "))
+                if what == "Image":  # it shows another document
+                    edits.append((start, end, b""))
+                elif not about["link_type"]["WikiLink"]["has_pothole"]:
+                    edits.append((start, end, " > ".join(name for name in names if name).encode()))
+        elif inside == "Heading" and kind in ("Text", "Code", "InlineMath") and start >= image:
+            headings[-1] = (headings[-1][0], headings[-1][1] + value)
+        elif kind == "InlineHtml" or (kind == "Html" and start == block):
+            name = value.strip().lstrip("</").split(">")[0].split()
+            if name and name[0][0].isalpha() and name[0].rstrip("/").lower() not in ELEMENTS:
+                edits.append((start + written.find(b"<"),) * 2 + (b"\\",))  # vector<int>
+        elif kind == "Text" and not inside and written.count(b"==") % 2 == 0 and b" == " not in written:
+            edits.append((start, end, written.replace(b"==", b"")))  # Obsidian's highlighting
+        elif kind == "InlineMath" and (data[start - 1 : start].isalnum() or data[end : end + 1].isdigit()):
+            edits += [(start, start, b"\\"), (end - 1, end - 1, b"\\")]  # from US$5 to A$6
+    parts, at = [], 0
+    for start, end, instead in sorted(edits):
+        if start >= at:
+            parts += [data[at:start], instead]
+            at = end
+    return b"".join([*parts, data[at:]]).decode(), headings
 
 
 def _front_matter(source: str) -> tuple[dict[str, Any], str]:
@@ -127,16 +128,8 @@ def _front_matter(source: str) -> tuple[dict[str, Any], str]:
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         # A title with a colon breaks the whole of it: then each line is a name and its value.
         pairs = (line.partition(":" if mark == "---" else "=") for line in lines[1:end] if line[:1].isalpha())
-        found = {key.strip().lower(): _value(value) for key, _, value in pairs}
+        found = {key.strip().lower(): value.strip(" \"'[]") for key, _, value in pairs}
     return (found, body) if isinstance(found, dict) else ({}, source if mark == "---" and not head.strip() else body)
-
-
-def _value(written: str) -> object:
-    try:
-        value = yaml.safe_load(written)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
-        value = None
-    return written.strip().strip("\"'") if value is None or isinstance(value, dict) else value
 
 
 def _property(properties: dict[str, Any], key: str) -> str:
@@ -155,7 +148,12 @@ def _without_marks(source: str) -> str:
     """
     kept: list[str] = []
     fence, comment = "", -1  # the index in ``kept`` at which an open comment began
+    boxes: list[int] = []  # the columns of the marks of open boxes
     for line in source.split("\n"):
+        column = len(line) - len(line.lstrip(" "))
+        while boxes and line.strip() and column < boxes[-1] + 4:
+            boxes.pop()
+        line = line[min(column, 4 * len(boxes)) :]
         bare = line.strip()
         mark = bare[: len(bare) - len(bare.lstrip(bare[:1]))] if bare[:1] in ("`", "~") else ""
         if fence or (len(mark) > 2 and comment < 0 and "`" not in bare[len(mark) :]):
@@ -168,6 +166,11 @@ def _without_marks(source: str) -> str:
         elif bare.startswith(":::"):  # "::: tip Its title", ":::note[Its title]", "::: {.note}"
             title = bare.strip(": ").partition("{")[0]
             kept += ["", title[title.find("[") + 1 : -1] if title.endswith("]") else title.partition(" ")[2], ""]
+        elif comment < 0 and bare.partition(" ")[0] in _BOXES and bare[-1] in "'\"abcdefghijklmnopqrstuvwxyz":
+            boxes.append(column)
+            title = bare.partition(" ")[2]
+            title = title[title.find(title[-1]) + 1 : -1] if title[-1] in "'\"" else title
+            kept += ["", f"{line[: len(line) - len(line.lstrip())]}{title}", ""]
         elif comment >= 0 and bare.endswith("%%"):
             kept, comment = kept[:comment], -1
         elif comment < 0 and bare.startswith("%%") and not bare.endswith("%%", 2):
@@ -184,9 +187,9 @@ def _without_marks(source: str) -> str:
                 and name.replace("-", "").isalnum()
             ):
                 line = before.rstrip()
-            tab = bare.partition(" ")[2] if bare.startswith(("=== ", "===! ", "===+ ")) else ""
-            if tab[:1] in ("'", '"') and tab[-1:] == tab[:1]:  # a tab of MkDocs, which is written as its boxes are
-                line = f"{line[: len(line) - len(line.lstrip())]}!!! tab {tab}"
+            quoted, mark, callout = line.partition("[!")  # "> [!note|right]- Its title"
+            if mark and ">" in quoted and not quoted.strip("> ") and "]" in callout:
+                line = quoted + callout.partition("]")[2].lstrip("+- ")
             kept.append(_without_comments(line) if comment < 0 and 0 < line.count("%%") < 1_000 else line)
     return "\n".join(kept)
 
@@ -201,25 +204,3 @@ def _without_comments(line: str) -> str:
         else:
             kept, parts = f"{kept}%%{parts[0]}", parts[1:]
     return kept
-
-
-def _mend(token: Token) -> None:
-    """Change a token that CommonMark reads as something else than its writer meant."""
-    for child in token.children or ():
-        _mend(child)
-    if token.type in ("html_inline", "html_block"):
-        name = token.content.strip().lstrip("</").split(">")[0].split()
-        if name and name[0][0].isalpha() and name[0].rstrip("/").lower() not in _HTML_TAGS:
-            token.type = "text"  # vector<int>: the renderer escapes it
-    elif token.type == "text" and token.content.count("==") % 2 == 0 and " == " not in token.content:
-        token.content = token.content.replace("==", "")  # Obsidian's highlighting
-    elif token.type == "inline" and token.children and token.content.startswith("[!"):
-        first = token.children[0]
-        _, closed, title = first.content.partition("]")
-        first.content = title.lstrip("+- ") if closed else first.content
-    elif token.type == "inline" and token.children and token.content[:4].lower() in ("[ ] ", "[x] "):
-        token.children[0].content = token.children[0].content[4:]
-
-
-def _plain(token: Token) -> str:
-    return "".join(child.content for child in token.children or () if child.type in ("text", "code_inline", "math_inline"))
