@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from pipeline.config.values import Query
 from pipeline.domain.budget import announce
@@ -18,7 +17,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.events.stream_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.findings import all_facts
-from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, episode_step, remember
+from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
 from pipeline.domain.reasoner_questions import EpisodeQuestion
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
@@ -166,9 +165,14 @@ class MemoryModel:
         self._left -= 1
         keyed = {f"E{number}": fact for number, fact in enumerate(facts, start=1)}
         question = EpisodeQuestion(query=state.query, facts=keyed, open=plain.episode.open[:10], today=state.ended_at[:10])
-        step, clock = episode_step(state.id), asyncio.get_running_loop().time
+        # The step's key holds a digest of the session's id: forgetting the session leaves no name.
+        step, clock = f"Episode:{digest_of(state.id.encode())[:12]}", asyncio.get_running_loop().time
         began, problem = clock(), f"{state.id} was consolidated without a model's sentences"
-        token = announce.set(partial(self._record_call, step))
+
+        async def record_call(worst: Cost) -> None:
+            self.log.record(CallSent(step=step, worst=worst))
+
+        token = announce.set(record_call)
         try:
             async with asyncio.timeout(left_s):
                 answer = await self.reasoner.answer(question)
@@ -189,9 +193,6 @@ class MemoryModel:
         episode = plain.episode.model_copy(update={"sentences": supported_sentences(answer.value.episode, question)})
         seconds = round(clock() - began, 3)
         return plain.model_copy(update={"episode": episode, "step": step, "cost": answer.cost, "seconds": seconds})
-
-    async def _record_call(self, step: str, worst: Cost) -> None:
-        self.log.record(CallSent(step=step, worst=worst))
 
 
 def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence, ...]:

@@ -22,9 +22,8 @@ def apply(state: s.SessionState, event: e.EventBase) -> None:
     _change(state, event)
     if isinstance(event, e.Answered):
         _settle(state, event)
-        if event.step and not isinstance(event, e.StepFailed):
-            for failure in (*state.failures.values(), *state.past_failures):
-                failure.met = failure.met or failure.step == event.step
+        if event.step in state.failures and not isinstance(event, e.StepFailed):
+            state.failures[event.step].met = True
     state.version = event.version
     if state.runs and not event.run_id.startswith(MERGE):
         state.runs[-1].last_at = event.at
@@ -178,7 +177,6 @@ def _research_reopened(state: s.SessionState) -> None:
     """Allow failed steps again, and workers that failed or were stopped by a cap, if the analysis has not begun without them."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.missing, state.nearest = (), ()
-    state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
         cut_short = worker.status == "failed" or worker.reason.startswith(s.STOPPED)

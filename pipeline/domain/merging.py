@@ -8,6 +8,7 @@ has to take, with the same question. A talk is a row of questions that do not co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from itertools import groupby, takewhile
 from typing import Any
@@ -76,82 +77,15 @@ _ITS_OWN = (
 _SAID = (e.ApprovalGiven, e.ResearchCancelled, e.HandoffInitiated, e.HandoffAccepted, e.HandoffCompleted)
 
 
-class Adoption:
-    """Goes through the events of the other branch, beside the states of both branches.
-
-    ``events`` are those of this branch, ``base`` of which both have. ``adopted``, ``same`` and ``left`` are ids of the other
-    branch's events, in its order; see ``BranchMerged``. ``fresh`` are the ids of those that this branch does not account for yet.
-    """
-
-    def __init__(self, session: str, events: Sequence[e.EventBase], base: int, fresh: set[str]) -> None:
-        self._ours, self._theirs = state_of(session, events), state_of(session, events[:base])
-        ended = [(name, outcome) for name, outcome in _outcomes(events[base:]) if name]
-        ended.sort(key=lambda entry: not isinstance(entry[1][-1], e.StepFailed))  # an answer counts before a failure
-        self._known = dict(ended)
-        self._fresh = fresh
-        self.adopted: list[str] = []
-        self.same: list[str] = []
-        self.left: list[str] = []
-        self.conflicts: list[e.Conflict] = []
-
-    def reopen(self) -> None:
-        """Let this branch go on after its failure."""
-        fold.apply(self._ours, e.ResearchReopened(version=self._ours.version))
-
-    def go_through(self, theirs: Iterable[e.EventBase]) -> None:
-        """Decide about each outcome of the other branch, in its order."""
-        for name, outcome in _outcomes(theirs):
-            if outcome[0].id in self._fresh and not isinstance(outcome[0], _ITS_OWN):
-                self._decide(name, outcome)
-            for event in outcome:
-                fold.apply(self._theirs, event)
-
-    def _decide(self, name: str, outcome: Sequence[e.EventBase]) -> None:
-        if self._is_open(outcome[0]) and _basis(self._ours, outcome[0]) == _basis(self._theirs, outcome[0]):
-            for event in outcome:
-                if refusal(self._ours, event):
-                    self.left.append(event.id)
-                else:
-                    fold.apply(self._ours, event)
-                    self.adopted.append(event.id)
-        elif not name:
-            return
-        elif name in self._known and _payloads(self._known[name]) == _payloads(outcome):
-            self.same += [event.id for event in outcome]
-        elif name in self._known:
-            ours, theirs = self._known[name][0], outcome[0]
-            conflict = e.Conflict(
-                step=name,
-                ours=ours.id,
-                theirs=theirs.id,
-                kept=one_line(gist(ours), _LONGEST),
-                other=one_line(gist(theirs), _LONGEST),
-            )
-            self.conflicts.append(conflict)
-        else:
-            self.left += [event.id for event in outcome]
-
-    def _is_open(self, event: e.EventBase) -> bool:
-        """Return whether this branch still has to take the step that the event ended."""
-        if self._ours.report is not None or refusal(self._ours, event):
-            return False
-        if isinstance(event, _SAID):
-            return True
-        if isinstance(event, e.Answered) and event.step:
-            return any(step.key == event.step for step in agenda(self._ours))
-        step_of = _PURE.get(type(event))
-        return step_of is not None and step_of(event) in agenda(self._ours)
-
-
 def _outcomes(events: Iterable[e.EventBase]) -> Iterator[tuple[str, list[e.EventBase]]]:
     """Yield step and events of each outcome; an event that no answer came with is one by itself, without a step."""
-    for (name, _), group in groupby(events, key=lambda event: (_step(event), isinstance(event, e.StepFailed))):
+
+    def kind(event: e.EventBase) -> tuple[str, bool]:
+        return event.step if isinstance(event, e.Answered) else "", isinstance(event, e.StepFailed)
+
+    for (name, _), group in groupby(events, key=kind):
         outcome = list(group)
         yield from [(name, outcome)] if name else [("", [event]) for event in outcome]
-
-
-def _step(event: e.EventBase) -> str:
-    return event.step if isinstance(event, e.Answered) else ""
 
 
 def _payloads(outcome: Iterable[e.EventBase]) -> list[dict[str, object]]:
@@ -232,27 +166,67 @@ def joined(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
 
 
 def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:
+    """Go through the outcomes of the other branch, in its order and beside the states of both; ``BranchMerged`` has the terms."""
     events = list(decode_all(record.data for record in kept.records))
     others = list(decode_all(record.data for record in taken.records[base:]))
     before = state_of(kept.records[0].session_id, events)
-    adoption = Adoption(before.id, events, base, {record.id for record in fresh})
+    ours, theirs = deepcopy(before), state_of(before.id, events[:base])
     reopened = before.status == "failed" and not state_of(before.id, [*events[:base], *others]).ended
     if reopened:
-        adoption.reopen()
-    adoption.go_through(others)
+        fold.apply(ours, e.ResearchReopened(version=ours.version))
+    ended = [(name, outcome) for name, outcome in _outcomes(events[base:]) if name]
+    known = dict(sorted(ended, key=lambda entry: not isinstance(entry[1][-1], e.StepFailed)))  # an answer counts before a failure
+    new = {record.id for record in fresh}
+    adopted: list[str] = []
+    same: list[str] = []
+    left: list[str] = []
+    conflicts: list[e.Conflict] = []
+    for name, outcome in _outcomes(others):
+        first, ids = outcome[0], [event.id for event in outcome]
+        if first.id not in new or isinstance(first, _ITS_OWN):
+            pass
+        elif _is_open(ours, first) and _basis(ours, first) == _basis(theirs, first):
+            for event in outcome:
+                if refusal(ours, event):
+                    left.append(event.id)
+                else:
+                    fold.apply(ours, event)
+                    adopted.append(event.id)
+        elif name not in known:
+            left += ids if name else []
+        elif _payloads(known[name]) == _payloads(outcome):
+            same += ids
+        else:
+            own = known[name][0]
+            words = {"kept": one_line(gist(own), _LONGEST), "other": one_line(gist(first), _LONGEST)}
+            conflicts.append(e.Conflict(step=name, ours=own.id, theirs=first.id, **words))
+        for event in outcome:
+            fold.apply(theirs, event)
     merged = e.BranchMerged(
         base=base,
         kept=kept.head,
         taken=taken.head,
         machines=(_machine(events), _machine([*events[:base], *others])),
-        adopted=tuple(adoption.adopted),
-        same=tuple(adoption.same),
-        left=tuple(adoption.left),
-        conflicts=tuple(adoption.conflicts),
-        **_bill(kept, fresh, adoption.adopted, partial(expected_usd, before)),
+        adopted=tuple(adopted),
+        same=tuple(same),
+        left=tuple(left),
+        conflicts=tuple(conflicts),
+        **_bill(kept, fresh, adopted, partial(expected_usd, before)),
     )
     drafts = [merged, *([e.ResearchReopened(reason="another machine was still at work on it")] if reopened else [])]
-    return _records(kept, taken, drafts, [record for record in taken.records[base:] if record.id in adoption.adopted])
+    return _records(kept, taken, drafts, [record for record in taken.records[base:] if record.id in adopted])
+
+
+def _is_open(ours: SessionState, event: e.EventBase) -> bool:
+    """Return whether this branch still has to take the step that the event ended."""
+    if ours.report is not None or refusal(ours, event):
+        return False
+    if isinstance(event, _SAID):
+        return True
+    if isinstance(event, e.Answered) and event.step:
+        return any(step.key == event.step for step in agenda(ours))
+    step_of = _PURE.get(type(event))
+    return step_of is not None and step_of(event) in agenda(ours)
 
 
 def _joined_talks(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:

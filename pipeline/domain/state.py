@@ -198,7 +198,6 @@ class SessionState:
     observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, v.Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
-    past_failures: list[Failure] = field(default_factory=list)  # those from before the session was reopened
     without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
     passages: tuple[str, ...] | None = None

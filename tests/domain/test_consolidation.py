@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.events.stream_events import SessionConsolidated
@@ -72,36 +74,19 @@ def test_a_search_whose_pages_gave_no_fact_was_fruitless() -> None:
     assert "nothing here" in consolidated(story.scribe.session.state).procedures[0].fruitless
 
 
-def failure(step: str, *, final: bool, attempt: int = 1, message: str = "timed out") -> e.StepFailed:
-    return e.StepFailed(step=step, error="ReadFailed", message=message, recoverable=not final, attempt=attempt)
-
-
-def read(url: str) -> e.PageRead:
-    return e.PageRead(url=url, title="T", digest="0" * 64, characters=1, step=f"Read:{url}")
-
-
-def test_an_error_is_met_by_a_retry_another_page_reopening_or_nothing() -> None:
+def test_an_error_is_met_by_a_retry_or_by_nothing() -> None:
     story = Story(MemoryStore(), pages=PAGES).begin().planned()
-    story.scribe.note(failure("Read:https://a.example/x", final=False), read("https://a.example/x"))
-    assert [(one.met, one.worked) for one in consolidated(story.scribe.session.state).solutions] == [("retry", True)]
-    story.scribe.note(failure("Read:https://b.example/x", final=True))
-    state = story.scribe.session.state
-    assert {(one.where, one.met, one.worked) for one in consolidated(state).solutions} == {
+    failure: dict[str, Any] = {"error": "ReadFailed", "message": "timed out", "attempt": 1}
+    story.scribe.note(
+        e.StepFailed(step="Read:https://a.example/x", recoverable=True, **failure),
+        e.PageRead(url="https://a.example/x", title="T", digest="0" * 64, characters=1, step="Read:https://a.example/x"),
+        e.StepFailed(step="Read:https://b.example/x", recoverable=False, **failure),
+    )
+    found = consolidated(story.scribe.session.state).solutions
+    assert {(one.where, one.met, one.worked) for one in found} == {
         ("a.example", "retry", True),
         ("b.example", "nothing", False),
     }
-    story.scribe.note(e.ResearchFailed(cause="ReadFailed", reason="nothing was read"), e.ResearchReopened())
-    story.scribe.note(read("https://b.example/x"))
-    assert ("b.example", "reopening", True) in {
-        (one.where, one.met, one.worked) for one in consolidated(story.scribe.session.state).solutions
-    }
-
-
-def test_a_page_that_failed_beside_others_that_gave_facts_was_met_by_another_page() -> None:
-    story = Story(MemoryStore(), pages=PAGES).begin().planned()
-    story.scribe.note(failure("Read:https://b.example/x", final=True))
-    state = story.gathered().scribe.session.state
-    assert ("b.example", "other page", True) in {(one.where, one.met, one.worked) for one in consolidated(state).solutions}
 
 
 def test_a_session_researched_again_says_which_statements_its_sources_no_longer_make() -> None:
