@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import replace
 from datetime import date
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 import pyromark
 import yaml
@@ -74,7 +74,7 @@ def _mended(source: str) -> tuple[str, list[tuple[str, str]]]:
     inside = ""  # the kind of block that is open, if it matters
     block = image = -1  # where the latest block of HTML began, and where the latest image ends
     for number, (event, place) in enumerate(pyromark.events_with_range(data.decode(), options=_OPTIONS)):
-        kind, value = next(iter(event.items())) if isinstance(event, dict) else (event, "")
+        kind, value = cast(tuple[str, Any], next(iter(event.items())) if isinstance(event, dict) else (event, ""))
         start, end = place["start"], place["end"]
         written = data[start:end]
         if kind in ("Start", "End"):
