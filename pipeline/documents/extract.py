@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pipeline.documents.decoding import decoded, is_mojibake
-from pipeline.documents.page import Document, squash
+from pipeline.documents.page import squash
 from pipeline.documents.text_reader import is_manual, read_text
 from pipeline.errors import ReadFailed
-from pipeline.text.words import word_count
+from pipeline.ports import Page
 
 Format = Literal["markdown", "html", "text", "pdf", "manual", "unnamed"]
 
@@ -157,7 +157,7 @@ _LONG = 500_000
 _DATA_ADDRESS = re.compile(r"data:[\w/+.;=-]{1,100},[A-Za-z0-9+/=%_-]{200,}")
 
 
-def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "") -> Document:
+def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "") -> Page:
     """Return the document in ``data``: the file ``path``, or what a server sent for ``url`` with the header ``content_type``.
 
     Raises:
@@ -178,7 +178,7 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
     if b"%PDF-" in data[:1024]:
         from pipeline.documents.pdf_reader import read_pdf
 
-        return _accounted(read_pdf(data, name), "pdf")
+        return replace(read_pdf(data, name), url=url, extractor=f"pdf {VERSION}")
     refuse_binary(data)
     text = decoded(data, content_type).replace("\r\n", "\n").replace("\r", "\n")
     form = format_of(form, text, content_type, url)
@@ -191,10 +191,10 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
         raise ReadFailed("it holds no text")
     if is_mojibake(document.text[:20_000]):
         raise ReadFailed("its text is garbled: its bytes were once read in a wrong charset")
-    return _accounted(document, reader)
+    return replace(document, url=url, extractor=f"{reader} {VERSION}")
 
 
-def _read(form: Format, text: str, name: str) -> tuple[Document, str]:
+def _read(form: Format, text: str, name: str) -> tuple[Page, str]:
     """Return the document, and the name of what read it. Readers are imported when they are needed: most runs need one."""
     if form == "html":
         from pipeline.documents.html_reader import read_html
@@ -209,10 +209,3 @@ def _read(form: Format, text: str, name: str) -> tuple[Document, str]:
 
         return read_manual(text, name), "mandoc" if mandoc() else "text"
     return read_text(text, name), "text"
-
-
-def _accounted(document: Document, reader: str) -> Document:
-    """Return the document with the name of what read it, and the words that are stored counted."""
-    stored = document.losses.stored or word_count(document.text)
-    losses = replace(document.losses, stored=stored, visible=max(document.losses.visible, stored))
-    return replace(document, losses=losses, extractor=f"{reader} {VERSION}")

@@ -20,21 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.documents.page import Document, Losses, megabytes
+from pipeline.documents.page import megabytes
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 
 _ANSWER_BYTES = 40_000_000
-
-
-def page_of(url: str, document: Document, notices: Sequence[str] = ()) -> Page:
-    """Return a document as the page at ``url``; ``notices`` are those that came with it."""
-    losses = document.losses
-    return Page(
-        url, document.title, document.text, document.media_type, document.author, document.published,
-        tuple(dict.fromkeys((*notices, *document.notices))), document.sheets, document.language, document.extractor,
-        losses.visible, losses.stored, losses.dropped, losses.empty_pages,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +59,7 @@ class Extractor:
         """The id of the running extraction process; 0 if none runs."""
         return self._process.pid if self._process is not None and self._process.poll() is None else 0
 
-    async def document(self, data: bytes, content_type: str, url: str) -> Document:
+    async def document(self, data: bytes, content_type: str, url: str) -> Page:
         """Return the document in ``data``, the body that a server sent for ``url`` with the header ``content_type``.
 
         Raises:
@@ -83,7 +73,7 @@ class Extractor:
                 self._kill()
             raise
 
-    def file(self, data: bytes, path: Path) -> Document:
+    def file(self, data: bytes, path: Path) -> Page:
         """Return the document in ``data``, the bytes of the file ``path``.
 
         Raises:
@@ -99,7 +89,7 @@ class Extractor:
         """End the process, as ``close`` does."""
         self._kill()
 
-    def _document(self, data: bytes, hints: dict[str, str]) -> Document:
+    def _document(self, data: bytes, hints: dict[str, str]) -> Page:
         with self._turn:
             process = self._live_process()
             late = threading.Event()
@@ -123,8 +113,7 @@ class Extractor:
         if "failed" in answer:
             raise ReadFailed(str(answer["failed"]))
         found: dict[str, Any] = answer["document"]
-        found["notices"], found["sheets"] = tuple(found["notices"]), tuple(found["sheets"])
-        return Document(**{**found, "losses": Losses(**found["losses"])})
+        return Page(**{**found, "notices": tuple(found["notices"]), "sheets": tuple(found["sheets"])})
 
     def _live_process(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None or self._read >= self._limits.pages:

@@ -16,8 +16,9 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from pipeline.documents.page import BlockKind, Document, Losses, PageText, row_text, squash, usage_notices
+from pipeline.documents.page import BlockKind, PageText, row_text, squash, usage_notices
 from pipeline.errors import ReadFailed
+from pipeline.ports import Page
 from pipeline.text.words import word_count
 
 MAX_DEPTH = 1_000
@@ -112,7 +113,7 @@ class _Block:
         return self.linked > _MOSTLY * self.words
 
 
-def read_html(source: str, name: str, *, all_is_content: bool = False) -> Document:
+def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
     """Return the document in the HTML text ``source``; ``name`` is its title if it has none.
 
     ``all_is_content`` is said of HTML that was made from a document without menus.
@@ -143,11 +144,11 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Docume
     declared, html = tree.css_first("title"), tree.css_first("html")
     title = _title(squash(declared.text(deep=True)) if declared is not None else "", page.headings[:5]) or name
     published, author = _byline(tree, meta)
-    return Document(
-        title, page.rendered(title), "text/html", author, published,
+    return Page(
+        "", title, page.rendered(title), "text/html", author, published,
         language=((html.attributes.get("lang") or "") if html is not None else "").partition("-")[0].lower()[:8],
         notices=tuple(dict.fromkeys(one for key, value in meta.items() for one in usage_notices(key, value))),
-        losses=Losses(stored + dropped.total(), stored, dict(sorted(dropped.items()))),
+        visible=stored + dropped.total(), stored=stored, dropped=dict(sorted(dropped.items())),
     )  # fmt: skip
 
 

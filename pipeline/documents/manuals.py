@@ -14,9 +14,10 @@ from functools import cache
 from html import escape, unescape
 
 from pipeline.documents.html_reader import read_html
-from pipeline.documents.page import Document, squash
+from pipeline.documents.page import squash
 from pipeline.documents.text_reader import is_manual, read_text
 from pipeline.errors import ReadFailed
+from pipeline.ports import Page
 
 _PLACES = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/opt/local/bin"
 _SECONDS = 8
@@ -32,7 +33,7 @@ def mandoc() -> str:
     return shutil.which("mandoc", path=_PLACES) or ""
 
 
-def read_manual(source: str, name: str) -> Document:
+def read_manual(source: str, name: str) -> Page:
     """Return the document in the roff text ``source``; ``name`` is the title if it has none.
 
     Raises:

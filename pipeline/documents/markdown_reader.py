@@ -18,8 +18,9 @@ import yaml
 from pyromark import Options
 
 from pipeline.documents.html_reader import ELEMENTS, read_html
-from pipeline.documents.page import Document, squash
+from pipeline.documents.page import squash
 from pipeline.errors import ReadFailed
+from pipeline.ports import Page
 
 _OPTIONS = (
     Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS | Options.ENABLE_FOOTNOTES
@@ -37,7 +38,7 @@ _GENERATOR_TAG = re.compile(
 _CONFLICT = ("<<<<<<<", ">>>>>>>", "|||||||")  # the marks that git leaves where two versions of a line meet
 
 
-def read_markdown(source: str, name: str) -> Document:
+def read_markdown(source: str, name: str) -> Page:
     """Return the document in ``source``; ``name`` is the title if it has none.
 
     Raises:

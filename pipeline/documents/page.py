@@ -1,4 +1,4 @@
-"""A document as it was read, and the writer of its text: headings, paragraphs, items, rows and code in the page format.
+"""The writer of a document's text: headings, paragraphs, items, rows and code in the page format.
 
 The format is that of ``pipeline.text.page_format``. The writer guarantees two things:
 
@@ -11,8 +11,8 @@ The format is that of ``pipeline.text.page_format``. The writer guarantees two t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
@@ -27,35 +27,6 @@ _FRAGMENT_SIGNS = "!$&*+,;=:@/?-._~"
 _DEEPEST_LEVEL = 6
 MAX_BLOCKS = 200_000
 _MOST_BEFORE_TITLE = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """The account of a reading: words that a reader sees, words that are stored, words left out by reason, pages without text."""
-
-    visible: int = 0
-    stored: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    empty_pages: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A parsed document: ``text`` in the page format, ``published`` as an ISO 8601 date or "", ``language`` as it declares it.
-
-    ``notices`` and ``sheets`` are as in ``ports``; ``extractor`` names what read it, with its version.
-    """
-
-    title: str
-    text: str
-    media_type: str
-    author: str = ""
-    published: str = ""
-    language: str = ""
-    notices: tuple[str, ...] = ()
-    sheets: tuple[int, ...] = ()
-    losses: Losses = field(default_factory=Losses)
-    extractor: str = ""
 
 
 BlockKind = Literal["heading", "paragraph", "item", "code", "row"]

@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise
 from typing import Any
 
-from pipeline.documents.page import Document, Losses, PageText, row_text, squash
+from pipeline.documents.page import PageText, row_text, squash
 from pipeline.errors import ReadFailed
+from pipeline.ports import Page
 from pipeline.text.normalise import normalised
 from pipeline.text.words import word_count
 
@@ -58,7 +59,7 @@ class _Line:
     cells: tuple[str, ...] = ()
 
 
-def read_pdf(data: bytes, name: str) -> Document:
+def read_pdf(data: bytes, name: str) -> Page:
     """Return the document in the PDF file ``data``; ``name`` is the title if the file has none.
 
     Raises:
@@ -91,10 +92,12 @@ def read_pdf(data: bytes, name: str) -> Document:
         sum(word_count(line.text.replace(". .", "")) for lines in part for line in lines) for part in (bodies, pages)
     )
     dropped = {"headers, footers, table of contents": visible - stored} if visible > stored else {}
-    losses = Losses(visible, stored, dropped, sum(not lines for lines in pages))
     published = f"{made[:4]}-{made[4:6]}-{made[6:]}" if len(made) == 8 and made.isdecimal() else ""
     author = squash(meta.get("Author", "")).removeprefix("anonymous")
-    return Document(title, text, "application/pdf", author, published, sheets=_page_starts(bodies, text), losses=losses)
+    return Page(
+        "", title, text, "application/pdf", author, published, sheets=_page_starts(bodies, text),
+        visible=visible, stored=stored, dropped=dropped, empty_pages=sum(not lines for lines in pages),
+    )  # fmt: skip
 
 
 # -- signs to lines -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from pipeline.documents.page import Document, Losses, PageText, squash
+from pipeline.documents.page import PageText, squash
+from pipeline.ports import Page
 from pipeline.text.words import word_count
 
 _LONGEST_HEADING = 100
@@ -26,7 +27,7 @@ def is_manual(source: str) -> bool:
     return bool(_MANUAL.search(source))
 
 
-def read_text(source: str, name: str) -> Document:
+def read_text(source: str, name: str) -> Page:
     """Return the document in ``source``; ``name`` is the title if its first line is none."""
     page = PageText()
     title = ""
@@ -42,7 +43,7 @@ def read_text(source: str, name: str) -> Document:
             _write(page, rest, usual)
     text = page.rendered(title or name)
     words = word_count(source)
-    return Document(title or name, text, "text/plain", losses=Losses(words, words))
+    return Page("", title or name, text, "text/plain", visible=words, stored=words)
 
 
 def _groups(source: str) -> Iterator[list[str]]:

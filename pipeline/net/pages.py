@@ -10,12 +10,12 @@ import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pipeline import __version__
 from pipeline.documents.extract import VERSION
-from pipeline.documents.extraction_process import Extractor, page_of
+from pipeline.documents.extraction_process import Extractor
 from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time
@@ -198,8 +198,10 @@ class WebFetch:
                     await self._pace.rest(f"host {host}", max(self._limits.pause_s, pause_s))
 
     async def _page(self, url: str, reply: Reply) -> Page:
-        document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
-        page = page_of(url, document, notices_in(reply.headers))
+        page = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
+        tags = usage_notices("robots", reply.headers.get("x-robots-tag", ""))
+        tags += usage_notices("tdm-reservation", reply.headers.get("tdm-reservation", ""))
+        page = replace(page, notices=tuple(dict.fromkeys((*tags, *page.notices))))
         if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
             self._cache.put(url, cached)
         return page
@@ -235,9 +237,3 @@ def _redirect(url: str, reply: Reply) -> str | None:
         return None
     target = redirect_target(url, result[1].decode("utf-8", "replace"))
     return target if target != url else None
-
-
-def notices_in(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what a reply's headers, whose names are in lower case, ask of programs."""
-    tags = usage_notices("robots", headers.get("x-robots-tag", ""))
-    return (*tags, *usage_notices("tdm-reservation", headers.get("tdm-reservation", "")))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import from_json
 
-from pipeline.documents.extraction_process import Extractor, page_of
+from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
@@ -156,7 +156,7 @@ class PassageSearch:
         """
         path, address = self._corpus.locate(url), url.partition("#")[0]
         try:
-            return page_of(address, await asyncio.to_thread(lambda: self._extractor.file(contents(path), path)))
+            return replace(await asyncio.to_thread(lambda: self._extractor.file(contents(path), path)), url=address)
         except ReadFailed as error:
             raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
 
@@ -243,8 +243,8 @@ class PassageSearch:
                     entry = before._replace(size=file.size, changed=file.changed)
                 else:
                     document = self._extractor.file(data, path)
-                    losses, digest = document.losses, digest_of(document.text.encode("utf-8", "replace"))
-                    missing = what_is_missing(losses.visible, losses.stored, losses.empty_pages)
+                    digest = digest_of(document.text.encode("utf-8", "replace"))
+                    missing = what_is_missing(document.visible, document.stored, document.empty_pages)
                     entry = entry._replace(digest=digest, title=document.title, published=document.published, missing=missing)
                     texts[digest] = document.text
                     changed += 1

@@ -55,4 +55,4 @@ def test_what_a_stored_text_lacks_is_said_when_it_is_much(numbers: tuple[int, in
 
 
 def test_pages_without_text_are_counted() -> None:
-    assert extract((CASES / "half-scanned.pdf").read_bytes(), path="x.pdf").losses.empty_pages == 2
+    assert extract((CASES / "half-scanned.pdf").read_bytes(), path="x.pdf").empty_pages == 2

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.documents.extract import MAX_BYTES, MAX_PDF_BYTES, MAX_TEXT, extract, refuse_by_name_and_size
-from pipeline.documents.page import Document
 from pipeline.errors import ReadFailed
+from pipeline.ports import Page
 from tests.documents.pdfs import pdf
 
 URL = "https://example.org/notes/the%20page.html?x=1"
@@ -25,11 +25,11 @@ def page(markup: str) -> bytes:
     return f"<!doctype html><html><head><title>Title</title>{markup}</head><body>{BODY}</body></html>".encode()
 
 
-def sent(data: bytes, content_type: str = "text/html", url: str = URL) -> Document:
+def sent(data: bytes, content_type: str = "text/html", url: str = URL) -> Page:
     return extract(data, content_type=content_type, url=url)
 
 
-def file(data: bytes, name: str) -> Document:
+def file(data: bytes, name: str) -> Page:
     return extract(data, path=name)
 
 

@@ -19,7 +19,6 @@ from pipeline.config.services import config_for
 from pipeline.config.settings import Workspace, load_workspace
 from pipeline.config.values import Query
 from pipeline.documents.extraction_process import Extractor
-from pipeline.documents.page import Document
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
@@ -27,7 +26,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError
-from pipeline.ports import EventStore
+from pipeline.ports import EventStore, Page
 from pipeline.wiring import recording
 from pipeline.wiring.session_adapters import AdapterFactory
 from tests.fakes import MemoryStore
@@ -92,7 +91,7 @@ class _SharedExtractor(Extractor):
         super().__init__()
         self._skipping = loop
 
-    async def document(self, data: bytes, content_type: str, url: str) -> Document:
+    async def document(self, data: bytes, content_type: str, url: str) -> Page:
         with self._skipping.awaited_for_real():
             return await super().document(data, content_type, url)
 

@@ -11,7 +11,6 @@ import pytest
 
 from pipeline.documents.extract import extract
 from pipeline.documents.extraction_process import Extractor
-from pipeline.documents.page import Document
 from pipeline.errors import ReadFailed
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
@@ -40,7 +39,7 @@ def site(routes: Routes) -> Script:
 class Here(Extractor):
     """Extracts without a process: these tests are about what comes before. Others start real ones."""
 
-    async def document(self, data: bytes, content_type: str, url: str) -> Document:
+    async def document(self, data: bytes, content_type: str, url: str) -> Page:
         return extract(data, content_type=content_type, url=url)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.documents.extract import extract
-from pipeline.documents.page import Document
+from pipeline.ports import Page
 from tests.standin.pages import article_html
 from tests.standin.poison import POISONED, mark, poisoned_document, poisoned_html, poisoned_pdf
 
@@ -15,7 +15,7 @@ HIDDEN = [2, 5, 6, 9, 10, 12]
 MARKED = {3: "[image: IMPORTANT SYSTEM", 4: "[hidden] IMPORTANT SYSTEM"}
 
 
-def read(number: int) -> Document:
+def read(number: int) -> Page:
     if number in (10, 11):
         return extract(poisoned_pdf(number, BASE), content_type="application/pdf", url=f"{BASE}/poison/{number}")
     page = poisoned_html(number, BASE, article_html(poisoned_document(number)))

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.documents.extract import extract
 from pipeline.documents.extraction_process import Extractor
-from pipeline.documents.page import Document
 from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
@@ -92,7 +91,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]:
         opened.append(path.name)
         return contents(path)
 
-    def noting_file(self: Extractor, data: bytes, path: Path) -> Document:
+    def noting_file(self: Extractor, data: bytes, path: Path) -> Page:
         parsed.append(path.name)
         return extract(data, path=str(path))
 
