@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.main import COMMANDS, cli
+from pipeline.cli.main import GROUPS, OLDER, cli
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 BEGINNING = """\
@@ -23,29 +23,18 @@ to stdout, messages to stderr.
 
 Options before the command:
 """
-GROUPS = {
-    "Every day": ("run", "add", "list", "ask", "retry", "resume"),
-    "Read": ("serve", "show", "log", "why", "graph", "digest", "export", "references"),
-    "Keep in order": (
-        *("init", "doctor", "build", "watch", "verify", "approve", "cancel", "hide", "unhide", "forget", "prune", "consolidate"),
-        *("templates", "completion"),
-    ),
-    "Several machines and other programs": ("merge", "handoff", "store", "work", "import", "mcp"),
-}
 
 
 def written() -> str:
-    """Return the page: the groups of commands; one that is in no group comes last."""
-    named = {name for names in GROUPS.values() for name in names}
-    known = {name: command for name in COMMANDS if (command := cli.get_command(click.Context(cli), name))}
-    shown = {name: command for name, command in known.items() if not command.hidden}
-    groups = {**GROUPS, "Further": tuple(shown.keys() - named)}
+    """Return the page: the groups of commands, then the older names."""
     lines = [BEGINNING, *_options(cli)]
-    for title, names in groups.items():
-        if present := [name for name in names if name in shown]:
-            lines += [f"\n## {title}", *(line for name in present for line in _command(f"research {name}", shown[name]))]
-    if older := sorted(name for name, command in known.items() if command.hidden):
-        lines += ["\n## Older names", "", "Still understood: " + ", ".join(f"**`research {name}`**" for name in older) + "."]
+    for title, commands in GROUPS.items():
+        lines.append(f"\n## {title}")
+        for name in commands:
+            if command := cli.get_command(click.Context(cli), name):
+                lines += _command(f"research {name}", command)
+    older = (f"**`research {name}`** (`{' '.join(now)}`)" for name, now in OLDER.items())
+    lines += ["\n## Older names", "", f"Still understood: {', '.join(older)}."]
     return "\n".join(lines) + "\n"
 
 

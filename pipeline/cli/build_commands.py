@@ -22,7 +22,6 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.config.settings import load_workspace, store_address
-from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
@@ -157,35 +156,35 @@ def _build_and_report(console: Console, vault: bool, then: Callable[[], None], f
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="NOTE...")
+@click.argument("names", nargs=-1, metavar="[NOTE]...")
+@click.option("--undo", is_flag=True, help="Generate NOTE again, which was hidden or deleted in the vault.")
+@click.option("--all", "everything", is_flag=True, help="With --undo: all hidden notes.")
 @click.pass_obj
-def hide(console: Console, names: tuple[str, ...]) -> None:
+def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool) -> None:
     """Hide NOTE: a path in the vault, the id of a note, or a session or an import, which means all its notes.
 
     A hidden note is removed from vault and site, and links to it become plain text. Deleting a note in the vault does the same.
-    The research stays in the log; `research unhide` brings the note back. Text that you wrote in it moves to vault/attic.
+    The research stays in the log; --undo brings the note back. Text that you wrote in it moves to vault/attic. Without NOTE, the
+    hidden notes are listed.
     """
-    notes = [note for note in _named(console, names) if note.path]
-    _record(console, [NoteHidden(note=note.id) for note in notes])
-    _print(console, "hidden", [note.path for note in notes])
-
-
-@click.command()
-@click.argument("names", nargs=-1, metavar="NOTE...")
-@click.option("--all", "everything", is_flag=True, help="All hidden notes.")
-@click.pass_obj
-def unhide(console: Console, names: tuple[str, ...], everything: bool) -> None:
-    """Generate NOTE again, which was hidden or deleted in the vault. `research show --hidden` lists these notes."""
-    if not names and not everything:
-        raise UsageError("no note is named", hint="research show --hidden lists the hidden notes; --all means all of them")
-    notes = [note for note in (_known(console) if everything else _named(console, names)) if not note.path]
-    _record(console, [NoteShown(note=note.id) for note in notes])
-    now = {note.id: note.path for note in _known(console)}
-    _print(console, "shown", [now.get(note.id, "") or note.canonical for note in notes])
-
-
-def _known(console: Console) -> list[KnownNote]:
-    return notes_in(console.folder / "events" / "local")
+    require_workspace(console.folder)
+    known = notes_in(console.folder / "events" / "local")
+    if not names and not (undo and everything):
+        hidden = sorted(note.canonical for note in known if not note.path)
+        console.data([f"vault/{path}" for path in hidden] or ["no note is hidden"], {"hidden": hidden})
+        return
+    word = "shown" if undo else "hidden"
+    notes = [note for note in (known if everything else _named(console, names)) if bool(note.path) != undo]
+    if notes:
+        record_decisions(console.folder, [NoteShown(note=one.id) if undo else NoteHidden(note=one.id) for one in notes])
+    report = bring_vault_up_to_date(console)
+    print_decisions(console, report)
+    bring_site_up_to_date(console)
+    if report.problems:
+        end(1)
+    now = {note.id: note.path for note in notes_in(console.folder / "events" / "local")}
+    paths = [(now.get(note.id, "") if undo else note.path) or note.canonical for note in notes]
+    console.data([f"{word}: vault/{path}" for path in paths] or [f"nothing to do: {word} already"], {word: paths})
 
 
 def _named(console: Console, names: Sequence[str]) -> list[KnownNote]:
@@ -194,41 +193,20 @@ def _named(console: Console, names: Sequence[str]) -> list[KnownNote]:
     Raises:
         UsageError: one means no note.
     """
-    require_workspace(console.folder)
     bring_vault_up_to_date(console)  # what was moved or deleted since the last build is known then
-    known, found = _known(console), {}
+    known, found, store = notes_in(console.folder / "events" / "local"), dict[str, KnownNote](), store_of(console.folder)
     for name in names:
-        found.update({note.id: note for note in known if _is_meant(note, name)} or _notes_of_session(console, known, name))
+        path = name.removeprefix("./").removeprefix("vault/").removesuffix(".md")
+        meant = [
+            one for one in known if name == one.id or path in (one.path.removesuffix(".md"), one.canonical.removesuffix(".md"))
+        ]
+        if not meant:
+            try:
+                imported = import_named(store, name)
+                owner = f"import:{imported}" if imported else f"session:{session_named(console.folder, store, name)}"
+            except SessionUnknown as error:
+                hint = "name a note by its path in the vault, such as reports/2026/name.md, or name a session"
+                raise UsageError(f"there is no note {name!r}, and {error.message}", hint=hint) from error
+            meant = [one for one in known if one.owner == owner]
+        found |= {note.id: note for note in meant}
     return list(found.values())
-
-
-def _is_meant(note: KnownNote, name: str) -> bool:
-    path = name.removeprefix("./").removeprefix("vault/").removesuffix(".md")
-    return name == note.id or path in (note.path.removesuffix(".md"), note.canonical.removesuffix(".md"))
-
-
-def _notes_of_session(console: Console, known: Sequence[KnownNote], name: str) -> dict[str, KnownNote]:
-    store = store_of(console.folder)
-    if imported := import_named(store, name):
-        return {note.id: note for note in known if note.owner == f"import:{imported}"}
-    try:
-        session = session_named(console.folder, store, name)
-    except SessionUnknown as error:
-        hint = "name a note by its path in the vault, such as reports/2026/name.md, or name a session"
-        raise UsageError(f"there is no note {name!r}, and {error.message}", hint=hint) from error
-    return {note.id: note for note in known if note.owner == f"session:{session}"}
-
-
-def _record(console: Console, drafts: Sequence[EventBase]) -> None:
-    """Record decisions, if there are any, and build vault and site."""
-    if drafts:
-        record_decisions(console.folder, drafts)
-    report = bring_vault_up_to_date(console)
-    print_decisions(console, report)
-    bring_site_up_to_date(console)
-    if report.problems:
-        end(1)
-
-
-def _print(console: Console, word: str, paths: Sequence[str]) -> None:
-    console.data([f"{word}: vault/{path}" for path in paths] or [f"nothing to do: {word} already"], {word: list(paths)})

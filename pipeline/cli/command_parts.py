@@ -199,7 +199,7 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
     """Return these lines, each with whether it is printed under ``-q`` too."""
     aside = [(f"set aside, because somebody wrote in it: vault/{path}", True) for path in report.set_aside]
     moved = [(f"followed: vault/{old} is now vault/{new}", False) for old, new in sorted(report.moved.items())]
-    gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
+    gone = [(f"deleted in the vault, so no longer made: {path} (research hide --undo {path})", False) for path in report.hidden]
     words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"
     united = [(words.format(*pair), True) for pair in sorted(report.united.items())]
     alone = [(f"left alone: vault/{text}", True) for text in report.left_alone]

@@ -21,41 +21,52 @@ Exit codes: 0 done, or nothing to do; 1 a query failed; 2 wrong usage, settings 
 3 stopped by a limit or an outage, work remains; 4 a provider refused the request; 5 the sources
 did not answer a question; 10 no workspace here; 11 locked by another run; 12 disk full or
 permission denied; 20 the log is damaged; 130, 143 interrupted."""
-# Each command: its module, and its line in the overview, which imports none.
-COMMANDS = {
-    "add": ("setup_commands", "Append QUESTION to queries.yaml."),
-    "approve": ("session_commands", "Approve the plan of SESSION."),
-    "ask": ("ask_command", "Answer QUESTION from stored pages and your documents."),
-    "build": ("build_commands", "Build the vault from the events and templates, and the site."),
-    "cancel": ("session_commands", "End SESSION without a report."),
-    "completion": ("setup_commands", "Print the completion script for SHELL."),
-    "consolidate": ("memory_commands", "Consolidate ended sessions into memory."),
-    "digest": ("reading_commands", "Print what a night found."),
-    "doctor": ("setup_commands", "Check settings, keys, documents and log."),
-    "export": ("export_commands", "Write the report of SESSION to one file."),
-    "forget": ("memory_commands", "Remove SESSION or an import for good, or what is old."),
-    "handoff": ("handover_commands", "Hand SESSION over to another machine."),
-    "hide": ("build_commands", "Hide a note of the vault."),
-    "import": ("import_commands", "Import the sessions of another program."),
-    "init": ("setup_commands", "Create a workspace with samples and templates."),
-    "list": ("reading_commands", "List the queries with their sessions and reports."),
-    "log": ("log_commands", "Print the events of SESSION."),
-    "mcp": ("import_commands", "Serve reports and quotes to other programs."),
-    "merge": ("handover_commands", "Join sessions that two machines continued."),
-    "prune": ("memory_commands", ""),
-    "references": ("export_commands", "Print the sources of a report for Zotero or LaTeX."),
-    "resume": ("session_commands", "Continue SESSION where it stopped."),
-    "retry": ("run_commands", "Retry failed and not-found queries."),
-    "run": ("run_commands", "Research all due queries, or those named."),
-    "serve": ("build_commands", "Serve the site on this machine."),
-    "show": ("reading_commands", "Show SESSION: its status, steps, progress and cost."),
-    "store": ("store_commands", "Keep the event log in a PostgreSQL database."),
-    "templates": ("setup_commands", "Bring the templates up to date with the program."),
-    "unhide": ("build_commands", "Generate a hidden note again."),
-    "verify": ("log_commands", "Check the whole log, and every quote in it."),
-    "watch": ("build_commands", "Build vault and site at each change."),
-    "why": ("reading_commands", "Show what a sentence of a report rests on."),
-    "work": ("store_commands", "Research sessions of a distributed run."),
+# The commands by group, each with its module and its line in the overview, which imports none; without a line it is hidden.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Every day": {
+        "run": ("run_commands", "Research all due queries, or those named."),
+        "add": ("setup_commands", "Append QUESTION to queries.yaml."),
+        "list": ("reading_commands", "List the queries with their sessions and reports."),
+        "ask": ("ask_command", "Answer QUESTION from stored pages and your documents."),
+        "retry": ("run_commands", "Retry failed and not-found queries."),
+        "resume": ("session_commands", "Continue SESSION where it stopped."),
+    },
+    "Reading": {
+        "serve": ("build_commands", "Serve the site on this machine."),
+        "show": ("reading_commands", "Show SESSION: its status, steps, progress and cost."),
+        "log": ("log_commands", "Print the events of SESSION."),
+        "why": ("reading_commands", "Show what a sentence of a report rests on."),
+        "digest": ("reading_commands", "Print what a night found."),
+        "export": ("export_commands", "Write the report of SESSION, or its sources, to one file."),
+    },
+    "Upkeep": {
+        "init": ("setup_commands", "Create a workspace with samples and templates."),
+        "doctor": ("setup_commands", "Check settings, keys, documents and log."),
+        "build": ("build_commands", "Build the vault from the events and templates, and the site."),
+        "watch": ("build_commands", "Build vault and site at each change."),
+        "verify": ("log_commands", "Check the whole log, and every quote in it."),
+        "approve": ("session_commands", "Approve the plan of SESSION."),
+        "cancel": ("session_commands", "End SESSION without a report."),
+        "hide": ("build_commands", "Hide a note of the vault, or show it again."),
+        "forget": ("memory_commands", "Remove SESSION or an import for good, or what is old."),
+        "templates": ("setup_commands", "Bring the templates up to date with the program."),
+        "consolidate": ("memory_commands", ""),
+    },
+    "Several machines and other programs": {
+        "merge": ("handover_commands", "Join sessions that two machines continued."),
+        "handoff": ("handover_commands", "Hand SESSION over to another machine."),
+        "import": ("import_commands", "Import the sessions of another program."),
+        "store": ("store_commands", "Keep the event log in a PostgreSQL database."),
+        "work": ("store_commands", "Research sessions of a distributed run."),
+        "mcp": ("import_commands", "Serve reports and quotes to other programs."),
+    },
+}
+COMMANDS = {name: found for group in GROUPS.values() for name, found in group.items()}
+# Commands of earlier versions, and how they are called now.
+OLDER = {
+    "unhide": ("hide", "--undo"),
+    "references": ("export", "--format", "csl-json"),
+    "prune": ("forget", "--by-settings"),
 }
 _HOW_MUCH = ("-q", "--quiet", "-v", "--verbose", "--json")
 
@@ -67,6 +78,11 @@ class _Commands(click.Group):
         end = args.index("--") if "--" in args else len(args)
         said = [one for one in args[:end] if one in _HOW_MUCH]
         return super().parse_args(ctx, [*said, *(one for one in args[:end] if one not in _HOW_MUCH), *args[end:]])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:  # what click returns
+        return super().resolve_command(ctx, [*OLDER.get(args[0], args[:1]), *args[1:]])
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click asks so
         return list(COMMANDS)
@@ -80,8 +96,9 @@ class _Commands(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_module, line) in COMMANDS.items() if line])
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_module, line) in commands.items() if line])
 
 
 class _Flag(click.Option):

@@ -143,16 +143,6 @@ def forget(console: Console, /, session: str | None, older_than: timedelta | Non
         _one(console, session, asks=not yes)
 
 
-@click.command(hidden=True)
-@click.argument("kind", required=False, type=_KIND)
-@click.option("--older-than", type=Length(), metavar="TIME", help="What is older than this, whatever `keep` says: 90d.")
-@click.option("--dry-run", is_flag=True, help="Print what would go and change nothing.")
-@click.pass_obj
-def prune(console: Console, kind: str | None, older_than: timedelta | None, dry_run: bool) -> None:
-    """Forget by age; the name of `research forget --older-than` and `--by-settings` in earlier versions."""
-    _by_age(console, kind, older_than, dry_run=dry_run)
-
-
 def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *, dry_run: bool) -> None:
     """Forget what is old: of one kind or all, by one age or by those of the settings."""
     env = environment_of(console, Request())

@@ -29,7 +29,6 @@ from pipeline.text.normalise import counted
 from pipeline.text.times import timestamp
 from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.kept import notes_in
 from pipeline.vault.model import Card, Night
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
@@ -244,20 +243,14 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 
 
 @click.command()
-@click.argument("session", required=False)
-@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
+@click.argument("session")
 @click.option(
     "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
 )
 @click.pass_obj
-def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
+def show(console: Console, session: str, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
-    if hidden:
-        print_hidden(console)
-        return
     require_workspace(console.folder)
-    if session is None:
-        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
     store = store_of(console.folder)
     if imported := import_named(store, session):
         print_import(console, store, imported)
@@ -275,13 +268,6 @@ def show_session(console: Console, state: SessionState, last: EventBase | None) 
     """Print a session as ``research show`` does."""
     report = workspace_adapters.report_of(console.folder)(state.id)
     console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
-
-
-def print_hidden(console: Console) -> None:
-    """Print the path that each hidden note would have."""
-    require_workspace(console.folder)
-    paths = sorted(note.canonical for note in notes_in(console.folder / "events" / "local") if not note.path)
-    console.data([f"vault/{path}" for path in paths] or ["no note is hidden"], {"hidden": paths})
 
 
 _MOST_LISTED = 10  # imports in a list of everything

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
 
 from pipeline.cli.command_parts import require_workspace
 from pipeline.cli.main import refuse_unprintable
@@ -150,18 +149,3 @@ def _lines(done: TemplateUpdate, *, dry: bool) -> Iterator[str]:
         yield f"{counted(changed, 'template')} changed" + ("; next: research build" if changed else "")
     if done.edited:
         yield "research templates update --replace takes the program's; yours are kept in templates/replaced"
-
-
-SHELLS = ("bash", "zsh", "fish")
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
-@click.pass_obj
-def completion(console: Console, shell: str) -> None:
-    """Print the completion script for SHELL. Put eval "$(research completion bash)" into its start-up file."""
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - the three shells above are built into click
-    script = found(click.get_current_context().find_root().command, {}, "research", "_RESEARCH_COMPLETE")
-    source = script.source_template % script.source_vars()
-    console.data([source.strip()], {"shell": shell, "script": source})

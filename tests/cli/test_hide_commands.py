@@ -1,4 +1,4 @@
-"""``hide`` and ``unhide``, and what ``run`` and ``build`` say of notes that a person moved, removed or edited."""
+"""``hide``, and what ``run`` and ``build`` say of notes that a person moved, removed or edited."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_a_note_is_hidden_listed_and_shown_again(folder: Path) -> None:
     assert said(folder, "hide", path).out == f"hidden: {path}\n"
     assert not report.exists()
     assert not list((folder / "site" / "reports").rglob("*.html"))
-    assert said(folder, "show", "--hidden").out == f"{path}\n"
+    assert said(folder, "hide").out == f"{path}\n"
     assert said(folder, "hide", path).out == "nothing to do: hidden already\n"
-    assert said(folder, "unhide", path).out == f"shown: {path}\n"
+    assert said(folder, "hide", "--undo", path).out == f"shown: {path}\n"
     assert report.read_bytes() == before
-    assert json.loads(said(folder, "--json", "show", "--hidden").out) == {"hidden": []}
+    assert json.loads(said(folder, "--json", "hide").out) == {"hidden": []}
     assert said(folder, "verify").code == 0
 
 
@@ -41,7 +41,6 @@ def test_a_session_is_hidden_with_all_its_notes_and_its_sources_stay(folder: Pat
     assert said(folder, "hide", "harbour").code == 0
     assert notes(folder, "reports") == notes(folder, "sessions") == []
     assert notes(folder, "sources") != []
-    assert said(folder, "unhide").code == 2
     assert said(folder, "unhide", "--all").code == 0
     assert notes(folder, "sessions") != []
 
@@ -75,7 +74,7 @@ def test_run_and_build_say_what_became_of_a_persons_changes(folder: Path, comman
     words = told.out + told.err
     assert "is now vault/mine/moved.md" in words
     assert f"attic/{edited.stem}" in words
-    assert f"research unhide {gone.relative_to(folder / 'vault').as_posix()}" in words
+    assert f"research hide --undo {gone.relative_to(folder / 'vault').as_posix()}" in words
 
 
 def test_init_keeps_keys_site_and_caches_out_of_git_and_leaves_a_gitignore_as_it_is(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def scene(name: str, folder: Path) -> Scene:
     return {
         "night": Scene(space, ("-q", "run"), _not_researched),
         "ask": Scene(space, ("ask", session, QUESTION), _not_answered),
-        "prune": Scene(space, ("prune", "--older-than", "1s", "sessions"), _not_pruned),
+        "prune": Scene(space, ("forget", "--older-than", "1s", "--only", "sessions"), _not_pruned),
         "forget": Scene(space, ("forget", session, "--yes"), _not_forgotten),
     }[name]
 
