@@ -95,34 +95,6 @@ _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _OF_SESSION = ("report", "session", "worker")
 
 
-@dataclass(frozen=True)
-class FoundNotes:
-    """The paths at which the note of each id was found, sorted; and the names of all top folders of the vault."""
-
-    paths: Mapping[str, list[str]] = field(default_factory=dict)
-    tops: frozenset[str] = frozenset()
-
-
-def find_notes(tree: Tree, files: Files, known: Mapping[str, str]) -> FoundNotes:
-    """Look through the whole vault, except hidden folders and the attic; ``known`` has the id of each known note by its path.
-
-    A known note that lost its id is still the note of its path.
-    """
-    paths: dict[str, list[str]] = {}
-    tops: set[str] = set()
-    for folder, content in _folders(tree):
-        tops.add(folder.partition("/")[0])
-        looks = files.looks_in(folder)
-        for name, look in content.files.items():
-            path = f"{folder}/{name}" if folder else name
-            if not name.endswith(".md") or not is_seen(name):
-                continue
-            unchanged = path in known and looks.get(path) == look
-            if note := known[path] if unchanged else _id_in(tree, path) or known.get(path, ""):
-                paths.setdefault(note, []).append(path)
-    return FoundNotes({note: sorted(places) for note, places in paths.items()}, frozenset(tops))
-
-
 def seen_files(tree: Tree) -> Iterator[str]:
     """Yield the path of every file of the vault, except in hidden folders and the attic."""
     for folder, content in _folders(tree):
@@ -140,10 +112,7 @@ def _folders(tree: Tree) -> Iterator[tuple[str, Folder]]:
 
 
 def _id_in(tree: Tree, path: str) -> str:
-    try:
-        data = (tree.read(path) or b"")[:_HEAD]
-    except Obstacle:
-        return ""
+    data = _bytes_of(tree, path)[:_HEAD]
     if not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
         return ""
     found = _ID.search(data, 0, max(data.find(b"\n---", 3), 0))
@@ -163,10 +132,11 @@ class Identity:
         self._before = {name: note for name, note in known.items() if not is_retired(name)}
         self._gone = known.keys() - self._before.keys()
         self._notes = {note.id: note for note in notes}
-        self._found = FoundNotes()
+        self._found: dict[str, list[str]] = {}  # the paths at which the note of each id was found, sorted
+        self._tops: set[str] = set()  # the vault's folders
         self.drafts: list[EventBase] = []
         if drifted or not known:
-            self._found = find_notes(tree, kept.files, {note.path: note.id for note in self._before.values() if note.path})
+            self._find()
             self.drafts = list(self._decided())
             for draft in self.drafts:
                 decisions.apply(draft)
@@ -183,6 +153,22 @@ class Identity:
         reports = {name.removeprefix("report:") for name in decisions.hidden if name.startswith("report:")}
         names = (f"{kind}:{session}" for session in reports for kind in ("report", "session"))
         self._left_out = {canonical[name] for name in names if name in canonical}
+
+    def _find(self) -> None:
+        """Look through the whole vault, except hidden folders and the attic. A known note that lost its id is still that note."""
+        ids = {note.path: note.id for note in self._before.values() if note.path}
+        for folder, content in _folders(self._tree):
+            self._tops.add(folder.partition("/")[0])
+            looks = self._kept.files.looks_in(folder)
+            for name, look in content.files.items():
+                path = f"{folder}/{name}" if folder else name
+                if not name.endswith(".md") or not is_seen(name):
+                    continue
+                known = ids.get(path, "")
+                if note := known if known and looks.get(path) == look else _id_in(self._tree, path) or known:
+                    self._found.setdefault(note, []).append(path)
+        for places in self._found.values():
+            places.sort()
 
     def _owners(self) -> dict[str, str]:
         """The note that a person gave each path to."""
@@ -205,9 +191,9 @@ class Identity:
         known = ((name, self._before.get(name)) for name in self._notes)
         last = self._before | {name: self._notes[name]._replace(path=note.path if note else "") for name, note in known}
         owners, found = self._owners(), self._found
-        is_lost = not any(note.path in found.paths.get(note.id, ()) for note in last.values())  # the vault itself is gone
+        is_lost = not any(note.path in found.get(note.id, ()) for note in last.values())  # the vault itself is gone
         for note in last.values():
-            places, wanted = found.paths.get(note.id, ()), self._place(note, owners)
+            places, wanted = found.get(note.id, ()), self._place(note, owners)
             if not wanted and note.path:
                 continue  # hidden by a command, or elsewhere: this build removes it
             if wanted in places or (note.path and note.path in places):
@@ -217,14 +203,14 @@ class Identity:
                 yield NoteMoved(note=note.id, path=next((path for path in places if path.rpartition("/")[2] == name), places[0]))
                 continue
             top, slash, _ = note.path.partition("/")
-            with_folder = note.canonical.startswith(f"{top}/") and top not in found.tops  # it comes back, as the home note does
+            with_folder = note.canonical.startswith(f"{top}/") and top not in self._tops  # it comes back, as the home note does
             if wanted and slash and not is_lost and not with_folder:
                 with suppress(Obstacle):  # what is behind a link, or may not be read, is not gone
                     if self._tree.state(note.path) is None:
                         yield NoteHidden(note=note.id)
 
-    def due(self) -> set[tuple[str, str]] | None:
-        """Return owner and kind of files to render again, because a note they link to was moved or hidden; None: all files.
+    def due(self) -> set[str] | None:
+        """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
 
         All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
         a kind that is no longer made was put back.
@@ -233,12 +219,11 @@ class Identity:
         moved = [note for note in last if self.paths[note.id] != note.path]
         if any(not note.path for note in moved) or self.retired():
             return None
-        due = {(note.owner, note.kind) for note in (*moved, *(note for note in last if self._doubles(note.id)))}
+        due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
-        for path, owner in self._kept.files.all().items() if names else ():
-            with suppress(Obstacle):
-                if path.endswith(".md") and not targets_in(self._tree.read(path) or b"").isdisjoint(names):
-                    due.add(owner)
+        for path, (owner, _) in self._kept.files.all().items() if names else ():
+            if path.endswith(".md") and not targets_in(_bytes_of(self._tree, path)).isdisjoint(names):
+                due.add(owner)
         return due
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
@@ -267,7 +252,7 @@ class Identity:
 
     def _doubles(self, note: str) -> tuple[str, ...]:
         """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
-        found = self._found.paths.get(note, ())
+        found = self._found.get(note, ())
         return tuple(path for path in found if path != self.paths[note] and not path.startswith(f"{OWN}/"))
 
     def strays(self) -> frozenset[str]:
@@ -277,7 +262,7 @@ class Identity:
 
     def retired(self) -> dict[str, str]:
         """Return the notes of kinds that are no longer made, by path, with their kinds; copies in ``my/`` are a person's."""
-        notes = ((path, name) for name, paths in self._found.paths.items() if is_retired(name) for path in paths)
+        notes = ((path, name) for name, paths in self._found.items() if is_retired(name) for path in paths)
         return {path: name.partition(":")[0] for path, name in notes if not path.startswith(f"{OWN}/")}
 
     def remember(self, left: Collection[str]) -> None:

@@ -1,9 +1,9 @@
 """``Kept``: a small SQLite file beside the log with what the last build derived. It can be deleted at any time.
 
-It has the summary value of each stream under the stream's mark, a digest of what the files of each kind and owner were made
-from, and for each file of the vault its owner, size, time and digest. Another version of the program discards all that was
-derived; only the tables of files and notes are kept, because they show what a person removed. If the file is damaged, a build
-renders everything again and recognises its notes by their properties.
+It has the summary value of each stream under the stream's mark, a digest of what the files of each owner were made from, and for
+each file of the vault its owner, size, time and digest. Another version of the program discards all that was derived; only the
+tables of files and notes are kept, because they show what a person removed. If the file is damaged, a build renders everything
+again and recognises its notes by their properties.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LASTING = ("files", "folders", "notes", "pages", "site_folders")
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS summaries (stream TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS made (owner TEXT, kind TEXT, digest TEXT NOT NULL, PRIMARY KEY (owner, kind)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS made (owner TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID",
     # Versions before notes were signed kept the digest of the generated part and the generated aliases here.
     "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
@@ -172,15 +172,14 @@ class Kept:
         """Delete the summaries of streams."""
         self._base.executemany("DELETE FROM summaries WHERE stream = ?", ((stream,) for stream in streams))
 
-    def made(self) -> dict[tuple[str, str], str]:
-        """Return the digest of what files were made from, by their owner and kind."""
-        return {(owner, kind): digest for owner, kind, digest in self._base.execute("SELECT * FROM made")}
+    def made(self) -> dict[str, str]:
+        """Return the digest of what files were made from, by their owner."""
+        return dict(self._base.execute("SELECT * FROM made"))
 
-    def put_made(self, made: Mapping[tuple[str, str], str]) -> None:
+    def put_made(self, made: Mapping[str, str]) -> None:
         """Store the digests of what files were made from; "": they are to be made again, or no longer made."""
-        rows = [(*name, digest) for name, digest in made.items()]
-        self._base.executemany("DELETE FROM made WHERE owner = ? AND kind = ?", (row[:2] for row in rows if not row[2]))
-        self._base.executemany("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (row for row in rows if row[2]))
+        self._base.executemany("INSERT OR REPLACE INTO made VALUES (?, ?)", made.items())
+        self._base.execute("DELETE FROM made WHERE digest = ''")
 
     def notes(self) -> dict[str, KnownNote]:
         """Return all notes by id."""

@@ -362,38 +362,13 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
     )
 
 
-_MOST_HELD = 64  # sessions whose state is held from their summary to their notes
-
-
-@dataclass(frozen=True, slots=True)
-class SourceNotePlace:
-    """The path of a source's note, and its name in links to it: the title at the first reading that had one.
-
-    The first title is used because it never changes; the source's own note shows the latest. ``where`` is the source's path or
-    address if another source has the same name, else "".
-    """
-
-    path: str
-    name: str
-    where: str = ""
-
-    @property
-    def title(self) -> str:
-        """The name, with the path or address if another source has the same name."""
-        return self.told_apart(self.name)
-
-    def told_apart(self, title: str) -> str:
-        """Return ``title``, a title of this source, as ``title`` shows its name."""
-        return f"{title} ({self.where})" if self.where else title
-
-
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What the notes of a session show of others.
 
     ``before`` is what the session before on the same question made, ``compared`` that with which this one is compared, ``after``
     the session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days;
-    ``more`` counts those beyond them. ``sources`` are the places of all sources that the session names. ``asked`` is what was
+    ``more`` counts those beyond them. ``sources`` are the links to all sources that the session names. ``asked`` is what was
     asked about it since, as notes show it; ``rated`` is how its passages are rated, by fact.
     """
 
@@ -404,7 +379,7 @@ class Beside:
     reports: tuple[tuple[Link, str], ...] = ()
     more: int = 0
     archived: bool = False
-    sources: Mapping[str, SourceNotePlace] = field(default_factory=dict)
+    sources: Mapping[str, Link] = field(default_factory=dict)
     asked: Sequence[View] = ()
     rated: Mapping[str, str] = field(default_factory=dict)
 
@@ -447,19 +422,19 @@ class LoadedSession:
 class Source:
     """One address across all sessions: every reading of it with the session's card, in order of time.
 
-    ``others`` are the places of the sources that deny what it says, by address.
+    ``place`` is the link to its note, ``others`` are those to the sources that deny what it says, by address.
     """
 
     url: str
-    place: SourceNotePlace
+    place: Link
     readings: tuple[tuple[Card, Reading], ...]
-    others: Mapping[str, SourceNotePlace]
+    others: Mapping[str, Link]
 
     @property
     def title(self) -> str:
         """The title at the latest reading that had one, or the address."""
         titles = (reading.page.title for _, reading in reversed(self.readings) if reading.page.title.strip())
-        return self.place.told_apart(next(titles, self.url))
+        return next(titles, self.url)
 
 
 def key_of(page: PageRead) -> str:
@@ -533,7 +508,7 @@ class VaultModel:
 
     by_id: Mapping[str, Card]
     of_query: Mapping[str, tuple[Card, ...]]
-    sources: Mapping[str, SourceNotePlace]
+    sources: Mapping[str, Link]
     nights: tuple[Night, ...]
     archived: frozenset[str]
 
@@ -549,7 +524,7 @@ class VaultModel:
         return found
 
 
-def model_of(cards: Iterable[Card], sources: Mapping[str, SourceNotePlace], batches: Iterable[Batch]) -> VaultModel:
+def model_of(cards: Iterable[Card], sources: Mapping[str, Link], batches: Iterable[Batch]) -> VaultModel:
     """Return the whole vault; ``cards`` in order of the sessions' start."""
     by_id = {card.id: card for card in cards}
     of_query: dict[str, list[Card]] = {}
@@ -583,7 +558,6 @@ class Values:
 
     def __init__(self, store: EventStore, kept: Kept, workers: Workers) -> None:
         self._store, self._kept, self._workers = store, kept, workers
-        self._held: dict[str, tuple[SessionState, tuple[e.EventBase, ...]]] = {}
         self.marks: dict[str, str] = {}
         self.fresh: dict[str, Card] = {}
         self.problems: list[str] = []
@@ -618,8 +592,6 @@ class Values:
         state, events = folded(name, (record.data for record in self._store.load(name)))
         if not state.query:
             return None
-        if len(self._held) < _MOST_HELD:
-            self._held[name] = state, events
         self.fresh[name] = card = summarised(state, events, self._workers)
         return card
 
@@ -635,13 +607,12 @@ class Values:
         return Link(path, found.last.heading), found.last.created or found.last.at
 
     def loaded(self, card: Card, beside: Beside) -> LoadedSession:
-        """Return a session with its card, read again if its state is no longer held.
+        """Return a session with its card, read again.
 
         Raises:
             LogError: it cannot be read any more.
         """
-        held = self._held.pop(card.id, None) or folded(card.id, (record.data for record in self._store.load(card.id)))
-        return LoadedSession(card, *held, beside)
+        return LoadedSession(card, *folded(card.id, (record.data for record in self._store.load(card.id))), beside)
 
 
 def summarised(state: SessionState, events: Sequence[e.EventBase], workers: Workers = "notes") -> Card:

@@ -1,21 +1,19 @@
 """One build of the vault as its stages: values of the streams, paths and links, notes, files that differ, what is kept.
 
 Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` · ``session:<id>`` ·
-``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). The files of one kind and owner are made from one
-value, with all that they show of others in it; they are rendered if the digest of that value and of their template is not the one
-kept. No rule says which notes a change affects. A run with nothing to do does not import this module.
+``source:<address>`` · ``import:<id>`` · ``templates:`` (files that are copied). The files of one owner are made from one value,
+with all that they show of others in it; they are rendered if the digest of that value and of their templates is not the one kept.
+No rule says which notes a change affects. A run with nothing to do does not import this module.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -28,15 +26,13 @@ from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInva
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
-from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.normalise import digest_of
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.kept import SETTLED, Kept, KnownNote
 from pipeline.vault.model import (
     Beside,
     Card,
-    LoadedSession,
     Source,
-    SourceNotePlace,
     Values,
     VaultModel,
     asked_by_owner,
@@ -44,13 +40,13 @@ from pipeline.vault.model import (
     named,
     readings_by_url,
 )
-from pipeline.vault.note import ID, Names, Note, Plain, Workers, block_id, source_path
+from pipeline.vault.note import ID, Kind, Names, Note, Plain, Workers, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.report import MOST, report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import around_of, source_note
-from pipeline.vault.output.escaping import host_of
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id, of_plain
 from pipeline.vault.said import marked, rating_of
@@ -64,22 +60,21 @@ _LOST = (
 )
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 COPY = "copy"
-_LONGEST = 80  # characters of a path or address that tells sources of one name apart
 
 
 @dataclass(frozen=True)
 class Part:
-    """The files of one kind that are made for one owner from one value; ``notes`` are paths and keys of the notes among them.
+    """The files that are made for one owner from one value; ``notes`` are kind, path and key of each note among them.
 
-    ``kind`` is ``COPY`` for files that are no notes. Which of ``reports``, by their notes' ids, are hidden belongs to the value,
-    and is known when all notes are.
+    ``kinds`` are those whose templates they need, none for files that are no notes. Which of ``reports``, by their notes' ids,
+    are hidden belongs to the value, and is known when all notes are.
     """
 
     owner: str
-    kind: str
     value: str
     make: Callable[[], Iterable[Note | Plain]]
-    notes: tuple[tuple[str, str], ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    notes: tuple[tuple[Kind, str, str], ...] = ()
     reports: tuple[str, ...] = ()
 
 
@@ -106,7 +101,6 @@ class Build:
         self._store, self._mode, self._marks, self._settled = store, mode, marks, settled
         self._record_decisions, self._documents, self._workers = record, documents, workers
         self._renderer, self._vault, self._tree, self._kept = renderer, vault, Tree(vault), kept
-        self._loaded: LoadedSession | None = None
 
     def run(self) -> BuildReport:
         """Bring the vault up to date; return what was done.
@@ -126,9 +120,12 @@ class Build:
             for draft in ratings:
                 self._decisions.apply(draft)
             self._parts = list(self._all_parts())
-            self._identity = Identity(
-                self._decisions, self._kept, self._tree, self._all_notes(), drifted=bool(self._drift.folders)
-            )
+            notes = [
+                KnownNote(note_id(part.owner, kind, key), f"{path}.md", "", part.owner, kind)
+                for part in self._parts
+                for kind, path, key in part.notes
+            ]
+            self._identity = Identity(self._decisions, self._kept, self._tree, notes, drifted=bool(self._drift.folders))
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
@@ -193,11 +190,12 @@ class Build:
         followers = {card.previous_session: card for card in reversed(cards)}
         for card in cards:
             beside = self._beside(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
-            yield from self._session(card, beside)
+            yield self._session(card, beside)
         yield from self._source_parts(model, noted)
         for name, (link, _at) in self._values.imports.items():
             make = partial(self._import, name, link.path)
-            yield Part(f"import:{name}", "session", self._values.marks[name] + link.path, make, ((link.path, ""),))
+            note: tuple[Kind, str, str] = ("session", link.path, "")
+            yield Part(f"import:{name}", self._values.marks[name] + link.path, make, ("session",), (note,))
         for night in model.nights:
             yield _of_value(f"night:{night.date}", night_note(model, night))
         for topic, found in topics_of(cards).items():
@@ -205,10 +203,10 @@ class Build:
             yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
         if model.nights:
             image = picture(model)
-            yield Part("nights:", COPY, image.text, lambda: [image])
+            yield Part("nights:", image.text, lambda: [image])
         imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
         yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
-        yield Part("templates:", COPY, "", partial(copies, self._renderer.folder))
+        yield Part("templates:", "", partial(copies, self._renderer.folder))
 
     def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:
         """What the notes of a session show of others; ``after`` is the session that followed it."""
@@ -233,26 +231,24 @@ class Build:
             rated=self._rated.get(card.query_id, {}),
         )
 
-    def _session(self, card: Card, beside: Beside) -> Iterator[Part]:
-        def loaded() -> LoadedSession:
-            if self._loaded is None or self._loaded.card is not card:
-                self._loaded = self._values.loaded(card, beside)
-            return self._loaded
+    def _session(self, card: Card, beside: Beside) -> Part:
+        own = [(worker.path, worker.id) for worker in card.workers if not worker.block]
 
-        def workers() -> Iterator[Note]:
-            session = loaded()
-            own = (worker for worker in workers_in_order(session.state) if not session.workers[worker.id].block)
-            yield from (worker_note(session, worker) for worker in own)
+        def made() -> Iterator[Note]:
+            loaded = self._values.loaded(card, beside)
+            yield session_note(loaded)
+            if card.has_note:
+                yield report_note(loaded)
+            yield from (
+                worker_note(loaded, worker) for worker in workers_in_order(loaded.state) if not loaded.workers[worker.id].block
+            )
 
-        own = tuple((worker.path, worker.id) for worker in card.workers if not worker.block)
+        notes: list[tuple[Kind, str, str]] = [("session", card.session_path, ""), *(("worker", *one) for one in own)]
+        notes += [("report", card.report_path, "")] if card.has_note else []
         # Its own paths are its value too: another note may have taken its name.
         value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
-        name = f"session:{card.id}"
-        reports = (f"report:{card.id}",)
-        yield Part(name, "session", value, lambda: [session_note(loaded())], ((card.session_path, ""),), reports)
-        report = ((card.report_path, ""),) if card.has_note else ()
-        yield Part(name, "report", value, lambda: [report_note(loaded())] if report else [], report)
-        yield Part(name, "worker", value, workers, own, reports)
+        kinds: tuple[Kind, ...] = ("session", "report", "worker")
+        return Part(f"session:{card.id}", value, made, kinds, tuple(notes), (f"report:{card.id}",))
 
     def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
@@ -280,79 +276,66 @@ class Build:
             ]
             value = repr((source.place, source.others, sessions, self._documents))
             reports = tuple(f"report:{card.id}" for card, _ in readings)
-            yield Part(f"source:{url}", "source", value, partial(note, source), ((source.place.path, ""),), reports)
+            own: tuple[Kind, str, str] = ("source", source.place.path, "")
+            yield Part(f"source:{url}", value, partial(note, source), ("source",), (own,), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
         if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
             yield import_note(found, path)
 
-    def _all_notes(self) -> Iterator[KnownNote]:
-        for part in self._parts:
-            for path, key in part.notes:
-                yield KnownNote(note_id(part.owner, part.kind, key), f"{path}.md", "", part.owner, part.kind)
-
     def _rendered_files(self) -> Iterator[GeneratedFile]:
         """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
         known, due = self._kept.made(), self._identity.due()
-        altered = {(file.owner, file.kind) for file in filter(None, map(self._kept.files.find, self._drift.files))}
-        versions = cache(self._renderer.version_of)
-        self._made: dict[tuple[str, str], str] = {}
+        altered = {file.owner for file in filter(None, map(self._kept.files.find, self._drift.files))}
+        version_of = cache(self._renderer.version_of)
+        self._made: dict[str, str] = {}
         for part in self._parts:
-            name = part.owner, part.kind
-            hidden = "".join(report for report in part.reports if report in self._decisions.hidden)
-            value = f"{versions(part.kind) if part.kind != COPY else ''} {part.value}{hidden}"
-            digest = digest_of(value.encode("utf-8", "replace"))[:16]
-            if due is not None and known.get(name) == digest and name not in due | altered and part.owner != "templates:":
+            versions, hidden = map(version_of, part.kinds), (name for name in part.reports if name in self._decisions.hidden)
+            digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
+            is_due = due is None or part.owner in due | altered or part.owner == "templates:"
+            if not is_due and known.get(part.owner) == digest:
                 continue
             try:
-                yield from map(partial(self._rendered, part), part.make())
-                self._made[name] = digest
+                yield from map(partial(self._rendered, part.owner), part.make())
+                self._made[part.owner] = digest
             except LogError as error:
                 what = f"the notes of {part.owner.partition(':')[2]}: {error}; run `research verify` for details"
                 self._values.problems += [what] if what not in self._values.problems else []
 
-    def _rendered(self, part: Part, made: Note | Plain) -> GeneratedFile:
+    def _rendered(self, owner: str, made: Note | Plain) -> GeneratedFile:
         if isinstance(made, Plain):
-            return of_plain(part.owner, COPY, made)
-        name, body = note_id(part.owner, made.kind, made.key), self._renderer.render(made)
-        return GeneratedFile(part.owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
+            return of_plain(owner, COPY, made)
+        name, body = note_id(owner, made.kind, made.key), self._renderer.render(made)
+        return GeneratedFile(owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
 
     def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
         """The files to remove: those of owners that are gone, and those that their owner no longer has.
 
-        A session whose log is lost is added to the problems.
+        If the log of a session is missing without having been written off, while notes of it are there, that is a problem: a
+        switch of the git branch takes both away, and brings both back.
         """
-        known, parts = self._kept.files.all(), {(part.owner, part.kind) for part in self._parts}
-        gone = {owner for owner, _ in known.values()} - {part.owner for part in self._parts}
+        known, owners = self._kept.files.all(), {part.owner for part in self._parts}
+        gone, stones = {owner for owner, _ in known.values()} - owners, self._store.tombstones()
         for name in sorted(owner.removeprefix("session:") for owner in gone if owner.startswith("session:")):
-            if self._is_lost(name, [path for path, (owner, _) in known.items() if owner == f"session:{name}"]):
-                self._values.problems.append(f"the notes of {name}: {_LOST}")
+            is_there = any(self._tree.state(path) for path, (owner, _) in known.items() if owner == f"session:{name}")
+            with suppress(LogError):  # damage is reported already, as another problem
+                given_up = name in stones.written_off or stones.is_forgotten(name)
+                if is_there and not given_up and not self._store.load(name):
+                    self._values.problems.append(f"the notes of {name}: {_LOST}")
         retired, now = self._identity.retired(), {one.path for one in placed}
-        stale = {path for path, part in known.items() if part in self._made or part not in parts}
+        stale = {path for path, (owner, _) in known.items() if owner in self._made or owner in gone}
         stale = (stale | retired.keys()) - now
         united = {path for one in placed for path in one.doubles}  # another place of a note that is still made
         notes = ((path, *known[path]) for path in stale - united if path.endswith(".md") and path in known)
         self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}
         return stale | self._identity.strays() - now
 
-    def _is_lost(self, name: str, paths: Iterable[str]) -> bool:
-        """Tell whether a session's log is missing without having been written off, while notes of it are there.
-
-        A switch of the git branch takes both away, and brings both back.
-        """
-        if not any(map(self._tree.state, paths)):
-            return False
-        with suppress(LogError):  # damage is reported already, as another problem
-            given_up = name in (stones := self._store.tombstones()).written_off or stones.is_forgotten(name)
-            return not given_up and not self._store.load(name)
-        return False
-
     def _record(self, stale: set[str], result: WriteResult) -> BuildReport:
         """Keep what is done and what is left to do; return the report."""
         left = stale - result.left.keys()
         is_done = not left and not self._values.problems and not result.problems and not result.refused
-        made = self._made | dict.fromkeys(((fresh.owner, fresh.kind) for fresh in result.refused), "")
-        gone = self._kept.made().keys() - {(part.owner, part.kind) for part in self._parts}
+        made = self._made | dict.fromkeys((fresh.owner for fresh in result.refused), "")
+        gone = self._kept.made().keys() - {part.owner for part in self._parts}
         self._kept.put_made(dict.fromkeys(gone, "") | made)
         self._identity.remember(left)
         self._kept.keep(SETTLED, self._settled if is_done else "")
@@ -374,27 +357,16 @@ class Build:
 
 def _of_value(owner: str, note: Note) -> Part:
     """The part of a note that is made already."""
-    return Part(owner, note.kind, repr(note), lambda: [note], ((note.path, note.key),))
+    return Part(owner, repr(note), lambda: [note], (note.kind,), ((note.kind, note.path, note.key),))
 
 
-def _sources(cards: Iterable[Card], taken: Names) -> dict[str, SourceNotePlace]:
-    """The place of each source, named in the order of first reading; sources of one name are told apart by path or address."""
-    places = {}
+def _sources(cards: Iterable[Card], taken: Names) -> dict[str, Link]:
+    """The link to each source, named in the order of first reading, by its first title: that one never changes."""
+    links = {}
     for url, readings in readings_by_url(cards).items():
-        first, page = readings[0][0], readings[0][1].page
-        path = taken.claim(source_path(url, page.at, first.names), url)
-        places[url] = SourceNotePlace(path, next((one.page.title for _, one in readings if one.page.title.strip()), url))
-    shared = Counter(place.name for place in places.values())
-    return {url: replace(place, where=_where(url)) if shared[place.name] > 1 else place for url, place in places.items()}
-
-
-def _where(url: str) -> str:
-    """Return the path of a document, or the address of a web page without its scheme."""
-    scheme, _, path = url.partition(":")
-    if not host_of(url):
-        return one_line(path if scheme == "corpus" and path else url, _LONGEST)
-    parts = urlsplit(url)
-    return one_line(f"{host_of(url)}{parts.path}{'?' + parts.query if parts.query else ''}", _LONGEST)
+        path = taken.claim(source_path(url, readings[0][1].page.at, readings[0][0].names), url)
+        links[url] = Link(path, next((one.page.title for _, one in readings if one.page.title.strip()), url))
+    return links
 
 
 def copies(templates: Path) -> Iterator[Plain]:

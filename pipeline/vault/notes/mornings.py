@@ -14,7 +14,7 @@ from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, CitedText, News, Night, Spent, VaultModel
 from pipeline.vault.note import HOME, Note, Plain, View
-from pipeline.vault.notes.parts import best_link, cited, night_link, properties_of, source_link, topic_links, topic_of, topic_path
+from pipeline.vault.notes.parts import best_link, cited, night_link, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, joined, money
 
 MOST_OLDER, MOST_ATTENTION, MOST_TOPICS, MOST_IMPORTS = 20, 10, 20, 8  # that the home note lists
@@ -84,7 +84,7 @@ def entry_of(model: VaultModel, card: Card) -> View:
     """Return the report of a card in short: the answer, how sure it is, what changed, what is disputed, what is open."""
 
     def side(text: CitedText) -> View:
-        return {"said": cited(model, text), "source": source_link(model.sources[text.cites[0].url]) if text.cites else None}
+        return {"said": cited(model, text), "source": model.sources[text.cites[0].url] if text.cites else None}
 
     before = [one for one in model.of_query.get(card.query_id, ()) if one.has_report and one.started_at < card.started_at]
     return {

@@ -15,7 +15,7 @@ from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, G
 from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.vault.model import Card, CitedText, LoadedSession, SourceNotePlace, VaultModel, numbers_of, signs
+from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
 from pipeline.vault.output.escaping import (
     Inert,
@@ -186,18 +186,13 @@ def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
     return tuple({topic_of(tag): Link(topic_path(topic_of(tag)), tag) for tag in tags}.values())
 
 
-def source_link(source: SourceNotePlace, words: str = "") -> Link:
-    """Return the link to a source's note, shown as ``words`` or as its title."""
-    return Link(source.path, words or source.title)
-
-
 def page_place(loaded: LoadedSession, url: str) -> Link | Inert:
     """Return the link to the note of a page that a session read; to the page itself if its result does not lead to it.
 
     The session alone decides, so that its notes stay as they are when another session finds the page worth a note.
     """
     place = loaded.beside.sources[url]
-    return source_link(place) if url in loaded.shown_sources else without_note(url, place.title)
+    return place if url in loaded.shown_sources else without_note(url, place.label)
 
 
 def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
@@ -205,9 +200,9 @@ def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
     return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url, language)})")
 
 
-def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
+def quote_link(source: Link, fact_id: str, words: str = "") -> Link:
     """Return the link to one quote in a source's note."""
-    return Link(source.path, words or source.title, block_id(fact_id))
+    return Link(source.path, words or source.label, block_id(fact_id))
 
 
 def address_words(url: str, language: str = labels.ENGLISH) -> str:
@@ -247,9 +242,7 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
                 "question": one_line(turn.text, 500),
                 "answer": said,
                 "at": turn.at,
-                "sources": tuple(
-                    source_link(model.sources[url]) if url in noted else without_note(url, titles.get(url, url)) for url in urls
-                ),
+                "sources": tuple(model.sources[url] if url in noted else without_note(url, titles.get(url, url)) for url in urls),
                 "further": Link(best_link(further).path, "researched further") if further else None,
             }
         )
@@ -346,7 +339,7 @@ class Citer:
 
     def _trail(self, fact: Fact, *, titled: bool) -> str:
         """Where a quote is: its page's title (unless not ``titled``), the headings above it, the page of a PDF."""
-        trail = tuple(dict.fromkeys(fact.path or filter(None, (self._sources[fact.url].title, fact.heading))))
+        trail = tuple(dict.fromkeys(fact.path or filter(None, (self._sources[fact.url].label, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
         sheet = sheet_of(self._state, fact)
         names = [one_line(name, 70) for name in shown[-_MOST_HEADINGS:]]
@@ -359,7 +352,7 @@ class Citer:
         found = [(url, f"{trail}: “{begins}”") for (url, trail), begins in reversed(trails.items())]
         shown = self._loaded.shown_sources
         return tuple(
-            source_link(self._sources[url], words) if url in shown else without_note(url, words, self._language)
+            Link(self._sources[url].path, words) if url in shown else without_note(url, words, self._language)
             for url, words in found
         )
 
@@ -403,7 +396,7 @@ class Citer:
 
         def side(name: str) -> View:
             fact = self._state.facts[name]
-            source = source_link(self._sources[fact.url])
+            source = self._sources[fact.url]
             return {"quote": flat(fact.quote), "source": source, "citation": self.citation(name), "origin": page_origin(fact.url)}
 
         known = (pair for pair in pairs if pair.a in self._state.facts and pair.b in self._state.facts)

@@ -77,7 +77,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "references": [
             {
                 "number": entry.number,
-                "source": parts.source_link(beside.sources[entry.url]),
+                "source": beside.sources[entry.url],
                 "place": parts.address_words(entry.url, language),
                 "quotes": len(entry.facts),
                 "origin": page_origin(entry.url),
@@ -145,12 +145,12 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         source = loaded.beside.sources.get(url)
         if source is None or (words and url not in noted):
             return inert(words or parts.address_words(url))
-        return parts.source_link(source, words) if url in noted else parts.without_note(url, source.title)
+        return Link(source.path, words or source.label) if url in noted else parts.without_note(url, source.label)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
         source = loaded.beside.sources[fact.url]
-        quote = parts.quote_link(source, name) if fact.url in loaded.shown_sources else parts.without_note(fact.url, source.title)
+        quote = parts.quote_link(source, name) if fact.url in loaded.shown_sources else parts.without_note(fact.url, source.label)
         return {"text": said_by(state, fact), "place": citer.citation(name) if fact.url in numbered else quote}
 
     return {

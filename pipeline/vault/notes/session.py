@@ -193,7 +193,7 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
         "rounds": [_round(loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
         "facts": len(loaded.facts[worker.id]),
         "by_source": [
-            {"title": loaded.beside.sources[url].title, "source": place, "has_note": isinstance(place, Link), "facts": facts}
+            {"title": loaded.beside.sources[url].label, "source": place, "has_note": isinstance(place, Link), "facts": facts}
             for url, place, facts in sources
         ],
         "gaps": next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),

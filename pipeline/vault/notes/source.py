@@ -144,7 +144,7 @@ def _quote(
     for one in latest.against:
         at = source.others[one.url]
         is_there = one.shown and found_by.id not in hidden
-        against.append(quote_link(at, one.fact) if is_there else without_note(one.url, at.title))
+        against.append(quote_link(at, one.fact) if is_there else without_note(one.url, at.label))
     return {
         "text": first.text,
         "lead": first.lead,

@@ -123,7 +123,7 @@ def _blocks_of(note: Note) -> set[str]:
 
 
 CALLOUTS = {
-    "abstract", "source", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
+    "abstract", "quote", "source", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
     "conflict", "gap", "verified",
 }  # fmt: skip
 CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[^`]+|[0-9a-f]{12}|[\w-]+")
