@@ -12,7 +12,6 @@ from typing import Literal
 
 from pipeline.domain.reasoner_questions import CheckedSentence
 from pipeline.domain.values import Fact, Sentence
-from pipeline.text.quantities import unsupported_quantity
 
 _MOST_NAMED = 3
 _CODE_PARTS = re.compile(r"[\s=;,()<>]+")  # a command is known if its words are, however they are put together
@@ -20,6 +19,9 @@ _NOUNS = 5  # a sentence of which more than one word of so many has a capital te
 _ENDS = (".", "!", "?", ":", ";", "|", "-", "–", "—")
 _MARKS = ("*", "_", "“", "„", "(", "[", '"')  # of a label or a quotation, which begins with a capital
 _AROUND = ".,;:!?()[]{}\"'“”‘’„«»*_|"
+# A number with all that belongs to it, such as 3.10, 12:30 or 1,024, and the word that follows: its unit, or what it counts.
+_NUMBER = re.compile(r"(\d+(?:[.,:'’\u00a0\u202f]\d+)*)(?:[^\S\n]?-?([^\W\d_]+))?")
+_SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *, derived: bool = False) -> str:
@@ -30,7 +32,7 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *,
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
     known = " \n".join([query, today, *places])
-    number = "" if derived else unsupported_quantity(text, quotes, known)
+    number = "" if derived else _strange_number(text, " \n".join(quotes), known)
     found = [f"no quote gives {number}"] if number else []
     if strange := _strangers(text, " ".join(quotes), _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
@@ -50,6 +52,37 @@ def checked(
     known = tuple(keys[name] for name in one.facts if name in keys)
     how: Literal["quoted", "derived", "nothing"] = "derived" if derived else "quoted" if cited else "nothing"
     return CheckedSentence(text=one.text, keys=(*known, *one.unknown), cites=how, warning=warning)
+
+
+def _strange_number(text: str, quoted: str, known: str) -> str:
+    """Return the first number that neither has, or that the quotes only have with another unit; "" if there is none.
+
+    Amounts are not converted: what is written in another unit than in the quote is for the model to check.
+    """
+    given = [(_digits(found[1]), found[2] or "") for found in _NUMBER.finditer(quoted)]
+    given += [(str(value), "") for value, word in enumerate(_SMALL, start=1) if word in quoted.casefold().split()]
+    numbers = {number for number, _ in given} | {_digits(found[1]) for found in _NUMBER.finditer(known)}
+    words = {word.strip(_AROUND).casefold() for word in quoted.split()}
+    for found in _NUMBER.finditer(text):
+        number, unit = _digits(found[1]), found[2] or ""
+        others = [other for value, other in given if value == number and other]
+        is_other = others and unit and unit.casefold() not in words and not any(_may_be_short(unit, one) for one in others)
+        if number not in numbers or is_other:
+            return found[0] if is_other else found[1]
+    return ""
+
+
+def _digits(number: str) -> str:
+    """A number without what parts its thousands."""
+    parts = re.split("[,'’\u00a0\u202f]", number)  # as English, Swiss and French part them
+    return "".join(parts) if all(len(part) == 3 for part in parts[1:]) else number
+
+
+def _may_be_short(one: str, other: str) -> bool:
+    """Return whether one word may be short for the other: ``ms`` for milliseconds, MB for megabytes."""
+    short, long = sorted((one.casefold(), other.casefold()), key=len)
+    letters = iter(long)
+    return short[0] == long[0] and all(sign in letters for sign in short)
 
 
 def _strangers(text: str, quoted: str, known: str) -> list[str]:

@@ -37,3 +37,22 @@ def test_a_name_that_the_quotes_have_by_its_initials_is_known() -> None:
     assert warning_of(
         "The program fills in the tax forms of people who live and work in the United Kingdom.", [fact], "Which forms?"
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote", "shown"),
+    [
+        ("It takes 200 milliseconds.", "The sleep is 200 ms.", ""),
+        ("It was found after 118 of 1000 cuts.", "It was found after 118 of the 1,000 cuts.", ""),
+        ("It was released in July 2010.", "It was released on 21 July 2010.", ""),
+        ("Version 3.10 has 2 of them.", "Two of them came with version 3.10.", ""),
+        ("It takes 200 seconds.", "The sleep is 200 ms.", "200 seconds"),
+        ("Batches reach 71,000 records.", "A batch raised it to 7,100 records.", "71,000"),
+        ("It was released on 22 July 2010.", "It was released on 21 July 2010.", "22"),
+        ("Version 3.1 has it.", "It came with version 3.10.", "3.1"),
+        ("The dye is E220.", "The dye is E202.", "220"),
+    ],
+)
+def test_a_number_that_no_quote_has_or_has_with_another_unit_is_named(sentence: str, quote: str, shown: str) -> None:
+    fact = Fact(id="a", claim="", quote=quote, url="corpus:a.md", digest="")
+    assert warning_of(sentence, [fact], "") == (f"no quote gives {shown}" if shown else "")
