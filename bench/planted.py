@@ -27,8 +27,8 @@ from pipeline.reasoners.model.json_reply import parse_reply
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, schema_of, view_of
 from pipeline.research.code_warnings import warning_of
 from pipeline.text.normalise import digest_of
-from pipeline.text.ranking.passages import passages
-from pipeline.text.sentences import split_sentences
+from pipeline.text.passages import passages
+from pipeline.text.words import split_sentences
 
 TEMPLATES = Path(__file__).parent.parent / "templates" / "prompts"
 QUERY, TODAY = "What do these documents say?", "2026-01-01"

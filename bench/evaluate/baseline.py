@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from pipeline.text.normalise import normalised
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 
 WINDOW_WORDS = 150
 PASSAGES = 10

@@ -1,1 +1,1 @@
-"""Parsers that turn PDF, HTML, Markdown, plain text and manual pages into page text (``pipeline.text.page_format``)."""
+"""Parsers that turn PDF, HTML, Markdown, plain text and manual pages into page text (``pipeline.text.passages``)."""

@@ -1,6 +1,6 @@
 """The writer of a document's text: headings, paragraphs, items, rows and code in the page format.
 
-The format is that of ``pipeline.text.page_format``. The writer guarantees two things:
+The format is that of ``pipeline.text.passages``. The writer guarantees two things:
 
 - A paragraph is read back as a paragraph. A line that looks like a heading, fence, item or row gets one leading space.
   Quotes still match, because they are compared with white space normalised.

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig
-from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
+from pipeline.text.ranking import page_origin, rank_score, with_shares
 
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
 _FOUND_SHARE, _NEW_SHARE = 3, 6

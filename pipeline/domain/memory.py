@@ -24,7 +24,7 @@ from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origi
 from pipeline.domain.state import SearchDone, SessionState, asked_queries, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.questions import content_stems
 from pipeline.text.times import moment_of, timestamp
 from pipeline.text.words import jaccard, stems
 

@@ -6,9 +6,8 @@ from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Fail
 from pipeline.domain.values import EXTRACTIVE
-from pipeline.text.ranking.query_terms import ParsedQuestion, parse_in
-from pipeline.text.ranking.scoring import StemmedText, statistics_of
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.questions import ParsedQuestion, parse_in
+from pipeline.text.ranking import StemmedText, TermStatistics, statistics_of
 from pipeline.text.words import language_of
 
 

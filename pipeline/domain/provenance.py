@@ -11,7 +11,7 @@ from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
 from pipeline.domain.values import Fact, Hit, Paragraph, ReportSection
 from pipeline.text.normalise import normalised
-from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard
 
 _LEAST_LIKENESS = 0.2  # of the words asked for and a sentence's

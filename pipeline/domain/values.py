@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.text.ranking.rank_fusion import Origin
+from pipeline.text.ranking import Origin
 
 NodeTask = Literal["search", "validate", "analyze", "synthesize"]
 Mode = Literal["fast", "deep"]
@@ -226,7 +226,7 @@ class Sentence(Value):
 class Paragraph(Value):
     """A paragraph of a section.
 
-    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``. Prose has
+    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.passages``. Prose has
     a form: in ``steps`` and ``bullets`` sentences are items, in a ``table`` a row below ``header``, in ``code`` its text.
     Steps count from ``start``: they go on behind code that stands between them.
     """

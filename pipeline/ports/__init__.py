@@ -11,7 +11,7 @@ from pipeline.domain.events.records import Kind, Record, Snapshot, Tombstones
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question, Reply
     from pipeline.domain.values import Cost, FailedSide, Hit
-    from pipeline.text.ranking.term_statistics import TermStatistics
+    from pipeline.text.ranking import TermStatistics
 
 A = TypeVar("A", bound="Reply")
 
@@ -23,7 +23,7 @@ def _free() -> Cost:
 
 
 def _unknown() -> TermStatistics:
-    from pipeline.text.ranking.term_statistics import TermStatistics
+    from pipeline.text.ranking import TermStatistics
 
     return TermStatistics()
 

@@ -15,19 +15,19 @@ from typing import NamedTuple
 from pipeline.domain.events.stream_events import Rated
 from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
-from pipeline.text.ranking.passages import Passage, passages, without_open_end
-from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import (
+from pipeline.text.passages import Passage, passages, without_open_end
+from pipeline.text.questions import ParsedQuestion, parse_question
+from pipeline.text.ranking import (
     BEST,
     FLOOR,
     StemmedText,
+    TermStatistics,
     best_coverage,
     chosen_passages,
     scores,
     statistics_of,
     without_twins,
 )
-from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.words import word_count
 
 _NARROW, _NARROW_WORDS = 3, 300  # passages of a narrow question, and their words in total

@@ -17,10 +17,8 @@ from pipeline.research.planning import new_queries, searched
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, one_line
-from pipeline.text.ranking.query_terms import parse_question
-from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.text.ranking.scoring import coverage, term_weights
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.questions import parse_question
+from pipeline.text.ranking import TermStatistics, coverage, page_origin, term_weights
 from pipeline.text.words import stems
 
 LOCAL = "local"  # the search whose documents only a session that names it may read

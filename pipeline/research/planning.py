@@ -17,7 +17,7 @@ from pipeline.errors import AnswerInvalid
 from pipeline.ports import SearchResult
 from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import clean, one_line, slug
-from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.questions import parse_question
 
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round

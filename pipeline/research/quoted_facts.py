@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipeline.domain.values import Fact, RejectedFact
 from pipeline.text.model_orders import order_finder
 from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span, find_quote
 from pipeline.text.words import word_count
 

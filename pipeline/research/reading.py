@@ -24,8 +24,8 @@ from pipeline.research.planning import new_queries, today_of
 from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import counted, one_line, tokens
+from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
-from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others

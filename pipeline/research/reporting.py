@@ -14,8 +14,7 @@ from pipeline.domain.values import Fact, Paragraph, Reference, ReportSection, Se
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.scoring import StemmedText, best_coverage
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.ranking import StemmedText, TermStatistics, best_coverage
 from pipeline.text.words import word_count
 
 _FAILED_STEPS = {

@@ -12,7 +12,7 @@ from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, Kn
 from pipeline.errors import ObjectMissing
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.normalise import holds_quote, normalised
-from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard
 
 REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of one source if one replaced the other

@@ -25,7 +25,7 @@ from pipeline.research.code_warnings import checked
 from pipeline.research.report_text import read_sentences
 from pipeline.research.step_context import StepResult, paid
 from pipeline.text.normalise import clean, digest_of, one_line
-from pipeline.text.ranking.query_terms import parse_in, parse_question
+from pipeline.text.questions import parse_in, parse_question
 from pipeline.text.words import word_count
 
 A = TypeVar("A", bound=Reply)

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from pipeline.ports import StoredPage
 from pipeline.system.files import connect_sqlite
-from pipeline.text.ranking.passages import Passage, passages
-from pipeline.text.ranking.scoring import StemmedText
+from pipeline.text.passages import Passage, passages
+from pipeline.text.ranking import StemmedText
 from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"

@@ -30,8 +30,8 @@ from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock
 from pipeline.system.process_lock import turn
 from pipeline.text.normalise import clean, digest_of, one_line
-from pipeline.text.page_format import what_is_missing
-from pipeline.text.ranking.query_terms import names_in
+from pipeline.text.passages import what_is_missing
+from pipeline.text.questions import names_in
 
 if TYPE_CHECKING:  # most searches need no HTTP
     from pipeline.search.model_servers import Reranker

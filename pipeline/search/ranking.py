@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pipeline.domain.values import Hit
 from pipeline.search.index import Candidate, Index, Scope
 from pipeline.search.vectors import ByMeaning
-from pipeline.text.ranking.query_terms import ParsedQuestion, parse_in
-from pipeline.text.ranking.scoring import BEST, coverage, importance, scores, term_weights, without_twins
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.questions import ParsedQuestion, parse_in
+from pipeline.text.ranking import BEST, TermStatistics, coverage, importance, scores, term_weights, without_twins
 
 PREFERENCE = 0.1
 _CANDIDATES = 400

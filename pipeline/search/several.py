@@ -12,8 +12,7 @@ from pipeline.domain.values import Cost, FailedSide, total
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import Search, SearchResult
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.rank_fusion import Origin, fused_ranking
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.ranking import Origin, TermStatistics, fused_ranking
 
 _log = logging.getLogger(__name__)
 _LONGEST_REASON = 500  # characters

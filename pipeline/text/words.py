@@ -1,8 +1,9 @@
-"""Words of every script: how a text is split, stemmed and measured, and in which language it is written.
+"""Words and sentences of every script: how a text is split, stemmed and measured, and in which language it is written.
 
 Words follow Unicode's boundaries (UAX 29) in NFC, with their combining marks; identifiers, versions and hyphenated words stay
 whole. Scripts without blanks give overlapping pairs of signs, each a word of its own, so that a text is found by what it shares
-with a question. Stems are Snowball's (https://snowballstem.org), where it knows the language.
+with a question. Stems are Snowball's (https://snowballstem.org), where it knows the language. Sentences are split in time linear
+in the text's length.
 """
 
 from __future__ import annotations
@@ -17,9 +18,33 @@ from itertools import chain, repeat
 import regex
 import Stemmer
 
-from pipeline.text.word_lists import QUESTION_WORDS
-
 DEFAULT_LANGUAGE = "english"
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+# Words with which questions are asked: a passage need not contain them to answer.
+QUESTION_WORDS = word_set(
+    """
+    a an the this that these those there here it its they them their he she his her him i me my mine we us our you your yours
+    what which who whom whose where when why how whether if then else
+    than as of in on at to from by with without for about into onto
+    over under between among across through during before after until
+    till since per via and or but nor not no yes so such only just
+    also too very really actually exactly ever even still yet already again once some any each every either neither both all
+    most more less least many much few several other another same own
+    is are was were be been being am do does did doing done have has had having can could may might must shall should will would
+    ought cannot isn aren wasn weren don doesn didn haven hasn hadn can't
+    won wouldn shouldn couldn don't doesn't didn't isn't aren't wasn't
+    please tell explain describe say says said mean means meant happen happens happened
+    get gets got let lets want wants wanted need needs like someone somebody
+    anyone anybody something anything nothing everything one ones
+    thing things way ways kind sort lot bit there's what's it's i'm i've up out off down away back because though although while
+    """
+)
 
 # Scripts that put no blanks between words, as a class for `re`, and how many of their signs make about a word.
 _IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -193,3 +218,123 @@ def language_code(*texts: str) -> str:
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets of stems, 0 to 1; 0 if one is empty."""
     return len(a & b) / len(a | b) if a and b else 0.0
+
+
+_TOKEN = re.compile(r"\S+")  # with its place, which splitting does not give
+_CLOSERS = "\"'”’»)]}*_`“"  # the last one closes in German
+_OPENERS = "\"'“‘«([{*_`„"
+_END_MARKS = ".!?…"
+# Behind the stops of scripts that put no blank there, and the danda of Indic ones: they are never part of an abbreviation.
+_FULL_STOP = re.compile(r"(?<=[。！？।])(?![」』”’）〉》])")
+_LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps the time linear
+_BRACKETED = 400  # characters after which an open bracket no longer prevents the end of a sentence
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")  # J. R. R. Tolkien: none of these dots ends a sentence
+# A sentence may begin with a name in code, in lower case.
+_IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
+_BRACKETS = frozenset("()[]„“”")
+# "There are two ways …", "It is important that …", "So long as …" refer to no earlier sentence.
+_NOT_POINTING_BACK = re.compile(
+    r"there (?:is|are|was|were|will|may|can|must|has|have|exists?)\b"
+    r"|it (?:is|was|may be|can be|should be|must be|has been) (?:\w+ ){0,3}(?:that|to|when|if)\b|it should (?:also )?be noted\b"
+    r"|so (?:long|far|that)\b|both \w+ and\b|either \w+ or\b|such as\b|another way\b",
+    re.IGNORECASE,
+)
+
+# A sentence that begins with one of these refers to the sentence before it.
+_POINTING_BACK = word_set(
+    """
+    this that these those it its they them their he she his her such both either neither however therefore thus hence so
+    then also otherwise instead moreover furthermore additionally but and or nor yet still consequently similarly likewise
+    conversely meanwhile nevertheless nonetheless here there again finally secondly thirdly another
+    """
+)
+
+# A dot after one of these ends no sentence.
+_ABBREVIATIONS = word_set(
+    """
+    e.g i.e cf vs viz dr mr mrs ms prof rev gen sen rep hon st jr sr fig figs eq eqs sec secs ch chap vol vols no nos p pp
+    par art ed eds al approx ca c resp incl excl dept univ assn bros inc ltd co corp ph.d m.sc b.sc u.s.a jan feb mar apr
+    jun jul aug sep sept oct nov dec
+    """
+)
+
+# German nouns that stand behind ordinal numbers.
+_COUNTED = word_set(
+    """
+    januar jänner februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts jahrtausend
+    jahrtausends jahrzehnt jahrzehnts jahr jahres jahre lebensjahr lebensjahres schuljahr geburtstag geburtstages jahrestag monat
+    monats woche stunde minute mal auflage ausgabe kapitel abschnitt absatz klasse stock stockwerk etage platz runde bundesliga
+    liga weltkrieg weltkriegs weltkrieges grades ordnung sinfonie preis
+    """
+)
+
+# … except when a sentence clearly begins after it.
+_SOFT_ABBREVIATIONS = word_set(
+    """
+    inc ltd co corp jr sr u.s u.k u.n e.u a.m p.m etc ph.d u.s.a al
+    """
+)
+
+_SENTENCE_STARTERS = word_set(
+    """
+    the a an this that these those it they we you he she i in on at for if when while as however but and or there here its
+    their our his her to from with by after before since because although though where what which who why how no not some
+    many most all both each every any one two new use using see return returns note changed deprecated
+    """
+)
+
+
+def points_back(text: str) -> bool:
+    """Return whether ``text`` begins with a reference to the sentence before it: "This …", "However, …"."""
+    plain = text.lstrip(_OPENERS)
+    first = plain.split(None, 1)[:1]
+    word = (
+        first[0].strip(_CLOSERS).replace("’", "'").replace(",", "'").replace(":", "'").partition("'")[0].lower() if first else ""
+    )
+    return word in _POINTING_BACK and _NOT_POINTING_BACK.match(plain) is None
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of ``text`` in order, each verbatim; together they contain every word of it."""
+    return [sentence for part in _FULL_STOP.split(text) for sentence in _spaced_sentences(part)]
+
+
+def _spaced_sentences(text: str) -> list[str]:
+    found: list[str] = []
+    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    start, depth, last = -1, 0, len(tokens) - 1
+    bracketed = not _BRACKETS.isdisjoint(text)
+    for place, (left, right) in enumerate(tokens):
+        start = left if start < 0 else start
+        token = text[left:right]
+        if bracketed and not _BRACKETS.isdisjoint(token):
+            opened, closed = ("„", "“”") if "„" in text else ("“", "”")  # what opens in English closes in German
+            depth += sum((sign in f"([{opened}") - (sign in f")]{closed}") for sign in token)
+            depth = max(0, depth)
+        if token[-1].isalnum() and place < last:
+            continue  # no end mark, so no sentence ends here
+        following = text[slice(*tokens[place + 1])][:_LONGEST_TOKEN] if place < last else ""
+        held = depth > 0 and right - start < _BRACKETED
+        if not following or (not held and _ends_sentence(token[-_LONGEST_TOKEN:], following)):
+            found.append(text[start:right])
+            start, depth = -1, 0
+    return found
+
+
+def _ends_sentence(token: str, following: str) -> bool:
+    core, begins = token.rstrip(_CLOSERS), following.lstrip(_OPENERS)[:_LONGEST_TOKEN]
+    if not core or core[-1] not in _END_MARKS or not begins:
+        return False
+    if not (begins[0].isupper() or begins[0].isdigit() or _IDENTIFIER.match(begins)):
+        return False
+    word, bare = core[:-1].lstrip(_OPENERS), following.strip(_OPENERS + _CLOSERS + ",:;.")
+    lowered = word.lower()
+    if core[-1] != ".":
+        return True
+    if word.isdecimal() and len(word) <= 2 and bare.lower() in _COUNTED:  # "12. August": a German ordinal number
+        return False
+    if lowered in _ABBREVIATIONS and lowered not in _SOFT_ABBREVIATIONS:
+        return lowered in ("no", "p", "art", "c", "ed", "mar", "sec", "fig") and not bare[:1].isdigit()
+    if lowered in _SOFT_ABBREVIATIONS or (_INITIALS.fullmatch(word) is not None and word != "I"):
+        return bare.lower() in _SENTENCE_STARTERS
+    return True

@@ -44,10 +44,9 @@ from pipeline.domain.values import Changes, Contradiction, Fact, Sentence, Sourc
 from pipeline.errors import GONE, LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, one_line, slug
-from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.sentences import split_sentences
+from pipeline.text.questions import content_stems
 from pipeline.text.times import is_zone, moment_of, night_of
-from pipeline.text.words import language_code
+from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
 from pipeline.vault.kept import Kept, rows_in
 from pipeline.vault.note import Names, View, Workers

@@ -60,7 +60,7 @@ from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.vectors import Embedder, Meaning, VectorModel
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking import page_origin
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
 from pipeline.wiring.workspace_adapters import templates_of

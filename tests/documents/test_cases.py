@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.documents.extract import extract
-from pipeline.text.page_format import what_is_missing
+from pipeline.text.passages import what_is_missing
 
 CASES = Path(__file__).parent / "cases"
 # file, what its page holds, what it does not hold

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.documents.html_reader import MAX_ATTRIBUTES, MAX_DEPTH, read_html
 from pipeline.errors import ReadFailed
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 
 SAID = "<p>This is what the page has to say.</p>"
 

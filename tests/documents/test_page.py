@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pipeline.documents.page import BlockKind, PageText, row_text, squash
 from pipeline.text.normalise import holds_quote
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 
 TEXTS = st.text(st.one_of(st.sampled_from("#-`|{} ~\n\t.a\u2028\x85"), st.characters(codec="utf-8")), max_size=60)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.domain.not_found import no_evidence_step, query_of
 from pipeline.domain.state import SearchDone, SessionState
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.ranking import TermStatistics
 
 GERMAN = "Wie tief ist das Hafenbecken bei der Ebbe und warum ist das so?"
 

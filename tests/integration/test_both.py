@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.domain.events.session_events import Answered, EventBase, SearchCompleted, StepFailed, TopicSurveyed
 from pipeline.ops.citation_audit import check
-from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking import page_origin
 from pipeline.vault import build_vault
 from tests.integration.stage import Ended, Stage, queue_text
 from tests.integration.test_refusals import research

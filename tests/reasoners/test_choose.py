@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.text.normalise import digest_of, normalised
-from pipeline.text.ranking.query_terms import parse_question
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.questions import parse_question
+from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import word_count
 
 FILLER = "The {} of the northern valley is described here at length, with its colours, its makers and its price in three markets."

@@ -11,7 +11,7 @@ from pipeline.domain.values import Fact, Hit, RejectedFact
 from pipeline.research.page_parts import pieces_of, shown_parts
 from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
 from pipeline.text.normalise import digest_of, tokens
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span
 
 PAGE = """# Logs

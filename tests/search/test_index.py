@@ -12,7 +12,7 @@ import pytest
 from pipeline.ports import StoredPage
 from pipeline.search.index import Index, IndexedFile, Scope, Source
 from pipeline.text.normalise import digest_of
-from pipeline.text.ranking.passages import passages
+from pipeline.text.passages import passages
 
 
 @pytest.fixture

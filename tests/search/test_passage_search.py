@@ -17,7 +17,7 @@ from pipeline.search import passage_search
 from pipeline.search.folders import contents
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 from tests.documents.pdfs import pdf
 from tests.embedding_server import Stage, serving
 

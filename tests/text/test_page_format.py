@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.page_format import blocks
+from pipeline.text.passages import blocks
 
 PAGE = """# Title
 

@@ -17,8 +17,8 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain import values as v
-from pipeline.text.page_format import what_is_missing
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.passages import what_is_missing
+from pipeline.text.ranking import TermStatistics
 
 SCHEMA_MAJOR = 2  # 2: no scores of sources, no names, no states of doubt; logs of 1 are read and gone on with
 SCHEMA_MINOR = 0

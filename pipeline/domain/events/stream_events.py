@@ -11,7 +11,7 @@ from pydantic import Field
 from pipeline.domain import values as v
 from pipeline.domain.events.session_events import Answered, EventBase, PageRead
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.ranking import TermStatistics
 
 
 class BatchStarted(EventBase):

@@ -9,7 +9,7 @@ from pipeline.domain.findings import by_model, nearest_facts, news_of, unused_fa
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text import labels
-from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking import page_origin
 from pipeline.vault.model import LoadedSession, is_lost, said_by
 from pipeline.vault.note import Note, View
 from pipeline.vault.notes import parts

@@ -10,9 +10,8 @@ from urllib.parse import quote as encoded
 from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.text.quotes import find_quote
-from pipeline.text.ranking.rank_fusion import page_origin
-from pipeline.text.sentences import split_sentences
-from pipeline.text.words import language_code
+from pipeline.text.ranking import page_origin
+from pipeline.text.words import language_code, split_sentences
 from pipeline.vault.model import Card, Quoted, Reading, Source, key_of
 from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, without_note

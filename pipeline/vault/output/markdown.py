@@ -16,8 +16,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from pipeline.text.normalise import clean, one_line
-from pipeline.text.page_format import Block, BlockKind, blocks
-from pipeline.text.ranking.passages import is_open_item
+from pipeline.text.passages import Block, BlockKind, blocks, is_open_item
 from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
 
 OMITTED = "[…]"

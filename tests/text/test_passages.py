@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.text.normalise import clean, holds_quote, normalised
-from pipeline.text.ranking.passages import LARGEST, LONGEST_LIST, Passage, passages, without_open_end
-from tests.text.ranking.pages import Made, pages
+from pipeline.text.passages import LARGEST, LONGEST_LIST, Passage, passages, without_open_end
+from tests.text.pages import Made, pages
 
 
 def page(*blocks: str) -> str:

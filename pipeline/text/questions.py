@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.text.word_lists import BROAD_BEGINNINGS, BROAD_SIGNS, LIGHT_WORDS, QUESTION_WORDS
-from pipeline.text.words import DEFAULT_LANGUAGE, forms, language_of, stop_words, words
+from pipeline.text.words import DEFAULT_LANGUAGE, QUESTION_WORDS, forms, language_of, stop_words, word_set, words
 
 LIGHT_WEIGHT = 0.5
 MOST_PARTS = 4
@@ -26,6 +25,39 @@ _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,60})[\"”“»]")
 _TOKEN = re.compile(r"[^\s\"“”„«»()\[\]{}<>,;:!?]+")
 _CASED = re.compile(r"(?=.*[^\W\d_])(?:.*\d|.*[^\W\d_A-Z][A-Z])")  # a letter, and a digit or an inner capital: ColBERTv3, 3com
 _CLAUSE_END = re.compile(r"[.?!;,:]\s+")  # "My server is overloaded. What can I do?": any clause may ask
+
+# Verbs and nouns of little meaning: they count half.
+_LIGHT_WORDS = word_set(
+    """
+    use uses used using make makes made making work works worked working
+    go goes went going come comes give gives given take takes taken
+    put puts set sets keep keeps kept know find finds found look looks
+    show shows see try tries tried turn start starts started stop
+    stops run runs running change changes changed add adds added create
+    creates created allow allows allowed cause causes caused support
+    supports supported provide handle handles call called good best better
+    bad safe safely able available possible difference different
+    default defaults value values number long often big large small new
+    old first last correct right wrong proper properly normal normally
+    problem problems question reason example list part type types name called point time times currently simply easy fast quickly
+    important main usual usually typical typically general specific certain common exist exists become becomes behave behaves
+    prevent avoid help compare compared versus vs effect effects purpose maximum minimum limit limits
+    unterschied unterschiede unterscheiden unterscheidet vergleich
+    """
+)
+
+# What a question begins with that takes more than one passage to answer, in six languages; of 27 such questions 23 begin so, or
+# consist of several, and of 154 others 13.
+_BROAD_BEGINNINGS = (
+    "how do", "how does", "how did", "how can", "how could", "how should", "how would", "how to", "what are", "what can",
+    "what could", "what should", "what makes", "what ways", "what happens", "which ways", "explain", "describe", "compare",
+    "summarise", "summarize",
+    "wie funktioniert", "wie kann", "wie können", "wie soll", "wie sollte", "wie macht", "wie mache", "wie richte",
+    "was kann", "was soll", "was sollte", "was muss", "welche möglichkeiten", "erkläre", "beschreibe", "vergleiche",
+    "comment", "quels sont", "quelles sont", "que faire", "expliquez", "décrivez", "comparez",
+    "cómo", "cuáles son", "qué puedo", "qué debo", "explica", "describe", "compara",
+)  # fmt: skip
+_BROAD_SIGNS = ("如何", "怎么", "怎样", "哪些", "比较", "解释", "どのように", "どうすれば", "方法", "比較", "説明")
 
 
 class Term(NamedTuple):
@@ -80,7 +112,7 @@ def _terms(text: str, language: str) -> tuple[Term, ...]:
     terms: dict[str, Term] = {}
     for word in found:
         if stems := forms(word, language):
-            weight = LIGHT_WEIGHT if word.lower() in LIGHT_WORDS else 1.0
+            weight = LIGHT_WEIGHT if word.lower() in _LIGHT_WORDS else 1.0
             terms.setdefault(stems[0], Term(stems[0], stems[1:], weight, word))
     return tuple(terms.values())
 
@@ -93,8 +125,8 @@ def content_stems(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]
 
 def _begins_broadly(text: str) -> bool:
     clauses = (clause.strip(" ¿").lower() for clause in _CLAUSE_END.split(text))
-    return any(f"{clause} ".startswith(f"{start} ") for clause in clauses for start in BROAD_BEGINNINGS) or any(
-        sign in text for sign in BROAD_SIGNS
+    return any(f"{clause} ".startswith(f"{start} ") for clause in clauses for start in _BROAD_BEGINNINGS) or any(
+        sign in text for sign in _BROAD_SIGNS
     )
 
 

@@ -8,18 +8,43 @@ For a broad question passages are chosen so that each adds something new: greedy
 (after Lin and Bilmes 2011). A concept is a stem that at least two of the ranked passages contain; it counts once, with the
 weight log(share among them ÷ share in the whole index) × √count. Passages from pages with many of the best passages are
 preferred, because few pages usually answer a broad question.
+
+Rankings of several searches are fused by reciprocal ranks (Cormack, Clarke and Büttcher 2009), with a third of the places at
+least for the user's own documents and for web pages. Pure.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeVar
 
-from pipeline.text.ranking.query_terms import ParsedQuestion, Term
-from pipeline.text.ranking.term_statistics import TermStatistics
+from pydantic import BaseModel, ConfigDict
+
+from pipeline.text.questions import ParsedQuestion, Term
 from pipeline.text.words import stems, word_count
+
+
+class TermStatistics(BaseModel):
+    """Statistics of an index: the number of documents and passages in an index, and how many passages contain each stem.
+
+    ``body_stems`` and ``heading_stems`` are average numbers a passage. ``counts`` maps the requested stems to numbers of
+    passages; a missing stem means 0. ``language`` is Snowball's name for the language of the stems. ``nearest`` is the
+    least cosine of a passage that is near a question, where the index was searched by meaning, with a model that it is known for.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    language: str = ""
+    documents: int = 0
+    passages: int = 0
+    body_stems: float = 0.0
+    heading_stems: float = 0.0
+    counts: dict[str, int] = {}
+    nearest: float | None = None
+
 
 COVERAGE = 1.6  # weight beside the words: of 102 narrow questions 52 are answered in the first 150 words, with ½ it is 46
 BEST = 1.0 + COVERAGE
@@ -224,3 +249,44 @@ def concept_weights(texts: Sequence[StemmedText], known: TermStatistics) -> dict
         if count > 1 and len(stem) > 2 and stem in known.counts and weight > 0:
             found[stem] = weight * math.sqrt(count)
     return found
+
+
+Origin = Literal["own", "web"]
+T = TypeVar("T")
+
+_K = 60
+_SHARE = 3  # each origin gets at least one place in three
+
+
+def page_origin(url: str) -> Origin:
+    """Return the origin of an address: ``own`` for a document of the user's folder, ``web`` for any other."""
+    return "own" if url.startswith("corpus:") else "web"
+
+
+def rank_score(rank: int) -> float:
+    """Return what ``rank`` (from 1) in one ranking adds to a score."""
+    return 1.0 / (_K + rank)
+
+
+def fused_ranking(own: Sequence[T], web: Sequence[T], limit: int, address: Callable[[T], str]) -> tuple[T, ...]:
+    """Return at most ``limit`` entries of both rankings, best first, each ranking in its own order.
+
+    On a tie the own document comes first, then the smaller address. The rankings must have no address in common.
+    """
+    sides = enumerate((own, web))
+    entries = [(-rank_score(rank), side, address(one), one) for side, ranked in sides for rank, one in enumerate(ranked, start=1)]
+    ranked = [entry[3] for entry in sorted(entries, key=lambda entry: entry[:3])]
+    return with_shares(ranked, limit, lambda one: page_origin(address(one)))
+
+
+def with_shares(ranked: Sequence[T], limit: int, origin: Callable[[T], Origin]) -> tuple[T, ...]:
+    """Return ``limit`` entries of ``ranked`` in their order, at least a third of them from each origin.
+
+    An origin with too few entries leaves its places to the other. If ``limit`` is 1, the first entry is returned.
+    """
+    least = -(-limit // _SHARE) if limit > 1 else 0
+    places = range(len(ranked))
+    certain = {place for side in ("own", "web") for place in [at for at in places if origin(ranked[at]) == side][:least]}
+    others = [place for place in places if place not in certain]
+    chosen = certain | set(others[: max(0, limit - len(certain))])
+    return tuple(ranked[place] for place in sorted(chosen))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.query_terms import MOST_PARTS, names_in, parse_question
+from pipeline.text.questions import MOST_PARTS, names_in, parse_question
 
 
 def said(text: str) -> set[str]:

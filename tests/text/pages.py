@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.passages import LARGEST, Passage, passages
-from pipeline.text.ranking.scoring import StemmedText
+from pipeline.text.passages import LARGEST, Passage, passages
+from pipeline.text.ranking import StemmedText
 
 KINDS = ("paragraph", "item", "row", "code", "heading")
 
