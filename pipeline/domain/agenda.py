@@ -280,7 +280,8 @@ def node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
         return gap_steps(state, validation_round(node))
     if state.facts:
         return iter([StartSynthesis()])
-    unread = state.pages and not state.observed and state.passages is None
+    # A model that could not make the plan, or read some pages, is not believed either when it finds nothing in the others.
+    unread = state.pages and state.passages is None and (not state.observed or state.without_model)
     return iter([ChoosePassages() if unread and not state.failed_for_good(ChoosePassages().key) else no_evidence(state)])
 
 

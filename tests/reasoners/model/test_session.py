@@ -178,6 +178,17 @@ def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages
     assert logged(store) == pytest.approx(4 * PRICE)
 
 
+def test_a_model_that_cannot_plan_is_not_believed_when_it_finds_nothing() -> None:
+    def small(request: httpx.Request) -> httpx.Response:
+        name = name_of(json.loads(request.content))
+        return said("What is the best way? " * 200 if name == "plan" else {"findings": []})
+
+    state = researched(reasoner_for(Script([small])), MemoryStore())
+    assert state.report is not None
+    assert state.report.outcome == "passages"
+    assert "without the language model" in state.report.limits[0]
+
+
 def test_a_refused_key_is_one_hit_and_ends_the_run() -> None:
     script = Script([httpx.Response(401, json={"error": {"message": "No auth", "code": 401}})])
     with pytest.raises(ProviderRefused):
