@@ -295,7 +295,7 @@ def report_steps(state: SessionState) -> Iterator[Step]:
         return
     count = len(facts_of_parts(state))
     steps = [step for part in range(1, count + 1) if (step := part_step(state, part))]
-    if not steps and count > 1 and (beginning := part_step(state, BEGINNING)):
+    if not steps and count > 1 and state.parts and (beginning := part_step(state, BEGINNING)):
         steps = [beginning]
     if steps:
         yield from steps

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.domain.events.session_events import GapsFound, PageRead
@@ -10,7 +12,10 @@ from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart,
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.research.planning import NOT_SEARCHED, approval_of, find_gaps
+from pipeline.research.reading import sources_of
 from pipeline.research.reporting import limits
+from pipeline.text.quotes import Span
+from tests.fakes import Journal, MemoryStore, step_context_for
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,25 @@ def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> N
     assert "corpus:g.md" not in chosen_pages(state, worker, 2)
     state.recent = True
     assert "corpus:g.md" in chosen_pages(state, worker, 2)
+
+
+@pytest.mark.parametrize(("window", "whole"), [(32_000, ["a"]), (200_000, ["a", "b"])])
+def test_a_large_window_is_shown_more_pages_whole(window: int, whole: list[str]) -> None:
+    state, worker = _state()
+    state.config = state.config.model_copy(update={"context_tokens": window})
+    worker.iterations = [Iteration("", ("one",))]
+    hits = state.searches["one"].hits
+    state.searches["one"] = SearchDone("local", (hits[0], hits[1].model_copy(update={"heading": "Part 9"}), hits[2]))
+    for name, parts in (("a", 4), ("b", 40), ("c", 80)):
+        url = f"corpus:{name}.md"
+        state.pages[url] = state.pages[url].model_copy(update={"digest": f"{parts}"})
+
+    def page_text(digest: str) -> str:
+        return "".join(f"## Part {number}\n\n{'Water flows downhill. ' * 60}\n\n" for number in range(int(digest)))
+
+    context = replace(step_context_for(MemoryStore(), Journal()), page_text=page_text)
+    shown = sources_of(state, worker, 1, context)
+    assert [one.title for one in shown if one.shown == (Span(0, len(one.text)),)] == whole
 
 
 def found_gaps(state: SessionState) -> tuple[Gap, ...]:
