@@ -17,7 +17,7 @@ from pipeline.batch.scheduling import Decision, cause_of, split_at_limit
 from pipeline.batch.session_actions import accept_handoff, complete_handoff
 from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, ended_event
 from pipeline.batch.totals import BatchResult, batch_ended, spent_since
-from pipeline.domain.budget import SharedPart
+from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
@@ -280,7 +280,7 @@ class NightWorker:
         if self.prepare is None:
             return None, 0.0
         try:
-            step_context = self.prepare(state, part if night.caps != (None, None, None) else None)
+            step_context = self.prepare(state, part if night.caps != Caps() else None)
             accept_handoff(session, self.store, context)
             async with ending_at(context.deadline, context.now, stop):
                 await run_session(session, self.store, step_context, context)

@@ -308,13 +308,8 @@ class Batch:
             return "stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason
         if self._failed >= limits.max_failures:
             return "failures", f"{counted(limits.max_failures, 'failure')} in this run"
-        for cap, used, words in (
-            (limits.cost_usd, spent.usd, f"{limits.cost_usd or 0:.2f} USD"),
-            (limits.tokens, spent.total_tokens, counted(limits.tokens or 0, "token")),
-            (limits.calls, spent.calls, counted(limits.calls or 0, "call")),
-        ):
-            if cap is not None and 0 < used >= cap:  # a cap of 0 allows what is free
-                return "cap", f"the night's limit of {words} is reached"
+        if cap := limits.caps.reached_by(spent):
+            return "cap", f"the night's limit of {cap} is reached"
         reason = self.spent_out() or (PASSED if self.context.gathering_left_s() <= 0 else "")
         return ("cap", reason) if reason else None
 

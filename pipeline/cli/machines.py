@@ -180,15 +180,13 @@ def needs_of(entry: str) -> str:
 
 
 def _night(env: RunEnvironment, context: RunContext, day: str, batch: str) -> Night:
-    limits, spent = env.workspace.queue.settings.limits, env.spent or Cost()
+    limits = env.workspace.queue.settings.limits
     return Night(
         day,
         batch,
         None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds()),
         context.writing.total_seconds(),
-        None if limits.cost_usd is None else max(0.0, limits.cost_usd - spent.usd),
-        None if limits.tokens is None else max(0, limits.tokens - spent.total_tokens),
-        None if limits.calls is None else max(0, limits.calls - spent.calls),
+        limits.caps.left_after(env.spent or Cost()),
         limits.max_failures,
     )
 

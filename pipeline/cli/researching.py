@@ -18,7 +18,7 @@ from pipeline.cli.run_environment import Request, RunEnvironment
 from pipeline.config.services import LOCAL, config_for, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.config.values import Query
-from pipeline.domain.budget import Budget
+from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.session import ResearchSession
@@ -79,14 +79,13 @@ def in_its_night(env: RunEnvironment, request: Request = NO_OPTIONS) -> RunEnvir
     ``--max-cost`` grants a run that amount beside it.
     """
     settings, granted = env.workspace.queue.settings, request.bounds.cost_usd
-    if (settings.limits.cost_usd, settings.limits.tokens, settings.limits.calls) == (None, None, None):
+    if settings.limits.caps == Caps():
         return env
     known = read_sessions(env.console, env.store, again=True).sessions
     spent = spent_tonight(env.store, known, datetime.now(UTC), settings.timezone)
     if granted is not None:
         spent = spent.model_copy(update={"usd": 0.0})
-    limits = settings.limits
-    night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=spent)
+    night = Budget(settings.limits.caps, name="night", spent=spent)
     return replace(env, spent=spent, granted_usd=granted or 0.0, night=night)
 
 

@@ -28,6 +28,7 @@ from pipeline.config.yaml_reading import (
     text_that,
     whole,
 )
+from pipeline.domain.budget import Caps
 from pipeline.text import normalise
 from pipeline.text.times import is_zone
 
@@ -199,6 +200,11 @@ class Limits:
     deadline: time | None = None
     concurrency: Annotated[int, whole(1, 100)] = 8
     max_failures: Annotated[int, whole(1, 10_000)] = 5
+
+    @property
+    def caps(self) -> Caps:
+        """Those on what is spent."""
+        return Caps(self.cost_usd, self.tokens, self.calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent
+from pipeline.text.normalise import counted
+
+if TYPE_CHECKING:
+    from pipeline.domain.values import Cost  # pydantic takes long to import, and the settings know caps
 
 _NANO = 1_000_000_000
 _DEARER = 5  # a received token costs about five times as much as a sent one at most providers
@@ -20,6 +23,33 @@ _USUAL_SHARE = 0.1  # of the room for a reply, what is used on average
 
 # The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
+
+
+class Caps(NamedTuple):
+    """How much may be spent, of each of the three; None is no cap."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+
+    def left_after(self, spent: Cost) -> Caps:
+        """Return what is left of them, never below 0."""
+        return Caps(
+            None if self.usd is None else max(0.0, self.usd - spent.usd),
+            None if self.tokens is None else max(0, self.tokens - spent.total_tokens),
+            None if self.calls is None else max(0, self.calls - spent.calls),
+        )
+
+    def reached_by(self, spent: Cost) -> str:
+        """Return in words the first that is used up, or "". One of 0 allows what is free."""
+        for cap, used, words in (
+            (self.usd, spent.usd, f"{self.usd or 0:.2f} USD"),
+            (self.tokens, spent.total_tokens, counted(self.tokens or 0, "token")),
+            (self.calls, spent.calls, counted(self.calls or 0, "call")),
+        ):
+            if cap is not None and 0 < used >= cap:
+                return words
+        return ""
 
 
 class SharedPart(Protocol):
@@ -46,40 +76,30 @@ class Reservation:
     ``calls`` is 1 for a model call, 0 for another paid call (a search).
     """
 
-    nano_usd: int
-    tokens: int
+    worst: Cost
     calls: int = 1
-
-    @property
-    def worst(self) -> Cost:
-        """The worst case that is reserved."""
-        return Cost(usd=self.nano_usd / _NANO, total_tokens=self.tokens)
 
 
 class Budget:
-    """A budget with its caps, reservations and spending, in USD, tokens and calls. A cap of None is no cap.
+    """A budget with its caps, reservations and spending, in USD, tokens and calls.
 
+    ``usd``, ``tokens`` and ``calls`` are spent or settled; reservations are not among them.
     ``name`` is ``query`` or ``night``; ``refusal`` is the reason of the last refused call. ``spent`` is what earlier runs used.
     ``shared`` is what other processes spend too: its caps count as well.
     """
 
     def __init__(
         self,
-        cap_usd: float | None = None,
-        cap_tokens: int | None = None,
-        cap_calls: int | None = None,
+        caps: Caps = Caps(),  # noqa: B008 - it is frozen
         *,
         name: str = "query",
         spent: Cost | None = None,
         shared: SharedPart | None = None,
     ) -> None:
-        self.name = name
-        self.shared = shared
-        self._cap_nano = None if cap_usd is None else nano_usd(cap_usd)
-        self._cap_tokens, self._cap_calls = cap_tokens, cap_calls
+        self.name, self.shared, self._caps = name, shared, caps
         self._nano = nano_usd(spent.usd) if spent else 0
-        self._tokens = spent.total_tokens if spent else 0
-        self._calls = spent.calls if spent else 0
+        self.tokens = spent.total_tokens if spent else 0
+        self.calls = spent.calls if spent else 0
         self._open: set[Reservation] = set()
         self.refusal = ""
 
@@ -88,30 +108,21 @@ class Budget:
         """US dollars spent, without reservations."""
         return self._nano / _NANO
 
-    @property
-    def tokens(self) -> int:
-        """Tokens spent, without reservations."""
-        return self._tokens
-
-    @property
-    def calls(self) -> int:
-        """Settled model calls."""
-        return self._calls
-
     def check(self, worst: Cost, calls: int = 1) -> None:
         """Check that a call with that worst case fits under every cap; ``calls`` as in ``Reservation``.
 
         Raises:
             BudgetSpent: it would exceed a cap.
         """
-        held_nano = self._nano + sum(entry.nano_usd for entry in self._open)
-        held_tokens = self._tokens + sum(entry.tokens for entry in self._open)
-        if self._cap_nano is not None and held_nano + nano_usd(worst.usd) > self._cap_nano:
-            raise self._spent("usd", f"{self._cap_nano / _NANO:.2f}", f"{self.usd:.4f}")
-        if self._cap_tokens is not None and held_tokens + worst.total_tokens > self._cap_tokens:
-            raise self._spent("tokens", str(self._cap_tokens), str(self._tokens))
-        if self._cap_calls is not None and self._calls + sum(entry.calls for entry in self._open) + calls > self._cap_calls:
-            raise self._spent("calls", str(self._cap_calls), str(self._calls))
+        held_nano = self._nano + sum(nano_usd(entry.worst.usd) for entry in self._open)
+        held_tokens = self.tokens + sum(entry.worst.total_tokens for entry in self._open)
+        usd_cap, token_cap, call_cap = self._caps
+        if usd_cap is not None and held_nano + nano_usd(worst.usd) > nano_usd(usd_cap):
+            raise self._spent("usd", f"{usd_cap:.2f}", f"{self.usd:.4f}")
+        if token_cap is not None and held_tokens + worst.total_tokens > token_cap:
+            raise self._spent("tokens", str(token_cap), str(self.tokens))
+        if call_cap is not None and self.calls + sum(entry.calls for entry in self._open) + calls > call_cap:
+            raise self._spent("calls", str(call_cap), str(self.calls))
 
     def reserve(self, worst: Cost, calls: int = 1) -> Reservation:
         """Reserve the worst case of one call; ``calls`` as in ``Reservation``.
@@ -120,7 +131,7 @@ class Budget:
             BudgetSpent: it would exceed a cap; nothing is reserved.
         """
         self.check(worst, calls)
-        reservation = Reservation(nano_usd(worst.usd), worst.total_tokens, calls)
+        reservation = Reservation(worst, calls)
         self._open.add(reservation)
         return reservation
 
@@ -132,8 +143,8 @@ class Budget:
         """
         self._open.remove(reservation)
         self._nano += nano_usd(actual.usd)
-        self._tokens += actual.total_tokens
-        self._calls += reservation.calls
+        self.tokens += actual.total_tokens
+        self.calls += reservation.calls
 
     def release(self, reservation: Reservation) -> None:
         """Cancel the reservation for a call that never reached the server.
@@ -223,27 +234,20 @@ class CombinedBudget:
         for budget in self.budgets:
             budget.check(worst, calls)
         reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
-        await self._reserve_shared(worst, calls, reserved)
-        if announced:
-            try:
-                await announce_call(worst)
-            except BaseException:
-                self.release(reserved)
-                raise
-        return reserved
-
-    async def _reserve_shared(self, worst: Cost, calls: int, reserved: Sequence[Reservation]) -> None:
         held: list[SharedPart] = []
         try:
             for shared in [budget.shared for budget in self.budgets if budget.shared is not None]:
                 await shared.reserve(worst, calls)
                 held.append(shared)
+            if announced:
+                await announce_call(worst)
         except BaseException:
             for shared in held:
                 shared.settle(worst, calls, None)
             for budget, reservation in zip(self.budgets, reserved, strict=True):
                 budget.release(reservation)
             raise
+        return reserved
 
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
         """Charge the real cost of the call to every budget."""

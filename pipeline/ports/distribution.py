@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from pipeline.domain.budget import Caps
 from pipeline.domain.values import Cost
 
 CLOSE, BUILD, RESEARCH = "close", "build", "research"
@@ -21,7 +22,7 @@ def entry_of(documents: str = "", machine: str = "") -> str:
 class Night:
     """A night that is researched by workers. ``day`` is the day on which it ends, and its name; ``batch`` is its latest batch.
 
-    It ends in ``ends_in_s`` seconds (None: without a limit); the gathering is over ``writing_s`` before. A cap of None is no cap.
+    It ends in ``ends_in_s`` seconds (None: without a limit); the gathering is over ``writing_s`` before.
     ``halt`` is why nothing more may start, as a cause and in words. A ``closed`` batch has its outcome in the log; it is to be
     built.
     """
@@ -30,17 +31,10 @@ class Night:
     batch: str
     ends_in_s: float | None = None
     writing_s: float = 0.0
-    cap_usd: float | None = None
-    cap_tokens: int | None = None
-    cap_calls: int | None = None
+    caps: Caps = Caps()  # noqa: RUF009 - it is frozen
     max_failures: int = 5
     halt: tuple[str, str] = ("", "")
     closed: bool = False
-
-    @property
-    def caps(self) -> tuple[float | None, int | None, int | None]:
-        """The caps on money, tokens and calls."""
-        return self.cap_usd, self.cap_tokens, self.cap_calls
 
 
 class Share(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from psycopg import RawCursor
 
-from pipeline.domain.budget import budget_spent, nano_usd
+from pipeline.domain.budget import Caps, budget_spent, nano_usd
 from pipeline.domain.values import Cost
 from pipeline.errors import VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
@@ -79,8 +79,8 @@ class PostgresNights:
 
     def open(self, night: Night, jobs: Mapping[str, str], results: Sequence[Mapping[str, Any]] = ()) -> None:
         """Begin a night's batch."""
-        nano = None if night.cap_usd is None else nano_usd(night.cap_usd)
-        caps = (nano, night.cap_tokens, night.cap_calls, night.max_failures)
+        usd, tokens, calls = night.caps
+        caps = (None if usd is None else nano_usd(usd), tokens, calls, night.max_failures)
         found: list[tuple[str, str, str | None]] = [(session, entry, None) for session, entry in jobs.items()]
         found += [(f"query {place}", "", json.dumps(one)) for place, one in enumerate(results)]
         rows = [(night.batch, place, *one) for place, one in enumerate(found)]
@@ -276,8 +276,8 @@ def _advance(connection: Connection) -> None:
 
 
 def _night_of(row: Sequence[Any]) -> Night:
-    day, batch, ends_in_s, writing_s, usd, tokens, calls, max_failures, cause, reason, closed = row
-    return Night(day, batch, ends_in_s, writing_s, usd, tokens, calls, max_failures, (cause, reason), closed)
+    day, batch, ends_in_s, writing_s, *caps, max_failures, cause, reason, closed = row
+    return Night(day, batch, ends_in_s, writing_s, Caps(*caps), max_failures, (cause, reason), closed)
 
 
 def _amounts(cost: Cost, calls: int) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from pipeline.config.settings import Workspace
 from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.workspace_files import source
 from pipeline.documents.extraction_process import Extractor
-from pipeline.domain.budget import Budget, CombinedBudget, paying
+from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.talk import TalkState
@@ -154,7 +154,7 @@ class AdapterFactory:
         self._documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._searches = Searches(settings, self.keys, self._http, self._documents, self.pace)
-        self._night = self.night or Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
+        self._night = self.night or Budget(limits.caps, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
 
     def prepare(self, *, needed: bool) -> IndexReport | None:
@@ -196,7 +196,7 @@ class AdapterFactory:
             UsageError: a model or a provider that it names is not set up (any more).
         """
         config, night = state.config, night or self._night
-        ledger = Budget(config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=cost_of(state))
+        ledger = Budget(Caps(config.budget_usd, config.budget_tokens, config.budget_calls), name="query", spent=cost_of(state))
         is_model = config.reasoner != EXTRACTIVE
         return StepContext(
             reasoner=self._model(config.reasoner).for_query((ledger, night)) if is_model else PassageReasoner(),
@@ -212,7 +212,7 @@ class AdapterFactory:
         Raises:
             UsageError: the model is not set up.
         """
-        return self._model(model).for_query((Budget(budget_usd, name="talk", spent=spent), self._night))
+        return self._model(model).for_query((Budget(Caps(budget_usd), name="talk", spent=spent), self._night))
 
     def memory_model(self, model: str, budget_usd: float | None) -> Reasoner:
         """Return a model for one consolidation, which may spend ``budget_usd``.
@@ -220,7 +220,7 @@ class AdapterFactory:
         Raises:
             UsageError: the model is not set up.
         """
-        return self._model(model).for_query((Budget(budget_usd, name="consolidation"), self._night))
+        return self._model(model).for_query((Budget(Caps(budget_usd), name="consolidation"), self._night))
 
     def may_cost(self, config: ResearchConfig) -> bool:
         """Return whether a session of that config may cost money; the network is not asked.
@@ -504,7 +504,7 @@ async def talk_context(
             opened.push_async_callback(client.aclose)
             return client
 
-        budget = Budget(state.budget_usd, name="talk", spent=state.cost())
+        budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
         meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
         searched = passages_of(workspace, store, meaning, reranker_of(settings, keys, http))
         pages = ChargedPages(searched, CombinedBudget((budget, night) if night else (budget,)))

@@ -17,7 +17,7 @@ from pipeline.batch.memory import (
     supported_sentences,
 )
 from pipeline.batch.session_index import read_all
-from pipeline.domain.budget import Budget, CombinedBudget, announce
+from pipeline.domain.budget import Budget, Caps, CombinedBudget, announce
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import CallSent, EventBase, StepFailed
 from pipeline.domain.memory import cost_of_calls
@@ -47,7 +47,7 @@ class Model:
 
     def __init__(self, *trouble: BaseException | None, cap: float | None = None) -> None:
         self.trouble = list(trouble)
-        self.purse = CombinedBudget((Budget(cap, name="consolidation"),))
+        self.purse = CombinedBudget((Budget(Caps(cap), name="consolidation"),))
         self.asked: list[Question[Reply]] = []
 
     async def answer(self, question: Question[A]) -> Answer[A]:

@@ -28,7 +28,7 @@ from pipeline.batch.totals import BatchResult, result_of
 from pipeline.cli.main import cli
 from pipeline.config.services import config_for
 from pipeline.config.values import ModelChoice, Queue
-from pipeline.domain.budget import SharedPart
+from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.events.stream_events import BatchEnded
@@ -69,7 +69,7 @@ def opened(nights: PostgresNights, *sessions: str, **night: Any) -> list[Share]:
 
 class TestMoney:
     def test_reservations_of_all_sessions_together_stay_under_the_cap(self, nights: PostgresNights) -> None:
-        shares = opened(nights, *(f"s{number}" for number in range(8)), cap_usd=1.0)
+        shares = opened(nights, *(f"s{number}" for number in range(8)), caps=Caps(1.0))
 
         def reserve(share: Share) -> int:
             for done in range(100):
@@ -82,9 +82,12 @@ class TestMoney:
         with ThreadPoolExecutor(8) as pool:
             assert sum(pool.map(reserve, shares)) == 100
 
-    @pytest.mark.parametrize(("cap", "worst", "calls"), [("usd", usd(0.4), 1), ("tokens", usd(0, 40), 1), ("calls", usd(0), 4)])
-    def test_each_cap_refuses_by_its_name(self, nights: PostgresNights, cap: str, worst: Cost, calls: int) -> None:
-        (share,) = opened(nights, "s", **{f"cap_{cap}": 1.0 if cap == "usd" else 100 if cap == "tokens" else 10})
+    @pytest.mark.parametrize(
+        ("cap", "caps", "worst", "calls"),
+        [("usd", Caps(usd=1.0), usd(0.4), 1), ("tokens", Caps(tokens=100), usd(0, 40), 1), ("calls", Caps(calls=10), usd(0), 4)],
+    )
+    def test_each_cap_refuses_by_its_name(self, nights: PostgresNights, cap: str, caps: Caps, worst: Cost, calls: int) -> None:
+        (share,) = opened(nights, "s", caps=caps)
         nights.reserve(share, worst, calls)
         nights.reserve(share, worst, calls)
         with pytest.raises(BudgetSpent) as refused:
@@ -92,7 +95,7 @@ class TestMoney:
         assert (refused.value.cap, refused.value.ledger) == (cap, "night")
 
     def test_what_is_settled_counts_with_what_it_cost(self, nights: PostgresNights) -> None:
-        (share,) = opened(nights, "s", cap_usd=1.0)
+        (share,) = opened(nights, "s", caps=Caps(1.0))
         nights.reserve(share, usd(0.9), 1)
         nights.settle(share, usd(0.9), 1, usd(0.1))
         nights.reserve(share, usd(0.9), 1)
@@ -101,7 +104,7 @@ class TestMoney:
             nights.reserve(share, usd(0.91), 1)
 
     def test_a_take_over_frees_what_was_reserved_and_counts_what_the_log_says(self, nights: PostgresNights) -> None:
-        nights.open(Night(DAY, "batch-night", cap_usd=1.0), {"s": entry_of()})
+        nights.open(Night(DAY, "batch-night", caps=Caps(1.0)), {"s": entry_of()})
         first = nights.take("s", usd(5.0), 1)  # what earlier nights cost is not this night's
         assert first
         nights.reserve(first.share, usd(0.9), 1)
@@ -114,10 +117,10 @@ class TestMoney:
         assert not nights.leave(first.share, usd(9.0), {"status": "complete"})
 
     def test_the_next_batch_of_a_night_begins_with_what_it_is_given(self, nights: PostgresNights) -> None:
-        (share,) = opened(nights, "s", cap_usd=1.0)
+        (share,) = opened(nights, "s", caps=Caps(1.0))
         nights.reserve(share, usd(1.0), 1)
         nights.close("batch-night", built=True)
-        nights.open(Night(DAY, "batch-more", cap_usd=0.5), {"s": entry_of()})
+        nights.open(Night(DAY, "batch-more", caps=Caps(0.5)), {"s": entry_of()})
         with pytest.raises(VersionConflict):
             nights.reserve(share, usd(0.0), 1)
         taken = nights.take("s", Cost(), 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.budget import Budget, CallHistory, CombinedBudget, Reservation
+from pipeline.domain.budget import Budget, CallHistory, Caps, CombinedBudget, Reservation
 from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent
 
@@ -23,7 +23,7 @@ AMOUNTS = st.tuples(st.integers(0, 50_000).map(lambda n: n / 10_000), st.integer
 def test_whatever_the_order_spent_and_set_aside_never_pass_a_cap(
     steps: list[tuple[tuple[float, int], bool, float, bool]],
 ) -> None:
-    ledger = Budget(10.0, 1_000, 20)
+    ledger = Budget(Caps(10.0, 1_000, 20))
     held: list[tuple[Reservation, Cost]] = []
     for (usd, tokens), ends, share, reached in steps:
         if ends and held:
@@ -34,7 +34,7 @@ def test_whatever_the_order_spent_and_set_aside_never_pass_a_cap(
             with contextlib.suppress(BudgetSpent):
                 held.append((ledger.reserve(cost(usd, tokens)), cost(usd, tokens)))
         assert ledger.usd + sum(worst.usd for _, worst in held) <= 10.0 + 1e-9
-        assert ledger.tokens + sum(entry.tokens for entry, _ in held) <= 1_000
+        assert ledger.tokens + sum(worst.total_tokens for _, worst in held) <= 1_000
         assert ledger.calls + len(held) <= 20
 
 
@@ -48,7 +48,7 @@ def test_the_sum_is_exact(amounts: list[tuple[float, int]]) -> None:
 
 
 def test_a_call_that_cost_more_than_its_worst_case_is_charged_in_full() -> None:
-    ledger = Budget(1.0)
+    ledger = Budget(Caps(1.0))
     ledger.settle(ledger.reserve(cost(0.9)), cost(1.5))
     assert ledger.usd == 1.5
     with pytest.raises(BudgetSpent, match=r"query's budget of 1\.00 USD does not allow another call \(1\.5000 spent\)"):
@@ -56,7 +56,7 @@ def test_a_call_that_cost_more_than_its_worst_case_is_charged_in_full() -> None:
 
 
 def test_what_earlier_runs_spent_counts() -> None:
-    ledger = Budget(1.0, cap_calls=5, spent=cost(0.7, 300).model_copy(update={"calls": 4}))
+    ledger = Budget(Caps(1.0, calls=5), spent=cost(0.7, 300).model_copy(update={"calls": 4}))
     ledger.settle(ledger.reserve(cost(0.3)), cost(0.1))
     assert (ledger.usd, ledger.tokens, ledger.calls) == (0.8, 310, 5)
     with pytest.raises(BudgetSpent, match="5 calls"):
@@ -64,7 +64,7 @@ def test_what_earlier_runs_spent_counts() -> None:
 
 
 def test_a_call_is_charged_to_all_its_ledgers_or_to_none() -> None:
-    query, night = Budget(5.0), Budget(1.0, name="night")
+    query, night = Budget(Caps(5.0)), Budget(Caps(1.0), name="night")
     purse = CombinedBudget((query, night))
     held = asyncio.run(purse.reserve(cost(0.6)))
     with pytest.raises(BudgetSpent) as caught:

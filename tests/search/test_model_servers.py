@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.budget import Budget, CombinedBudget, paying
+from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.errors import BudgetSpent, Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Reply
 from pipeline.search.model_servers import EmbeddingClient, usage_in, vectors_in
@@ -129,7 +129,7 @@ def test_what_a_server_refuses_is_said_in_its_words_without_the_key(stage: Stage
 
 
 def test_a_known_price_is_charged_and_an_unknown_one_or_a_reply_without_tokens_is_assumed(stage: Stage) -> None:
-    budget = Budget(1.0)
+    budget = Budget(Caps(1.0))
     known = embed(stage.client(price=2.0), ["deep"] * 5, budget)
     assert (known.tokens, known.cost.assumed_usd) == (20, 0.0)
     assert known.cost.usd == pytest.approx(20 * 2.0 / 1e6)
@@ -147,13 +147,13 @@ def test_a_known_price_is_charged_and_an_unknown_one_or_a_reply_without_tokens_i
 
 def test_a_request_that_does_not_fit_under_a_cap_is_not_sent(stage: Stage) -> None:
     with pytest.raises(BudgetSpent):
-        embed(stage.client(price=1_000_000.0), ["deep"], Budget(0.01))
+        embed(stage.client(price=1_000_000.0), ["deep"], Budget(Caps(0.01)))
     assert stage.asked == []
 
 
 def test_what_a_failure_cost_is_with_the_error(stage: Stage) -> None:
     stage.answer = lambda texts: (413, {}) if len(texts) > 1 else ((404, {"error": "gone"}) if texts == ["b"] else None)
-    budget = Budget(1.0)
+    budget = Budget(Caps(1.0))
     with pytest.raises(ServiceFailed) as caught:
         embed(stage.client(price=1.0), ["a", "b"], budget)
     assert caught.value.cost.usd == pytest.approx(budget.usd)

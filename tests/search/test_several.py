@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.values import Cost, FailedSide, Hit
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
@@ -81,7 +81,7 @@ def test_with_both_down_it_may_pass_later_if_one_of_them_may() -> None:
 
 
 def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> None:
-    ledger = Budget(1.0)
+    ledger = Budget(Caps(1.0))
     for web in (
         Side("brave", WEB, usd=0.005),
         Side("brave", lost("down", usd=0.01), usd=0.005),
@@ -96,7 +96,7 @@ def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> Non
 def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:
     web = Side("brave", WEB, usd=0.005)
     with pytest.raises(BudgetSpent):
-        asked(Side("local", OWN), MeteredSearch(web, 0.005, CombinedBudget((Budget(0.001),))))
+        asked(Side("local", OWN), MeteredSearch(web, 0.005, CombinedBudget((Budget(Caps(0.001)),))))
     assert web.calls == 0
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.reasoner_questions import Reply
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
@@ -126,4 +126,4 @@ def step_context_of(store: EventStore, asked: Asked) -> StepContext:
 
 
 def purse_of(state: SessionState) -> CombinedBudget:
-    return CombinedBudget([Budget(state.config.budget_usd, spent=Cost(usd=state.spent.usd))])
+    return CombinedBudget([Budget(Caps(state.config.budget_usd), spent=Cost(usd=state.spent.usd))])

@@ -23,7 +23,7 @@ from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.config.services import config_for
 from pipeline.config.values import Limits, Query, Queue, Settings
-from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.merging import joined
@@ -178,7 +178,7 @@ class Life:
 
     def _memory_model(self, store: Witness, weather: Weather) -> Asked:
         """Return what answers a consolidation, under a cap of its own on some nights; its bill goes to memory as a whole."""
-        purse = CombinedBudget([Budget(self.chance.choice([None, None, 0.004]), name="consolidation")])
+        purse = CombinedBudget([Budget(Caps(self.chance.choice([None, None, 0.004])), name="consolidation")])
         return Asked(Journal(self.calls.setdefault(MEMORY, [])), weather, self.provider, MEMORY, purse)
 
     async def _talk(self, store: Witness, context: RunContext, weather: Weather) -> None:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pipeline import errors
-from pipeline.domain.budget import Budget
+from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.values import Cost
 from pipeline.reasoners.model.roles import Price, Prices
 from tests.reasoners.model import kit
@@ -107,7 +107,7 @@ def test_a_reply_that_cannot_be_read_may_have_been_billed() -> None:
 
 
 def test_a_call_that_does_not_fit_is_not_sent() -> None:
-    script, ledger = Script([said(GOOD["reading"])]), Budget(0.001, name="query")
+    script, ledger = Script([said(GOOD["reading"])]), Budget(Caps(0.001), name="query")
     with pytest.raises(errors.BudgetSpent) as caught:
         ask(reasoner_for(script, budgets=(Budget(), ledger), prices=PRICES), QUESTIONS["reading"])
     assert script.requests == []
@@ -116,7 +116,7 @@ def test_a_call_that_does_not_fit_is_not_sent() -> None:
 
 def test_a_retry_and_a_re_ask_must_fit_too() -> None:
     for bad in (said("no json"), CUT):
-        script, ledger = Script([bad]), Budget(cap_calls=1)
+        script, ledger = Script([bad]), Budget(Caps(calls=1))
         with pytest.raises(errors.BudgetSpent) as caught:
             ask(reasoner_for(script, budgets=(ledger,)), QUESTIONS["reading"])
         assert len(script.requests) == 1
@@ -125,7 +125,7 @@ def test_a_retry_and_a_re_ask_must_fit_too() -> None:
 
 
 def test_many_at_once_never_pass_the_cap() -> None:
-    script, ledger = Script([said(GOOD["reading"])]), Budget(0.03)
+    script, ledger = Script([said(GOOD["reading"])]), Budget(Caps(0.03))
     reasoner = reasoner_for(script, budgets=(ledger,), prices=PRICES)
 
     async def rush() -> list[Any]:

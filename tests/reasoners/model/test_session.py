@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipeline.domain.budget import Budget
+from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered
 from pipeline.domain.state import SessionState
@@ -168,7 +168,7 @@ def test_what_a_page_talks_the_writer_into_is_left_out_or_shown_as_unsourced_tho
 
 def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages_and_says_so() -> None:
     script, store = Script([model]), MemoryStore()
-    ledger = Budget(cap_calls=4)
+    ledger = Budget(Caps(calls=4))
     state = researched(reasoner_for(script, budgets=(ledger,)), store)
     assert state.exhausted == "calls"
     assert state.report is not None

@@ -20,6 +20,7 @@ from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult, result_of
 from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
+from pipeline.domain.budget import Caps
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.state import SessionState
 from pipeline.ports.distribution import Night, entry_of
@@ -130,7 +131,7 @@ class Simulation:
             raise AssertionError("the run itself researches nothing")
 
         def night(batch: str) -> Night:
-            return Night("2026-11-22", batch, cap_usd=self.cap_usd, max_failures=100_000)
+            return Night("2026-11-22", batch, caps=Caps(self.cap_usd), max_failures=100_000)
 
         batch = Batch(store, queue, step_context, lambda one: config_for(one, queue.settings), context, takes_handoffs=False)
         decisions = decide(queue, known({}), NOW)
