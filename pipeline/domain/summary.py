@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.system.folders import digest_of_sources
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
-_BESIDE = ("../text/ranking/rank_fusion.py", "../text/ranking/term_statistics.py")  # types that a snapshot holds
+_BESIDE = ("../text/ranking.py",)  # it has types that a snapshot holds
 
 
 @cache

@@ -27,7 +27,7 @@ def fold_id_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "domain/budget.py",  # what calls cost is part of the state
         "domain/events/session_events.py",
         "domain/agenda.py",  # a kept summary counts steps
-        "text/ranking/term_statistics.py",
+        "text/ranking.py",
     ],
 )
 def test_a_changed_source_of_the_fold_gives_it_another_name(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
