@@ -52,7 +52,7 @@ def report_note(loaded: LoadedSession) -> Note:
         language=language,
     )
     citer = parts.Citer(loaded)
-    is_passages = not by_model(state)
+    is_passages = not by_model(state) or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     view = {
