@@ -1,9 +1,9 @@
 """The event store in PostgreSQL: the same sealed lines as in the files, in tables that several machines share.
 
 Before a process writes a stream it takes it up: that raises the stream's fence and makes this process its owner. The append, one
-function in the database, is told version and fence, and stores nothing unless both are still so and the lines continue the
-stream's head. Thus two processes that think they own a stream can never both write: a process that was frozen while another took
-over finds its fence too low.
+function in the database, is given the fence and the head that it continues, and stores nothing unless both are still so. Thus two
+processes that think they own a stream can never both write: a process that was frozen while another took over finds its fence too
+low.
 
 Each connection holds an advisory lock on its own number. A stream whose owner's number is not locked has no living owner.
 """
@@ -116,7 +116,11 @@ class _Writer:
 _OWN = "SELECT pg_advisory_lock(connection_locks(), number), number FROM (SELECT nextval('store_connections')::int AS number) n"
 _TAKE_UP = "SELECT version, head, fence FROM take_up(%s, %s, %s, %s, %s)"
 _HAND_ON = "SELECT hand_on(%s::text[], %s::bigint[], %s)"
-_APPEND = "SELECT stored, version, fence, writer FROM append_events(%s, %s, %s, %s, %s::text[], %b::bytea[])"
+_APPEND = "SELECT append_event(%s, %s, %s, version, head, id, body) FROM (VALUES {}) AS given (version, head, id, body)"
+_END = """
+SELECT version, fence, writer, EXISTS (SELECT FROM events e WHERE e.stream = s.stream AND e.version = %s AND e.line = %b)
+FROM streams s WHERE stream = %s
+"""
 # One statement, so that the stream's row and its lines are of one moment.
 _SEGMENTS = """
 SELECT '' AS segment, version, head AS line FROM streams WHERE stream = %(stream)s
@@ -177,13 +181,13 @@ class PostgresStore(StoredStreams):
         refuse_unfit(session_id, records, expected_version)
         with self._guard:
             held = self._writer.held.get(session_id) or self._take_up(session_id)
-            known: dict[str, Record] = {}
-            if records and expected_version < held.version:
+            fresh = records
+            if expected_version < held.version:
                 known = {record.id: record for record in self.stored_records(session_id, expected_version)}
-            if any(known.get(record.id, record) != record for record in records):
-                message = f"{session_id}: an event is stored with other content"
-                raise EventRejected(message, hint="an event's id must never be used again")
-            fresh = [record for record in records if record.id not in known]
+                if any(known.get(record.id, record) != record for record in records):
+                    message = f"{session_id}: an event is stored with other content"
+                    raise EventRejected(message, hint="an event's id must never be used again")
+                fresh = [record for record in records if record.id not in known]
             version = fresh[0].version - 1 if fresh else expected_version
             if (fresh or not records) and version != held.version:
                 raise _conflict(session_id, held.version, version)
@@ -194,18 +198,23 @@ class PostgresStore(StoredStreams):
             return records[-1].version if records else expected_version
 
     def _store(self, stream: str, held: _Held, records: Sequence[Record]) -> None:
-        lines, head = _sealed(records, held.head)
-        segment = held.segment if held.run_id == records[0].run_id else self._new_segment(stream, held.version, records[0])
-        ids = [record.id for record in records]
-        rows = self.database.rows(_APPEND, stream, held.version, held.fence, segment, ids, lines)
-        if not rows:
-            raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")
-        stored, version, fence, writer = rows[0]
-        if not stored and fence != held.fence:
-            raise WriterReplaced(f"{writer} has taken over {stream}", hint="this process must not go on with it")
-        if not stored:
-            raise _conflict(stream, version, held.version)
-        held.version, held.head, held.segment, held.run_id = records[-1].version, head, segment, records[-1].run_id
+        last, head, line, values = records[-1], held.head, b"", list[object]()
+        for record in records:
+            values += (record.version, bytes.fromhex(head.decode()), record.id, record.data[:-1])
+            line, head = seal(record.data, head)
+        segment = held.segment if held.run_id == last.run_id else self._new_segment(stream, held.version, records[0])
+        query = _APPEND.format(", ".join(["(%s, %b, %s, %b)"] * len(records)))
+        try:
+            self.database.rows(query, stream, held.fence, segment, *values)
+        except VersionConflict:
+            self._refuse_removed(stream)
+            end = self.database.rows(_END, last.version, line[:-1], stream)
+            version, fence, writer, is_stored = end[0] if end else (0, held.fence, "", False)
+            if not is_stored and fence != held.fence:
+                raise WriterReplaced(f"{writer} has taken over {stream}", hint="this process must not go on with it") from None
+            if not is_stored:  # else it was, by an earlier try, whose acknowledgement was lost
+                raise _conflict(stream, version, held.version) from None
+        held.version, held.head, held.segment, held.run_id = last.version, head, segment, last.run_id
 
     def _new_segment(self, stream: str, version: int, first: Record) -> str:
         """Return the name that the files would give to the segment which begins with ``first``."""
@@ -362,11 +371,9 @@ class PostgresStore(StoredStreams):
                 self._lock(connection, stream)
                 cursor.execute("DELETE FROM events WHERE stream = %s", (stream,))
                 cursor.execute("DELETE FROM branch_events WHERE stream = %s", (stream,))
-                query = (
-                    "INSERT INTO events (stream, version, segment, line, id, hash) VALUES (%s, %s, %s, %b, %s, decode(%s, 'hex'))"
-                )
+                query = "INSERT INTO events (stream, version, segment, line, id) VALUES (%s, %s, %s, %b, %s)"
                 rows = zip(chain.files, chain.lines, strict=True)
-                cursor.executemany(query, [(*row(path, line), line.record.id, line.hash.decode()) for path, line in rows])
+                cursor.executemany(query, [(*row(path, line), line.record.id) for path, line in rows])
                 query = (
                     "INSERT INTO branch_events (stream, version, segment, line) VALUES (%s, %s, %s, %b) ON CONFLICT DO NOTHING"
                 )
@@ -390,8 +397,8 @@ class PostgresStore(StoredStreams):
     def _hash_of(self, stream: str, version: int) -> bytes | None:
         if (held := self._writer.held.get(stream)) and held.version == version > 0:
             return held.head
-        rows = self.database.rows("SELECT encode(hash, 'hex') FROM events WHERE stream = %s AND version = %s", stream, version)
-        return rows[0][0].encode() if rows else None
+        rows = self.database.rows("SELECT line FROM events WHERE stream = %s AND version = %s", stream, version)
+        return bytes(rows[0][0][-66:-2]) if rows else None
 
 
 def _sealed(records: Sequence[Record], head: bytes) -> tuple[list[bytes], bytes]:

@@ -29,6 +29,7 @@ from pipeline.errors import (
     ResearchError,
     SchemaTooNew,
     StoreUnreachable,
+    VersionConflict,
     WorkspaceLocked,
 )
 from pipeline.system.files import read_text
@@ -99,9 +100,9 @@ class Database:
     def rows(self, query: str, *values: object, **named: object) -> list[tuple[Any, ...]]:
         """Return the rows of one statement, none if it returns no rows. Raises: as ``run``."""
 
-        def work(connection: Connection) -> list[tuple[Any, ...]]:
-            done = connection.execute(query, named or values, binary=True)
-            return done.fetchall() if done.description else []
+        def work(_: Connection) -> list[tuple[Any, ...]]:
+            done = self._cursor.execute(query, named or values)
+            return [] if done.rownumber is None else done.fetchall()  # None: the statement returns no rows
 
         return self.run(work)
 
@@ -114,12 +115,13 @@ class Database:
 
     def _ready(self) -> Connection:
         """Return an open connection; one that was lost is opened again, the first one is tried once."""
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
         started = time.monotonic()
         patience = self._patience_s if self._was_open and started > self._impatient_until else 0.0
         for attempt in itertools.count():
             try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = self._open()
+                self._connection = self._open()
                 return self._connection
             except StoreUnreachable:
                 pause = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
@@ -148,6 +150,7 @@ class Database:
             connection.close()
             raise
         self._was_open = True
+        self._cursor = connection.cursor(binary=True)  # kept, because a new one finds out anew how each kind of value is sent
         return connection
 
     def _refusal(self, error: psycopg.Error) -> Exception:
@@ -159,6 +162,8 @@ class Database:
             )
         if isinstance(error, errors.UniqueViolation) and error.diag.constraint_name == "events_id":
             return EventRejected(f"{self.name}: {error.diag.message_detail}", hint="an event's id must never be used again")
+        if isinstance(error, errors.IntegrityConstraintViolation):  # of the function that appends
+            return VersionConflict(text, hint="load it again and decide again")
         if isinstance(error, errors.UndefinedTable):
             return LogUnreadable(text, hint="create or upgrade the tables with `research store init`")
         if isinstance(error, errors.ReadOnlySqlTransaction):
@@ -172,7 +177,7 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
-SCHEMA = 4  # the version of the tables that this program needs
+SCHEMA = 5  # the version of the tables that this program needs
 _SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(hashtext('night-research schema ' || current_schema()))"
 _TABLE = "CREATE TABLE IF NOT EXISTS store_migrations (version int PRIMARY KEY, name text NOT NULL, at timestamptz DEFAULT now())"
 _ROLES_HAVE_RIGHTS = """
@@ -302,7 +307,7 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
 
 _STATUS = """
 SELECT current_database(), split_part(current_setting('server_version'), ' ', 1), current_user::text,
-    has_function_privilege('append_events(text, int, bigint, text, text[], bytea[])', 'EXECUTE')
+    has_function_privilege('append_event(text, bigint, text, int, bytea, text, bytea)', 'EXECUTE')
         AND has_table_privilege('objects', 'INSERT') AND has_sequence_privilege('store_connections', 'USAGE'),
     has_table_privilege('events', 'DELETE'),
     current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off',

@@ -2,7 +2,7 @@
 REVOKE ALL ON streams, events, branch_events, objects, written_off FROM research_app, research_maintenance;
 GRANT SELECT ON streams, events, branch_events, objects, written_off, store_migrations TO research_app, research_maintenance;
 GRANT USAGE ON SEQUENCE store_connections TO research_app, research_maintenance;
-GRANT EXECUTE ON FUNCTION append_events, take_up, hand_on TO research_app, research_maintenance;
+GRANT EXECUTE ON FUNCTION append_event, take_up, hand_on TO research_app, research_maintenance;
 GRANT INSERT ON objects TO research_app, research_maintenance;
 -- The nights that many machines share, and the queue of their jobs.
 GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_jobs, pace, pgqueuer, pgqueuer_log, pgqueuer_statistics, pgqueuer_schedules

@@ -20,7 +20,6 @@ create table if not exists events (
     id      text collate "C" not null,
     segment text collate "C" not null,             -- the name that the segment has as a file
     line    bytea not null,
-    hash    bytea not null,
     primary key (stream, version),
     constraint events_id unique (stream, id)
 );
@@ -50,9 +49,11 @@ create table if not exists written_off (
 -- Each connection that writes takes a number and holds an advisory lock on it, so others see whether it still lives.
 create sequence if not exists store_connections as int cycle;
 
--- What versions before 4 had and nothing needs now.
+-- What versions before 5 had and nothing needs now.
+drop function if exists append_events;
 alter table streams drop column if exists bytes;
-alter table events drop column if exists type, drop column if exists prev, drop column if exists xid, drop column if exists pos;
+alter table events drop column if exists type, drop column if exists prev, drop column if exists xid, drop column if exists pos,
+    drop column if exists hash;
 alter table branch_events drop column if exists hash;
 drop table if exists jobs, workers, night_shares;
 do $$ begin
@@ -130,48 +131,43 @@ create or replace function remove_stream(the_stream text) returns void language 
     delete from streams where stream = the_stream;
 $$;
 
--- The one way in which a stream grows: by lines that continue its last one, from the writer that took it up last. Returns no row
--- if the stream is unknown, else whether the lines are stored (now, or by an earlier call whose answer was lost), and where the
--- stream is.
-create or replace function append_events(
-    the_stream text, the_version int, the_fence bigint, the_segment text, ids text[], lines bytea[],
-    out stored boolean, out version int, out fence bigint, out writer text
-) returns setof record language plpgsql security definer as $$
+-- The one way in which a stream grows: by an event after its last one, from the writer that took it up last. The line is made and
+-- sealed here, of the event's JSON without its last brace, so none can be stored that does not continue the stream.
+--
+-- It works with the rights of the tables' owner and is called for every event, and to set a search path in each call would take as
+-- long as a third of an insert. So every table, function, operator and type in its body is qualified: whatever the caller's search
+-- path has, and whatever it made in its temporary schema, nothing of it is looked at.
+do $make$ begin execute format($sql$
+create or replace function append_event(
+    the_stream text, the_fence bigint, the_segment text, the_version int, the_head bytea, the_id text, the_data bytea
+) returns void language plpgsql security definer as $$
 declare
-    last bytea;
-    hash bytea;
-    body bytea;
+    body pg_catalog.bytea := pg_catalog.byteacat(
+        the_data, pg_catalog.convert_to(pg_catalog.concat(',"prev":"', pg_catalog.encode(the_head, 'hex'), '"'), 'UTF8'));
+    digest pg_catalog.bytea := pg_catalog.sha256(body);
 begin
-    select s.head into last from streams s
-        where s.stream = the_stream and s.version = the_version and s.fence = the_fence for update;
+    update %1$I.streams set version = the_version, head = digest
+        where stream operator(pg_catalog.=) the_stream and fence operator(pg_catalog.=) the_fence
+        and version operator(pg_catalog.=) (the_version operator(pg_catalog.-) 1) and head operator(pg_catalog.=) the_head;
     if not found then
-        return query select exists (
-            select from events e
-            where e.stream = the_stream and e.version = the_version + cardinality(lines) and e.line = lines[cardinality(lines)]
-        ), s.version, s.fence, s.writer from streams s where s.stream = the_stream;
-        return;
+        raise exception 'the event does not continue the stream' using errcode = 'integrity_constraint_violation';
     end if;
-    for i in 1 .. cardinality(lines) loop
-        body := substr(lines[i], 1, length(lines[i]) - 75);
-        hash := sha256(body);
-        if substr(lines[i], length(lines[i]) - 148)
-            <> convert_to(',"prev":"' || encode(last, 'hex') || '","hash":"' || encode(hash, 'hex') || '"}', 'UTF8') then
-            raise exception 'line % does not continue the stream %', i, the_stream using errcode = 'integrity_constraint_violation';
-        end if;
-        insert into events values (the_stream, the_version + i, ids[i], the_segment, lines[i], hash);
-        last := hash;
-    end loop;
-    update streams s set version = the_version + cardinality(lines), head = last where s.stream = the_stream;
-    return query select true, the_version + cardinality(lines), the_fence, '';
-end $$;
+    insert into %1$I.events (stream, version, id, segment, line) values (
+        the_stream, the_version, the_id, the_segment, pg_catalog.byteacat(
+            body, pg_catalog.convert_to(pg_catalog.concat(',"hash":"', pg_catalog.encode(digest, 'hex'), '"}'), 'UTF8')));
+end $$
+$sql$, current_schema()); end $make$;
 
--- The functions work on these tables, whatever the caller's search path has; a caller's temporary tables come last.
+-- The other functions that work with the owner's rights are called once a session: they have a search path of their own, in which a
+-- caller's temporary tables come last.
 do $$
 declare
     name text;
 begin
-    foreach name in array array['append_events', 'take_up', 'hand_on'] loop
+    foreach name in array array['take_up', 'hand_on'] loop
         execute format('alter function %I set search_path = %I, pg_temp', name, current_schema());
+    end loop;
+    foreach name in array array['append_event', 'take_up', 'hand_on'] loop
         execute format('revoke execute on function %I from public', name);
     end loop;
 end $$;
