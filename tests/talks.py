@@ -9,10 +9,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk import TalkState, Turn
-from pipeline.engine.talk_loop import TalkLog, answer_question
+from pipeline.engine.talk import TalkContext, TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
-from pipeline.reasoners.no_model import PassageReasoner
-from pipeline.research.talk_steps import TalkContext
+from pipeline.reasoners.passages import PassageReasoner
 from pipeline.search.passage_search import PassageSearch
 from tests.fakes import FakeReasoner, MemoryStore, context_for
 

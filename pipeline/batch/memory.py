@@ -27,8 +27,8 @@ from pipeline.engine.recorder import StreamLog, failed, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
-from pipeline.research.code_warnings import warning_of
 from pipeline.research.report_text import read_sentences
+from pipeline.research.writing import warning_of
 from pipeline.text.normalise import digest_of
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary

@@ -19,8 +19,8 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research import StepResult
-from pipeline.research.planning import approval_of
-from pipeline.research.since_last_report import earlier_session
+from pipeline.research.gathering import approval_of
+from pipeline.research.reporting import earlier_session
 from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import timestamp
 

@@ -26,7 +26,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.domain.values import Fact, Sentence
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
+from pipeline.engine.talk import TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end, put
 from pipeline.ops.unattended import unattended_run

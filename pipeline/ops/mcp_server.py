@@ -34,9 +34,9 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
+from pipeline.engine.talk import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ports import EventStore, StoredPages, SummaryCache
-from pipeline.research.talk_steps import TalkContext, perform
 from pipeline.text import times
 from pipeline.text.normalise import clean
 

@@ -38,6 +38,7 @@ from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
+from pipeline.engine.talk import TalkContext
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
@@ -48,9 +49,8 @@ from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
 from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
-from pipeline.reasoners.no_model import PassageReasoner
+from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
-from pipeline.research.talk_steps import TalkContext
 from pipeline.search.folders import Corpus
 from pipeline.search.index import FILE, copy_index, remove_index
 from pipeline.search.local_model import LocalEmbedder, files_of, minilm, missing_packages

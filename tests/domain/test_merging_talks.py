@@ -15,7 +15,7 @@ from pipeline.domain.events.records import Branch, Record
 from pipeline.domain.merging import joined
 from pipeline.domain.talk import TalkState, next_step, talk_of
 from pipeline.domain.values import Cost
-from pipeline.engine.talk_loop import TalkLog, answer_question
+from pipeline.engine.talk import TalkLog, answer_question
 from pipeline.text.normalise import digest_of
 from tests.fakes import MemoryStore
 from tests.talks import read_pages, said, talk_context, talk_log
@@ -103,7 +103,7 @@ def test_a_question_that_only_the_other_machine_finished_gets_that_answer(tmp_pa
 
 
 async def _finish(machine: Machine) -> None:
-    from pipeline.engine.talk_loop import finish_question
+    from pipeline.engine.talk import finish_question
 
     await finish_question(machine.log, machine.context)
 

@@ -11,9 +11,8 @@ from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import Answered, StepFailed
 from pipeline.domain.events.stream_events import MessageAnswered, PassagesTaken
 from pipeline.domain.talk import talk_of
-from pipeline.engine.talk_loop import answer_question, finish_question
+from pipeline.engine.talk import answer_question, finish_question, history_of
 from pipeline.errors import AnswerInvalid, LogUnwritable, Outage, ServiceUnavailable
-from pipeline.research.talk_steps import history_of
 from tests.fakes import Journal, MemoryStore
 from tests.talks import TalkReasoner, ask_all, read_pages, said, talk_context, talk_log
 

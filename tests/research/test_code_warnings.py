@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.values import Fact
-from pipeline.research.code_warnings import warning_of
+from pipeline.research.writing import warning_of
 
 
 def _warning(text: str) -> str:

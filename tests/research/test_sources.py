@@ -11,7 +11,7 @@ from pipeline.domain.findings import chosen_pages, may_be_read, open_gaps
 from pipeline.domain.state import Analysis, Iteration, PageObserved, ReportPart, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
-from pipeline.research.planning import NOT_SEARCHED, approval_of, find_gaps
+from pipeline.research.gathering import NOT_SEARCHED, approval_of, find_gaps
 from pipeline.research.reading import sources_of
 from pipeline.research.reporting import limits
 from pipeline.text.quotes import Span

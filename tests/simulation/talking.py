@@ -12,10 +12,9 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.talk import TalkState, talk_of
 from pipeline.domain.values import Hit
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
+from pipeline.engine.talk import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore, FoundPassages, StoredPage
-from pipeline.research.talk_steps import TalkContext
 from tests.simulation.doors import Asked, Free
 
 QUESTIONS = ("How do pumps behave?", "And valves?", "What is it that pumps do?")
