@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 from pathlib import Path
 from unittest import mock
@@ -113,23 +112,6 @@ def test_what_cannot_be_asked_gets_one_clear_message(folder: Path, args: list[st
     assert answer.code in (1, 2)
     assert message in answer.err
     assert talks(folder) == []
-
-
-def test_deeper_researches_the_question_in_a_fast_session_that_the_report_links_to(folder: Path) -> None:
-    answer = asked(folder, "--deeper", "depth", "Where do ships wait at night?")
-    assert answer.code == 0
-    assert "researched further:" in answer.err
-    sessions = json.loads(said(folder, "--json", "list").out)["sessions"]
-    assert len(sessions) == 2
-    (report,) = (
-        path
-        for path in (folder / "vault" / "reports").rglob("*.md")
-        if 'id: "report:' in path.read_text() and "how-deep" in path.name
-    )
-    assert re.search(r"\*\*Where do ships wait at night\?\*\* .*\[\[reports/[^|]+\|researched further\]\]", report.read_text())
-    before = {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
-    assert said(folder, "build", "--all").code == 0
-    assert before == {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
 
 
 def test_the_folder_is_asked_too_before_any_session_and_what_is_quoted_is_stored(tmp_path: Path) -> None:

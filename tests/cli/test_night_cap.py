@@ -67,18 +67,19 @@ def test_what_was_asked_and_consolidated_counts_and_what_is_left_binds_talks_and
     assert (answer.code, first > 0) == (0, True)
     change(folder, "limits: {}", f"limits: {{calls: {spent + first}}}")
 
-    sent, answer = calls(standin, lambda: asked(folder, "depth", "Do ships wait outside the harbour?", "--deeper"))
+    sent, answer = calls(standin, lambda: asked(folder, "depth", "Do ships wait outside the harbour?"))
     assert sent == 0
     assert "without the model: the night's budget of" in answer.out
-    assert "the session stays open" in answer.err
-    session = answer.err.partition("researched further: ")[2].split()[0]
-    sent, resumed = calls(standin, lambda: said(folder, "resume", session))
-    assert (sent, resumed.code) == (0, 3)
-    assert "the night's budget of" in resumed.err
 
     change(folder, f"calls: {spent + first}", f"calls: {spent + first + 1}")
     assert calls(standin, lambda: asked(folder, "depth", "Do ships wait outside?"))[0] == 1
-    assert calls(standin, lambda: said(folder, "resume", session))[0] == 0
+
+    change(folder, f"calls: {spent + first + 1}", f"calls: {spent + first + 2}")
+    sent, _again = calls(standin, lambda: said(folder, "run", "depth", "--again"))
+    assert sent == 1
+    sent, resumed = calls(standin, lambda: said(folder, "resume", "depth"))
+    assert (sent, resumed.code) == (0, 3)
+    assert "the night's budget of" in resumed.err
 
 
 def test_what_is_left_of_the_cap_binds_a_consolidation(folder: Path, standin: Standin) -> None:
