@@ -15,7 +15,6 @@ from typing import Literal, get_args
 
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
-from pipeline.config.settings import Workspace
 from pipeline.config.values import Query, Queue
 from pipeline.domain.summary import Summary
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
@@ -304,26 +303,6 @@ def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[s
             found[name] = gone[place]
             taken.add(place)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class RunOverrides:
-    """Caps that replace the file's; None keeps the file's. ``until`` is the time at which the run ends."""
-
-    until: datetime | None = None
-    cost_usd: float | None = None
-    max_failures: int | None = None
-
-    def on(self, workspace: Workspace) -> Workspace:
-        """Return the workspace with these caps."""
-        limits = workspace.queue.settings.limits
-        limits = replace(
-            limits,
-            cost_usd=limits.cost_usd if self.cost_usd is None else self.cost_usd,
-            max_failures=limits.max_failures if self.max_failures is None else self.max_failures,
-        )
-        queue = workspace.queue
-        return replace(workspace, queue=replace(queue, settings=replace(queue.settings, limits=limits)))
 
 
 def deadline_of(text: str, now: datetime) -> datetime:

@@ -13,9 +13,9 @@ import click
 
 from pipeline.batch import talk_scopes
 from pipeline.batch.talk_scopes import TalkScope, new_talk_id, opening_of
-from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, report_build_problems, session_named
+from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
+from pipeline.cli.run_environment import RunEnvironment, environment_of
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk import TalkLog, answer_question, finish_question
@@ -52,7 +52,7 @@ def ask(
     SESSION is a session's id or its query's id. An answer has at most 120 words, each passage with its quote and its place. Exit
     code 5: nothing that is stored is near, or it does not say.
     """
-    env = in_its_night(environment_of(console, Request()))
+    env = in_its_night(environment_of(console))
     known = read_sessions(console, env.store)
     if len(words) > 2:
         raise UsageError("too many words: a question is one word for the shell", hint='put it in quotes: research ask "How …?"')
@@ -88,7 +88,7 @@ def ask(
     if console.as_json:
         about = {"talk": state.id, "scope": {"kind": state.scope, "ids": list(state.ids)}, "cost_usd": round(state.cost().usd, 6)}
         console.data([], {**about, "turns": [value_of(turn) for turn in turns]})
-    code = report_build_problems(console, bring_up_to_date(console, env.workspace)) if turns else 0
+    code = bring_up_to_date(console, env.workspace) if turns else 0
     end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 
 

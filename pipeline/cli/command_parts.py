@@ -19,14 +19,12 @@ from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRe
 from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ops.report_links import link_reports
 from pipeline.ports import EventStore
-from pipeline.site.files import SiteReport
-from pipeline.text.normalise import counted, digest_of
+from pipeline.text.normalise import digest_of, first_few
 from pipeline.text.times import since
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
 
-_MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
 
 
@@ -107,30 +105,38 @@ class BuildProblem(NamedTuple):
     exit_code: int = 1
 
 
-def bring_up_to_date(console: Console, workspace: Workspace) -> list[BuildProblem]:
-    """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices.
+def bring_up_to_date(console: Console, workspace: Workspace) -> int:
+    """Build the vault, and the site from it; report problems. Return the exit code of the first, 0 if there is none."""
+    return report_build_problems(console, try_builds(console, workspace))
 
-    A failed build is tried again at once, as the cause may have passed.
-    """
-    problems, vault, site = try_builds(workspace)
+
+def try_builds(console: Console, workspace: Workspace) -> list[BuildProblem]:
+    """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices."""
+    problems: list[BuildProblem] = []
+
+    def attempt(part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
+        try:
+            report = make()
+        except ResearchError as error:
+            problems.append(BuildProblem(part, error.message, error.hint or "research build", error.exit_code))
+            return None
+        except Exception as error:  # noqa: BLE001 - the research is done, so its outcome is reported whatever the build does
+            _log.error("the %s could not be built", part, exc_info=error, extra=PRINTED)
+            code = SystemRefused.exit_code if isinstance(error, OSError) else 1
+            problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build", code))
+            return None
+        named = first_few(report.problems, "; `research build` lists them")
+        problems.extend(BuildProblem(part, problem, "fix that, then run `research build`") for problem in named)
+        return report
+
+    vault = attempt("vault", lambda: _build_vault(workspace, "new"))
     print_decisions(console, vault)
-    if problems:
-        problems, vault, site = try_builds(workspace)
-        print_decisions(console, vault)
+    if vault is None:
+        why = "it is built from the vault, which could not be built"
+        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)]
+    site = attempt("site", lambda: workspace_adapters.build_site(workspace.folder, workspace.queue.settings.site_url))
     _print_notices(console, site)
     return problems
-
-
-def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
-    """Build the vault, and the site from it; return the problems and both reports. Raises and prints nothing."""
-    problems: list[BuildProblem] = []
-    folder, url = workspace.folder, workspace.queue.settings.site_url
-    report = _attempt(problems, "vault", lambda: _build_vault(workspace, "new"))
-    if report is None:
-        why = "it is built from the vault, which could not be built"
-        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
-    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url))
-    return problems, report, site
 
 
 def report_left_out(console: Console, workspace: Workspace) -> None:
@@ -148,25 +154,6 @@ def report_build_problems(console: Console, problems: Iterable[BuildProblem]) ->
         _log.error("the %s is not up to date: %s", part, reason, extra=PRINTED)
         codes.append(code)
     return next(iter(codes), 0)
-
-
-def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
-    """Return the build's report, None if the build failed; add to ``problems`` what could not be built."""
-    try:
-        report = make()
-    except ResearchError as error:
-        problems.append(BuildProblem(part, error.message, error.hint or "research build", error.exit_code))
-        return None
-    except Exception as error:  # noqa: BLE001 - the research is done, so its outcome is reported whatever the build does
-        _log.error("the %s could not be built", part, exc_info=error, extra=PRINTED)
-        code = SystemRefused.exit_code if isinstance(error, OSError) else 1
-        problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build", code))
-        return None
-    named = list(report.problems[:_MOST_NAMED])
-    if more := len(report.problems) - len(named):
-        named.append(f"and {counted(more, 'more file')}; `research build` lists them")
-    problems += [BuildProblem(part, problem, "fix that, then run `research build`") for problem in named]
-    return report
 
 
 def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:

@@ -12,11 +12,10 @@ from pipeline.batch import session_actions
 from pipeline.cli.command_parts import (
     Length,
     bring_up_to_date,
-    report_build_problems,
     session_named,
 )
 from pipeline.cli.night import join_branches
-from pipeline.cli.run_environment import Request, environment_of
+from pipeline.cli.run_environment import environment_of
 from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.session_events import HandoffInitiated
 from pipeline.errors import UsageError
@@ -40,14 +39,14 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
 
     Every file of DIR is verified before it is copied; one that cannot be is named and left out. Then vault and site are built.
     """
-    env = environment_of(console, Request())
+    env = environment_of(console)
     with unattended_run(console, "research merge") as run, run.lock(None):
         copied = copy_log(console.folder, directory, check=check) if directory else None
         branched = sorted(env.store.branched(env.store.marks(KINDS)))
         merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or (copied and copied.segments)) else 0
         if not check:
-            code = report_build_problems(console, bring_up_to_date(console, env.workspace))
+            code = bring_up_to_date(console, env.workspace)
         run.summary_line = f"{counted(len(merged), 'stream')} joined"
     refused = [str(finding) for finding in copied.refused] if copied else []
     for line in refused:
@@ -95,11 +94,11 @@ def handoff(console: Console, session: str, machine: str, why: str, until: datet
     name = one_line(machine, 100)
     if not name:
         raise UsageError("--to names no machine", hint="write its RESEARCH_MACHINE, or its host name")
-    env = environment_of(console, Request())
+    env = environment_of(console)
     context = context_of(env.workspace)
     about = HandoffInitiated(to=name, why=one_line(why, 500), until=timestamp(until) if until else "")
     found = session_named(console.folder, env.store, session)
     session_actions.record_wish(env.store, found, context, about)
     value = {"session": found, "to": name, "until": about.until}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
-    end(report_build_problems(console, bring_up_to_date(console, env.workspace)))
+    end(bring_up_to_date(console, env.workspace))

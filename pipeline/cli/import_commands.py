@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, require_workspace
-from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
+from pipeline.cli.command_parts import bring_up_to_date, require_workspace
+from pipeline.cli.run_environment import RunEnvironment, environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
@@ -48,7 +48,7 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
         raise UsageError(f"{path} {what}", hint="name a file or a folder of another program")
     if wrong := [tag for tag in tags if len(tag) > 60 or not any(sign.isalpha() for sign in tag)]:
         raise UsageError(f"{wrong[0][:60]!r} cannot be a tag", hint="a tag has a letter and at most 60 characters")
-    env = environment_of(console, Request())
+    env = environment_of(console)
     redaction = Redaction(secrets_of(env.workspace.queue.settings, env.keys))
     context = context_of(env.workspace, env.keys)
     sessions, faults = read_all(path, form, redaction.data)
@@ -83,7 +83,7 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
     value = {"dry_run": dry_run, "checked": False, "sessions": done, "faults": faults.lines, "left_out": faults.left_out}
     console.data(lines, value | {"questions": asked, "queued": added})
     build = not dry_run and outcomes.keys() & {"new", "changed"}
-    problems = report_build_problems(console, bring_up_to_date(console, env.workspace)) if build else 0
+    problems = bring_up_to_date(console, env.workspace) if build else 0
     end(problems or (1 if faults.left_out else 0))
 
 

@@ -63,7 +63,7 @@ async def distribute(
     env = replace(env, store=postgres_adapters.patient_store_of(env.workspace.folder))
     nights = postgres_adapters.nights_of(env.workspace.folder, postgres_adapters.PATIENCE_S)
     due = [decision for decision in decided.decisions if decision.due][:limit]
-    context = context_of(env, Lines(env.console, machines=True).listen, run, request.bounds.until)
+    context = context_of(env, Lines(env.console, machines=True).listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
     patience_s = request.distribute.total_seconds() if request.distribute else 0.0
     view = _View(env, nights, replace(context, deadline=None), patience_s, finish)
@@ -228,7 +228,7 @@ def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
         UsageError: the workspace's log is not in PostgreSQL.
         LogError: the database cannot be used.
     """
-    env = environment_of(run.console, Request())
+    env = environment_of(run.console)
     ended = run_async(run, _work(run, env, request))
     done = [f"{count} {word}" for word, count in sorted(ended.items())]
     run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"

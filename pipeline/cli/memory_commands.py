@@ -17,12 +17,11 @@ from pipeline.cli.command_parts import (
     bring_up_to_date,
     import_named,
     read_sessions,
-    report_build_problems,
     session_named,
 )
 from pipeline.cli.presentation import price
 from pipeline.cli.researching import in_its_night
-from pipeline.cli.run_environment import Request, environment_of
+from pipeline.cli.run_environment import environment_of
 from pipeline.config.values import FOREVER
 from pipeline.domain.events.records import id_digest
 from pipeline.domain.session import ResearchSession
@@ -48,10 +47,10 @@ _KIND = click.Choice(forgetting.PRUNABLE)
 @click.pass_obj
 def consolidate(console: Console) -> None:
     """Consolidate ended sessions into memory, which later sessions recall; then update the vault. A run does it at its end."""
-    env = environment_of(console, Request())
+    env = environment_of(console)
     with lock_of(console.folder, "research consolidate"):
         done = _consolidate_now(in_its_night(env))
-        problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
+        problems = bring_up_to_date(console, env.workspace)
     _print_failures(console, done)
     line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"
     value = {"stream": done.stream, "sessions": done.sessions, "statements": done.statements, "failed": dict(done.failed)}
@@ -145,7 +144,7 @@ def forget(console: Console, /, session: str | None, older_than: timedelta | Non
 
 def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *, dry_run: bool) -> None:
     """Forget what is old: of one kind or all, by one age or by those of the settings."""
-    env = environment_of(console, Request())
+    env = environment_of(console)
     keep = env.workspace.queue.settings.keep
     ages: dict[forgetting.Prunable, timedelta | None] = {}
     for name in forgetting.PRUNABLE if kind is None else [one for one in forgetting.PRUNABLE if one == kind]:
@@ -176,7 +175,7 @@ def _by_age(console: Console, kind: str | None, older_than: timedelta | None, *,
         lines += [f"  left: {name}: {why}" for name, why in done.left.items()]
         value: dict[str, Any] = {name: getattr(done, name) for name in (*forgetting.PRUNABLE, "bytes", "quotes", "left")}
         console.data(lines, value | {"kept": dict(plan.kept), "finished": finished})
-        end(report_build_problems(console, bring_up_to_date(console, env.workspace)) or (1 if done.left else 0))
+        end(bring_up_to_date(console, env.workspace) or (1 if done.left else 0))
 
 
 def _print_plan(env: RunEnvironment, usage: forgetting.Usage, plan: forgetting.PrunePlan) -> None:
@@ -201,7 +200,7 @@ def _kept_lines(plan: forgetting.PrunePlan) -> list[str]:
 
 def _one(console: Console, session: str, *, asks: bool) -> None:
     """Forget one session or import for good; what an interrupted command left of it is taken away."""
-    env = environment_of(console, Request())
+    env = environment_of(console)
     with lock_of(console.folder, "research forget"):
         context = context_of(env.workspace)
         forgetting.finish(env.store, context)
@@ -236,4 +235,4 @@ def _one(console: Console, session: str, *, asks: bool) -> None:
             local = f"caches in events/local still hold its texts ({error.strerror}): delete that folder"
             console.say(local, always=True, fg="yellow")
         console.data(lines, value)
-        end(report_build_problems(console, bring_up_to_date(console, env.workspace)))
+        end(bring_up_to_date(console, env.workspace))

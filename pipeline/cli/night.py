@@ -12,13 +12,11 @@ from typing import Any
 
 from pipeline.batch.dry_run import DryRun, plan_lines
 from pipeline.batch.memory import Recaller
-from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_pool import Batch, ends_at
 from pipeline.batch.totals import BatchResult, account
 from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
     BuildProblem,
-    bring_up_to_date,
     report_build_problems,
     report_left_out,
     try_builds,
@@ -65,33 +63,31 @@ def print_dry_run(console: Console, request: Request) -> None:
     env = environment_of(console, request)
     report_left_out(console, env.workspace)
     decisions = env.decisions_for(request, read_only=True).decisions
-    plan = asyncio.run(_plan(env, request, decisions))
-    words: dict[str, str] = {decision.action: decision.word for decision in decisions}
-    console.data(plan_lines(plan, words), plan)
+    now, settings = datetime.now(UTC), env.workspace.queue.settings
 
+    async def planned() -> dict[str, Any]:
+        factory = AdapterFactory(env.workspace, env.store, env.keys)
+        try:
+            return DryRun(
+                decisions=decisions,
+                limit=request.selection.limit,
+                limits=settings.limits,
+                until=ends_at(settings.limits, now, request.until),
+                sessions_at_once=sessions_at_once(env.workspace),
+                now=now,
+                config_of=partial(config_of, env),
+                search_of=lambda query: search_for(query, settings, env.keys, env.documents()),
+                opened=lambda name: ResearchSession.open(env.store, name).state,
+                may_cost=factory.may_cost,
+            ).plan()
+        finally:
+            await factory.aclose()
 
-async def _plan(env: RunEnvironment, request: Request, decisions: Sequence[Decision]) -> dict[str, Any]:
-    now, limits = datetime.now(UTC), env.workspace.queue.settings.limits
-    factory = AdapterFactory(env.workspace, env.store, env.keys)
-    try:
-        rehearsal = DryRun(
-            decisions=decisions,
-            limit=request.selection.limit,
-            limits=limits,
-            until=ends_at(limits, now, request.bounds.until),
-            sessions_at_once=sessions_at_once(env.workspace),
-            now=now,
-            config_of=partial(config_of, env),
-            search_of=lambda query: search_for(query, env.workspace.queue.settings, env.keys, env.documents()),
-            opened=lambda name: ResearchSession.open(env.store, name).state,
-            may_cost=factory.may_cost,
-        )
-        plan = rehearsal.plan()
-    finally:
-        await factory.aclose()
+    plan = asyncio.run(planned())
     if any(entry["search"] == [LOCAL] for entry in plan["due"]):
         workspace_adapters.corpus_files(env.workspace)
-    return plan
+    words: dict[str, str] = {decision.action: decision.word for decision in decisions}
+    console.data(plan_lines(plan, words), plan)
 
 
 def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
@@ -125,9 +121,15 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             if asked := open_note_questions(env):
                 answer_note_questions(in_its_night(env, request), asked)
             if decided.archived != archived_before(env.store):
-                _record_archived(env, decided.archived)
+                # A batch without work: it records only that queries were removed from the file, or added to it again.
+                log = new_stream(env.store, recording.context_of(env.workspace), "batch")
+                start = BatchStarted(due=(), queue_digest=env.workspace.queue.digest, archived=decided.archived)
+                try:
+                    log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
+                finally:
+                    env.store.release(log.id)
             return None
-        end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.bounds.until)
+        end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.until)
         env = in_its_night(env, request)
         if request.distribute is not None:
             from pipeline.cli.machines import distribute  # needs the extra `postgres`
@@ -144,36 +146,20 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
                 return None
             account = finish_batch(env, result.batch, end, asks_model=not result.stopped)
     run.summary_line, run.details = counts_line(account), {"batch": account["batch"]}
-    _print_outcome(env.console, account)
-    _post_digest(env)
+    console, settings = env.console, env.workspace.queue.settings
+    quiet = console.quiet and not console.as_json  # then only what failed or was stopped, and nothing if nothing was
+    if not quiet or account["exit_code"] not in (0, NOT_FOUND):
+        try:
+            console.data(outcome_lines(troubles_of(account) if quiet else account, console.path), account)
+        except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
+            console.say(str(error), fg="yellow")
+    if settings.notify.ntfy or settings.notify.webhook:
+        nights, unread = nights_in(env.store)
+        found = digest_of(env.store, nights[-1], unread)
+        text = "\n".join(text_of(found, place_of(console, settings.site_url)))
+        for problem in post_digest(settings.notify, heading_of(found), text, services_route(settings, env.keys)):
+            console.say(problem, always=True, fg="yellow")  # what is not delivered fails nothing
     return int(account["exit_code"])
-
-
-def _post_digest(env: RunEnvironment) -> None:
-    """Post the night's digest where the settings say. What cannot be read or delivered is printed once and fails nothing."""
-    settings = env.workspace.queue.settings
-    if not (settings.notify.ntfy or settings.notify.webhook):
-        return
-    nights, unread = nights_in(env.store)
-    found = digest_of(env.store, nights[-1], unread)
-    text = "\n".join(text_of(found, place_of(env.console, settings.site_url)))
-    for problem in post_digest(settings.notify, heading_of(found), text, services_route(settings, env.keys)):
-        env.console.say(problem, always=True, fg="yellow")
-
-
-def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
-    """Record a batch without work: only that queries were removed from the file, or added to it again.
-
-    Raises:
-        LogError: the log cannot be written.
-    """
-    context = recording.context_of(env.workspace)
-    log = new_stream(env.store, context, "batch")
-    try:
-        start = BatchStarted(due=(), queue_digest=env.workspace.queue.digest, archived=tuple(archived))
-        log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
-    finally:
-        env.store.release(log.id)
 
 
 async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
@@ -184,7 +170,7 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     factory = AdapterFactory(workspace, env.store, env.keys, night=env.night)
     try:
         prepare(console, workspace, factory, searches)
-        context = context_of(env, Lines(console).listen, run, request.bounds.until)
+        context = context_of(env, Lines(console).listen, run, request.until)
         at_once, gone = sessions_at_once(workspace), decided.archived
         batch = Batch(env.store, workspace.queue, factory, partial(config_of, env), context, at_once, factory.spent_out, gone)
         batch.spent, batch.granted_usd = env.spent or Cost(), env.granted_usd
@@ -207,45 +193,24 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
     events = list(decode_all(record.data for record in env.store.load(batch)))
     if not events:
         raise LogDamaged(f"the log of {batch} is gone", hint="bring events/ back from a backup")
-    value = account([*events, *_build_outputs(env, batch, events[-1].version)])
+    if problems := try_builds(env.console, env.workspace):
+        # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
+        log = StreamLog(env.store, recording.context_of(env.workspace), batch, events[-1].version)
+
+        def recorded(found: Sequence[BuildProblem]) -> list[VaultFailed]:
+            failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in found]
+            with suppress(LogError):  # a disk that cannot be written was reported already
+                log.record(*failed)
+            return failed
+
+        events += recorded(problems)
+        if later := [one for one in try_builds(env.console, env.workspace) if one not in problems]:
+            events += recorded(later)
+        env.store.release(batch)
+        report_build_problems(env.console, problems + later)
+    value = account(events)
     report = workspace_adapters.report_of(env.console.folder)
     value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
     if not save_last_run(env.console, value):
         value["exit_code"] = value["exit_code"] or 1
     return value
-
-
-def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultFailed]:
-    """Build vault and site; print the problems, record them in the batch's stream and return them.
-
-    After a failed build one more is made once its problems were recorded, as the note of the batch shows them.
-    """
-    problems = bring_up_to_date(env.console, env.workspace)
-    if not problems:
-        return []
-    log = StreamLog(env.store, recording.context_of(env.workspace), batch, version)
-    failed = _record_problems(log, problems)
-    new_problems = [one for one in try_builds(env.workspace)[0] if one not in problems]
-    failed += _record_problems(log, new_problems) if new_problems else []
-    env.store.release(batch)
-    report_build_problems(env.console, problems + new_problems)
-    return failed
-
-
-def _record_problems(log: StreamLog, problems: Sequence[BuildProblem]) -> list[VaultFailed]:
-    """Add build problems to a batch's stream after its end. A disk that cannot be written was reported already."""
-    failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
-    with suppress(LogError):
-        log.record(*failed)
-    return failed
-
-
-def _print_outcome(console: Console, account: dict[str, Any]) -> None:
-    """Print what became of each query; under ``-q`` only what failed or was stopped, and nothing if nothing was."""
-    quiet = console.quiet and not console.as_json
-    if quiet and account["exit_code"] in (0, NOT_FOUND):
-        return
-    try:
-        console.data(outcome_lines(troubles_of(account) if quiet else account, console.path), account)
-    except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
-        console.say(str(error), fg="yellow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
+from collections.abc import AsyncGenerator, Collection, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,12 +21,10 @@ from pipeline.config.values import Query
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.events.stream_events import PassagesEmbedded
-from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
-from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import Listener, RunContext
-from pipeline.engine.signals import SteadyClock, ending_at
+from pipeline.engine.signals import SteadyClock
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.text.normalise import counted, first_few, one_line
@@ -40,23 +38,23 @@ _TICK_S = 0.5
 _log = logging.getLogger("pipeline.cli.researching")
 
 
-async def _with_signals(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
+def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` in a new event loop that handles signals."""
+
     async def wake_regularly() -> None:  # else a signal that comes just before the loop waits is handled only at its next event
         while True:
             await asyncio.sleep(_TICK_S)
 
-    others = [asyncio.create_task(wake_regularly()), asyncio.create_task(run.announce_stop())]
-    try:
-        return await work
-    finally:
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+    async def with_signals() -> T:
+        others = [asyncio.create_task(wake_regularly()), asyncio.create_task(run.announce_stop())]
+        try:
+            return await work
+        finally:
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
-
-def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` in a new event loop that handles signals."""
-    return asyncio.run(_with_signals(run, work))
+    return asyncio.run(with_signals())
 
 
 def sessions_at_once(workspace: Workspace) -> int:
@@ -78,7 +76,7 @@ def in_its_night(env: RunEnvironment, request: Request = NO_OPTIONS) -> RunEnvir
 
     ``--max-cost`` grants a run that amount beside it.
     """
-    settings, granted = env.workspace.queue.settings, request.bounds.cost_usd
+    settings, granted = env.workspace.queue.settings, request.cost_usd
     if settings.limits.caps == Caps():
         return env
     known = read_sessions(env.console, env.store, again=True).sessions
@@ -138,46 +136,8 @@ async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbe
             yield event
 
 
-async def research_one(
-    env: RunEnvironment, run: UnattendedRun, search: tuple[str, ...], opened: Callable[[RunContext], Awaitable[ResearchSession]]
-) -> SessionState:
-    """Research one session now and show its progress; ``opened`` returns it, given the run's context. Returns its state."""
-    factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
-    try:
-        prepare(env.console, env.workspace, factory, {search})
-        context = context_of(env, Lines(env.console).listen, run)
-        session = await opened(context)
-        async with ending_at(context.deadline, context.now, context.stop):
-            state = await run_session(session, env.store, factory(session.state), context)
-        if not state.ended and (why := factory.spent_out()):
-            env.console.say(f"{why}; the session stays open", always=True, fg="yellow")
-        return state
-    finally:
-        await factory.aclose()
-
-
-_log = logging.getLogger("pipeline.night")
-
 BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "report.written"}
 ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
-
-
-def line_of(event: EventBase, state: SessionState) -> str:
-    """Return an event as one line of a run: time, query, type, what happened."""
-    return f"{event.at[:19]}Z  {one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
-
-
-def is_failure(event: EventBase) -> bool:
-    """Return whether the event is a failure; a question that the sources do not answer is none."""
-    return event.type.endswith(".failed") and not _is_unanswered(event)
-
-
-def _is_unanswered(event: EventBase) -> bool:
-    return isinstance(event, ResearchFailed) and event.cause == NO_EVIDENCE
-
-
-def _colour(event: EventBase) -> str | None:
-    return "yellow" if _is_unanswered(event) or event.type == "budget.exhausted" else "red" if is_failure(event) else None
 
 
 @dataclass
@@ -189,9 +149,13 @@ class Lines:
 
     def listen(self, event: EventBase, state: SessionState) -> None:
         """Print the event, if it matters; write it to the log file too, but for single steps."""
+        # A question that the sources do not answer is no failure.
+        is_unanswered = isinstance(event, ResearchFailed) and event.cause == NO_EVIDENCE
+        is_failure = event.type.endswith(".failed") and not is_unanswered
+        line = f"{one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
         if event.type in BEGINNINGS | ENDS:
-            level = logging.WARNING if is_failure(event) else logging.INFO
-            _log.log(level, "%s", line_of(event, state)[22:], extra=PRINTED)
+            _log.log(logging.WARNING if is_failure else logging.INFO, "%s", line, extra=PRINTED)
         takes = self.machines and isinstance(event, RunStarted)
         if self.console.verbose or takes or event.type in BEGINNINGS | ENDS:
-            self.console.say(line_of(event, state), fg=_colour(event), dim=event.type not in ENDS)
+            colour = "yellow" if is_unanswered or event.type == "budget.exhausted" else "red" if is_failure else None
+            self.console.say(f"{event.at[:19]}Z  {line}", fg=colour, dim=event.type not in ENDS)

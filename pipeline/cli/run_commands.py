@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, RunOverrides, Selection, deadline_of, parts
+from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, deadline_of, parts
 from pipeline.cli.command_parts import (
     Amount,
-    BuildProblem,
     Length,
-    bring_up_to_date,
     report_build_problems,
     report_left_out,
+    try_builds,
 )
 from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.settings import store_address
@@ -37,7 +36,6 @@ _OPTIONS = (
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
     click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
     click.option("--max-cost", type=Amount(), metavar="USD", help="This run may spend so much, whatever the night has spent."),
-    click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Start no further query after N failures."),
     click.option(
         "--distribute", is_flag=True, help="Let workers research the queries (research work, on any machine); needs PostgreSQL."
     ),
@@ -78,7 +76,7 @@ def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, again: bo
     """Research all due queries, or those with the given IDs or tags; then update the vault and the web site."""
     if again and not ids and not options["tags"]:
         raise click.UsageError("--again researches and pays for what is done already: name the queries, or give a --tag")
-    _run_queue(console, "research run", ids, retry_failed=retry_failed, again=again, only_retries=False, **options)
+    _run_queue(console, "research run", Selection(ids, options["tags"], retry_failed, options["limit"], again=again), options)
 
 
 @click.command()
@@ -87,43 +85,25 @@ def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, again: bo
 @click.pass_obj
 def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
     """Retry all failed and not-found queries, or those with the given IDs, also cancelled ones. No call is paid for twice."""
-    everything = not ids and not options["tags"]
-    _run_queue(console, "research retry", ids, retry_failed=everything or bool(options["tags"]), only_retries=True, **options)
+    failed = not ids or bool(options["tags"])
+    _run_queue(console, "research retry", Selection(ids, options["tags"], failed, options["limit"], failed), options)
 
 
-def _run_queue(
-    console: Console,
-    program: str,
-    ids: tuple[str, ...],
-    *,
-    tags: tuple[str, ...],
-    retry_failed: bool,
-    only_retries: bool,
-    limit: int | None,
-    deadline: str | None,
-    max_cost: float | None,
-    max_failures: int | None,
-    distribute: bool,
-    worker_wait: timedelta,
-    dry_run: bool,
-    lock_wait: timedelta | None,
-    ping_url_file: Path | None,
-    again: bool = False,
-) -> None:
-    bounds = RunOverrides(moment(deadline), max_cost, max_failures)
+def _run_queue(console: Console, program: str, selection: Selection, options: dict[str, Any]) -> None:
     request = Request(
-        Selection(ids, tags, retry_failed, limit, retry_failed and only_retries, again),
-        bounds,
-        only_retries,
-        lock_wait,
-        worker_wait if distribute else None,
+        selection,
+        moment(options["deadline"]),
+        options["max_cost"],
+        program == "research retry",
+        options["lock_wait"],
+        options["worker_wait"] if options["distribute"] else None,
     )
-    if dry_run:
+    if options["dry_run"]:
         from pipeline.cli.night import print_dry_run
 
         print_dry_run(console, request)
         return
-    with unattended_run(console, program, ping_url_file) as run:
+    with unattended_run(console, program, options["ping_url_file"]) as run:
         end(work(run, request))
 
 
@@ -209,16 +189,12 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
     if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
-    problems = bring_up_to_date(console, env.workspace)
+    problems = try_builds(console, env.workspace)
     code = code or report_build_problems(console, problems)
     run.summary_line = "nothing to do" if problems else ""
-    return code if _update_last_run(console, code, problems) else code or 1
-
-
-def _update_last_run(console: Console, code: int, problems: Sequence[BuildProblem]) -> bool:
-    """Keep ``last-run.json`` unless its vault and site entries are outdated or it holds an error; return whether it is right."""
+    # ``last-run.json`` is kept unless what it says of vault and site is outdated, or it holds an error.
     now = parts((one.part, one.reason) for one in problems)
     before = workspace_adapters.last_run(console.folder)
     if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
-        return True
-    return save_last_run(console, {"exit_code": code, "nothing_to_do": True, **now})
+        return code
+    return code if save_last_run(console, {"exit_code": code, "nothing_to_do": True, **now}) else code or 1

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.batch.scheduling import ANYWHERE, Decision, RunOverrides, Selection, archived, decide, refuse_unknown
+from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide, refuse_unknown
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents
@@ -29,13 +29,15 @@ _log = logging.getLogger("pipeline.cli.run_environment")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled.
+    """What the options of a run ask for: until when, and what it may spend beside the night's cap.
 
+    ``only_again``: only queries that failed or were cancelled.
     ``distribute``: workers research the sessions; the run waits so long for one that can take what is left.
     """
 
     selection: Selection = field(default_factory=Selection)
-    bounds: RunOverrides = field(default_factory=RunOverrides)
+    until: datetime | None = None
+    cost_usd: float | None = None
     only_again: bool = False
     lock_wait: timedelta | None = None
     distribute: timedelta | None = None
@@ -85,7 +87,7 @@ class RunEnvironment:
         return Decisions(decisions, tuple(sorted(gone)), known.branched)
 
 
-def environment_of(console: Console, request: Request) -> RunEnvironment:
+def environment_of(console: Console, request: Request = Request()) -> RunEnvironment:
     """Return what the run works with.
 
     Raises:
@@ -103,7 +105,11 @@ def environment_of(console: Console, request: Request) -> RunEnvironment:
         workspace = replace(workspace, queue=replace(queue, left_out=(*queue.left_out, *missing)))
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
     documents = cache(lambda: workspace_adapters.documents_in(workspace) if automatic else "")  # all are read: only for work
-    return RunEnvironment(console, request.bounds.on(workspace), keys, store_of(console.folder), documents)
+    if request.cost_usd is not None:
+        limits = replace(queue.settings.limits, cost_usd=request.cost_usd)
+        settings = replace(queue.settings, limits=limits)
+        workspace = replace(workspace, queue=replace(workspace.queue, settings=settings))
+    return RunEnvironment(console, workspace, keys, store_of(console.folder), documents)
 
 
 def save_last_run(console: Console, account: dict[str, Any]) -> bool:

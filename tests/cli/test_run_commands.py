@@ -214,7 +214,9 @@ def test_what_is_done_is_researched_once_more_by_name_only(folder: Path) -> None
 
 
 def test_what_is_not_found_is_no_failure_that_ends_the_night(folder: Path) -> None:
-    told = said(without_answers(folder), "run", "--max-failures", "1")
+    queue = without_answers(folder) / "queries.yaml"
+    queue.write_text(f"settings: {{limits: {{max_failures: 1}}}}\n{queue.read_text()}")
+    told = said(folder, "run")
     assert told.code == 5
     assert sorted(entry["status"] for entry in last_run(folder)["ended"]) == ["complete", "not-found", "not-found"]
     assert last_run(folder)["skipped"] == []
