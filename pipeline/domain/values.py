@@ -156,8 +156,8 @@ class Fact(Value):
     fragment; ``anchor`` is the place in it, or "". ``digest`` is the SHA-256 of the stored page text. ``relevance``, 0 to 1, is
     the reasoner's estimate; ``question`` is the worker's question that it answers. ``path`` holds the page's title and the
     headings down to the quote's. ``lead`` is a table's header or the line that introduces a list, verbatim, where the quote needs
-    it. ``start`` is the quote's offset in characters in the ``normalised`` page; -1 is unknown. ``opens``: the quote directly
-    follows its heading. ``cosine`` is how near it is to the question by meaning, if the search that found it says so.
+    it. ``start`` is the quote's offset in characters in the ``normalised`` page; -1 is unknown.
+    ``cosine`` is how near it is to the question by meaning, if the search that found it says so.
     """
 
     id: str
@@ -172,7 +172,6 @@ class Fact(Value):
     path: tuple[str, ...] = ()
     lead: str = ""
     start: int = -1
-    opens: bool = False
     cosine: float | None = None
 
 

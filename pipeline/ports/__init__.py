@@ -132,7 +132,7 @@ class StoredPages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or "".
+    """A source as read: ``text`` in the format of ``text.passages``; ``url`` without fragment; dates as ISO 8601 or "".
 
     ``notices`` are what the source says about its use by programs: ``noai``, ``noimageai``, ``tdm-reservation``. ``sheets`` are
     where the pages of a PDF begin: offsets in characters in the ``normalised`` text.

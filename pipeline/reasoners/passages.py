@@ -212,7 +212,6 @@ def _fact(page: ReadPage, passage: Passage, asked: str, score: float, cosine: fl
         path=tuple(map(one_line, passage.path)) or (page.title,),
         lead=one_line(passage.lead, 1_000),
         start=passage.start,
-        opens=passage.opens,
         cosine=cosine,
     )
 

@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 class SourceText(NamedTuple):
-    """A stored page: its text in the format of ``page_format``, its digest, and the parts of it that a model was shown."""
+    """A stored page: its text in the format of ``text.passages``, its digest, and the parts of it that a model was shown."""
 
     url: str
     title: str
@@ -84,12 +84,11 @@ def _ordering_blocks(text: str) -> tuple[str, ...]:
 
 
 class _Place(NamedTuple):
-    """The start of a block in the normalised page, its headings, and whether it directly follows one (``opens``)."""
+    """The start of a block in the normalised page, its headings, and its table's header."""
 
     start: int
     anchor: str
     path: tuple[str, ...]
-    opens: bool = False
     header: str = ""
 
 
@@ -98,13 +97,13 @@ def _places(text: str) -> tuple[_Place, ...]:
     page = _normalised_page(text)
     found: list[_Place] = []
     at = 0
-    opens, header, kind = True, "", ""
+    header = kind = ""
     for block in blocks(text):
         header = "" if block.kind != "row" else header if kind == "row" else block.text
         if block.kind != "heading" and (start := page.find(normalised(block.text), at)) >= 0:
-            found.append(_Place(start, block.anchor, block.path, opens, header))
+            found.append(_Place(start, block.anchor, block.path, header))
             at = start + len(normalised(block.text))
-        opens, kind = block.kind == "heading", block.kind
+        kind = block.kind
     return tuple(found)
 
 
@@ -118,7 +117,7 @@ def _place_of(quote: str, text: str, near: int) -> _Place:
     at = bisect_right(places, start + marks, key=lambda place: place.start) - 1
     if at < 0:
         return _Place(start, "", ())
-    return places[at]._replace(start=start, opens=places[at].opens and start <= places[at].start)
+    return places[at]._replace(start=start)
 
 
 def _fact_from(found: Found, own: str, near: int, page: SourceText) -> Fact:
@@ -138,5 +137,4 @@ def _fact_from(found: Found, own: str, near: int, page: SourceText) -> Fact:
         path=tuple(one_line(name) for name in place.path) or (one_line(page.title),),
         lead=place.header if needs_header else "",
         start=place.start,
-        opens=place.opens,
     )

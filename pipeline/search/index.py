@@ -27,7 +27,7 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
 _EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite")  # of earlier versions
-VERSION = 23  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
+VERSION = 24  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -207,7 +207,7 @@ class Index:
                 first = page << _ORDINAL_BITS
                 of_page = "SELECT id, packed FROM passages WHERE id BETWEEN ? AND ?"
                 for number, packed in self._db.execute(of_page, (first, first + (1 << _ORDINAL_BITS) - 1)).fetchall():
-                    heads, body = _words(_unpacked(number, packed), language)  # FTS5 wants what it was given
+                    heads, body = _words(_unpacked(packed), language)  # FTS5 wants what it was given
                     delete = "INSERT INTO words (words, rowid, heads, body) VALUES ('delete', ?, ?, ?)"
                     self._db.execute(delete, (number, " ".join(heads), " ".join(body)))
                     self._db.execute("DELETE FROM passages WHERE id = ?", (number,))
@@ -255,8 +255,7 @@ class Index:
         self.limit_to(scope)
         wanted, rows = name.casefold(), self._db.execute("SELECT id, packed FROM passages")
         return any(
-            number >> _ORDINAL_BITS in self._pages and wanted in _whole(_unpacked(number, packed)).casefold()
-            for number, packed in rows
+            number >> _ORDINAL_BITS in self._pages and wanted in _whole(_unpacked(packed)).casefold() for number, packed in rows
         )
 
     def counts(self, wanted: Iterable[str]) -> dict[str, int]:
@@ -283,7 +282,7 @@ class Index:
 
     def _passage(self, number: int) -> Passage | None:
         row = self._db.execute("SELECT packed FROM passages WHERE id = ?", (number,)).fetchone()
-        return _unpacked(number, row[0]) if row else None
+        return _unpacked(row[0]) if row else None
 
     # --- vectors
 
@@ -368,13 +367,13 @@ def remove_index(path: Path) -> None:
 
 
 def _row(number: int, one: Passage) -> tuple[int, bytes, int]:
-    parts = (one.path, one.anchor, one.lead, one.text, one.opens, one.start, one.end, one.items)
+    parts = (one.path, one.anchor, one.lead, one.text, one.start)
     return number, zlib.compress(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")), key_of(_whole(one))
 
 
-def _unpacked(number: int, packed: bytes) -> Passage:
-    path, anchor, lead, text, opens, start, end, items = json.loads(zlib.decompress(packed))
-    return Passage(text, lead, tuple(path), anchor, opens, number & ((1 << _ORDINAL_BITS) - 1), start, end, items)
+def _unpacked(packed: bytes) -> Passage:
+    path, anchor, lead, text, start = json.loads(zlib.decompress(packed))
+    return Passage(text, lead, tuple(path), anchor, start)
 
 
 def _words(one: Passage, language: str) -> tuple[list[str], list[str]]:

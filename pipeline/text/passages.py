@@ -21,7 +21,7 @@ One blank line separates two blocks. There is no blank line between adjacent lis
 A heading's anchor is the fragment that addresses it in the original (an HTML id, or the slug of the heading).
 
 A passage joins adjacent blocks of one section up to about 80 words, and goes to the end of its thought: what introduces a list, a
-table or code stays with it, and a list is whole up to 250 words, or the passage says which items it holds. A longer block is
+table or code stays with it, and a list is whole up to 250 words. A longer block is
 split between sentences, code between lines. The text is a verbatim part of the stored page (apart from white space), with the
 marks of list items and table rows. A table's header, or the line that introduces a list, is kept with the passage as its
 ``lead``, also verbatim.
@@ -30,7 +30,7 @@ marks of list items and table rows. A table's header, or the line that introduce
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -121,72 +121,26 @@ def _raw_blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
 
 USUAL = 80  # words at which a passage is closed
 LARGEST = 130  # words that a passage of several blocks never exceeds
-_LONGEST_LEAD = 60  # words
-_LONGEST_TERM = 12  # words
-_SHORT = 25  # words of a description that is shown after its term
 LONGEST_LIST = 250  # words of a list that is kept whole, and of an introduction with what it introduces
-_ROOM_FOR_ITEMS = 40  # words that must be left in a passage in which an item introduces others
-# A term of a program: an option, a name in code, a setting, a file, or some words in lower case.
-_TERM = re.compile(r"--?\w|\S*\w[_=]|\S*\w\(|[~/]\S+(?: \(|,|\Z)|[a-z][\w.-]*(?:,? (?:[/|] )?[\w.\[\]-]+){0,3}\Z")
-# A question, or the number of one, as headings of collections of questions have it.
-_ASKED = re.compile(r".*\?\Z|(?:\d{1,3}\.\d{1,3}[.):]?|Q(?:uestion)?(?: ?\d{1,3})?[.:)]) .*[.:]\Z", re.DOTALL)
-_OPEN_ITEM = tuple(f"{mark}{word}" for mark in ";," for word in ("", " and", " or", " and/or", " und", " oder"))
+_LONGEST_LEAD = 60  # words
+_SHORT = 25  # words
+_LONGEST_PART = 200  # signs of a sentence in a script without blanks
 _ENDS, _CLOSERS = frozenset(".!?:;…。！？"), "\"'”’»)]*_`"
-# Sections that say nothing about the subject of their page.
-_IGNORED_SECTIONS = re.compile(
-    r"see also|authors?|copyright|colophon|reporting bugs|acknowledge?ments?|contributors|credits|license|index"
-    r"|table of contents|further reading|references|bibliography",
-    re.IGNORECASE,
-)
-# The sentences of a script without blanks, which nothing else parts; at most 300 signs.
-_UNSPACED = re.compile(r".{1,300}?(?:[。！？；]|\Z)|.{1,300}", re.DOTALL)
-_NOT_ALPHANUMERIC = dict.fromkeys(code for code in range(128) if not chr(code).isalnum())
-_LONGEST_LINE = 4_000  # characters of a line of code that are kept
-# Passages that say nothing: they would stand first for a question that shares their words.
-_SCRAP = re.compile(
-    r"(?:(?:table|figure|fig\.|example|listing) \d[\w.-]*[.:]?\s.{0,120}"  # a caption alone
-    r"|see also\b.{0,60}"
-    r"|version [\d.]{1,12},? \w{3,12} \d{4}(?: https?://\S{1,200})?"  # under the title of a licence
-    r"|\(?(?:back to top|next|previous|prev|up|home|contents|index|top|source)\W*"
-    r"|\((?:source|see)\b.{0,90}\)"
-    r"|[\W\d_]*)\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-# A caption or a bare address: it is left out of every passage.
-_SKIPPED = re.compile(
-    r"(?:(?:Table|Figure|Fig\.|Example|Listing) [A-Z]?\.?\d[\w.-]*[.:]?(?: .{0,100})?|(?:→|-->|see:?)? ?https?://\S+)\Z"
-)
-# Lines that stand on every page of a site; they are in the middle of texts, so no reader can name them.
-_FURNITURE = re.compile(
-    r"©|\bcopyright \(?c?\)? ?\d{4}|all rights reserved|\b(?:accept|use of) cookies|privacy policy"
-    r"|skip to (?:main )?content|table of contents"
-    r"|^(?:submit correction|report (?:a )?bug|edit this page|last (?:updated|modified) on)",
-    re.IGNORECASE,
-)
-_OF_FURNITURE = (  # each match of the pattern has one of these
-    "©", "copyright", "all rights", "cookies", "privacy", "skip to", "table of", "submit", "report", "edit this", "last ",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One passage of a page.
 
-    ``path`` holds the page's title and the headings down to the nearest one; ``anchor`` is that of the nearest. ``opens``: the
-    passage directly follows that heading. ``place`` counts the page's passages from 0. ``start`` and ``end`` are offsets in the
-    ``normalised`` page, -1 where the text does not occur there as it is. ``items`` says which items of a list these are, if not
-    all: "3 to 5 of 9".
+    ``path`` holds the page's title and the headings down to the nearest one; ``anchor`` is that of the nearest. ``start`` is its
+    offset in the ``normalised`` page, -1 where the text does not occur there as it is.
     """
 
     text: str
     lead: str
     path: tuple[str, ...]
     anchor: str
-    opens: bool
-    place: int
     start: int = -1
-    end: int = -1
-    items: str = ""
 
     @property
     def body(self) -> str:
@@ -201,21 +155,21 @@ class Passage:
 
 @dataclass(slots=True)
 class _Piece:
-    """A block of the page, or a part of a long one, verbatim; ``lead`` is the table header or introduction that it needs.
+    """A block of the page, or a part of a long one, as a passage holds it, and its number of words.
 
-    ``part``: it is a part of a longer block. ``run`` counts the words of the rows or items that it starts, else 0. ``item``
-    is its number in its list, from 1, and ``items`` the list's length; 0: it is no item.
+    ``lead`` is the table's header or the introduction that it needs where it begins a passage. ``run`` counts the words of the
+    list or table that it begins, else it is 0.
     """
 
     kind: str
     text: str
     words: int
-    lead: str
-    points_back: bool
-    part: bool = False
+    lead: str = ""
     run: int = 0
-    item: int = 0
-    items: int = 0
+
+    @property
+    def points_back(self) -> bool:
+        return self.kind in ("paragraph", "code") and points_back(self.text)
 
 
 def without_open_end(text: str) -> str:
@@ -224,72 +178,41 @@ def without_open_end(text: str) -> str:
     "" if there is nothing else.
     """
     kept = text.rstrip()
-    if not kept.endswith(":"):
-        return kept
     before, _, last = kept.rpartition("\n")
-    sentences = split_sentences(last)
-    if last.startswith(("- ", "| ", "```")):
+    if not kept.endswith(":") or last.startswith(("- ", "| ", "```")):
         return kept
-    return "\n".join(part for part in (before, last[: last.rfind(sentences[-1])]) if part.strip()).rstrip()
-
-
-def text_key(body: str, heading: str) -> str:
-    """Return the key by which duplicates are found: letters and digits of the passage; of a short one also its heading's."""
-    text = f"{heading if word_count(body) <= _SHORT else ''} {body}"
-    plain = text.translate(_NOT_ALPHANUMERIC) if text.isascii() else "".join(filter(str.isalnum, text))
-    return plain.casefold()
+    return "\n".join(part for part in (before, last.removesuffix(split_sentences(last)[-1])) if part.strip()).rstrip()
 
 
 @lru_cache(maxsize=48)
 def passages(text: str) -> tuple[Passage, ...]:
     """Return the passages of a stored page's ``text`` in order, without those that repeat another's letters and digits.
 
-    Blocks that give orders to language models are left out.
+    A short one repeats only what stands under the same heading. Blocks that give orders to language models are left out.
     """
     found: list[Passage] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     page, at = normalised(text), 0
     for section in _sections(text):
-        if section[0].kind == "heading" and _IGNORED_SECTIONS.fullmatch(section[0].text.strip()):
-            continue
-        opens = True
-        for body, lead, items in _joined_pieces(_pieces(section)):
-            key = text_key(body, section[0].heading)
-            if key and key not in seen and not _is_scrap(body):
+        path, anchor = section[0].path, section[0].anchor
+        at = max(at, page.find(normalised(path[-1]), at)) if path else at
+        for pieces in _grouped(section):
+            lines = [pieces[0].text]
+            for before, piece in pairwise(pieces):
+                lines += [piece.text] if before.kind == piece.kind and piece.kind in ("item", "row") else ["", piece.text]
+            body, lead = "\n".join(lines), pieces[0].lead
+            letters = "".join(filter(str.isalnum, body)).casefold()
+            key = (section[0].heading if word_count(body) <= _SHORT else "", letters)
+            if letters and key not in seen:
                 seen.add(key)
-                head = section[0]
-                named = _described_term(head, body) if opens and not lead else lead
                 said = normalised(body)
-                behind = page.find(normalised(head.path[-1]), at) if opens and head.path else at
-                start = page.find(said, max(at, behind))
-                end = at = start + len(said) if start >= 0 else at
-                found.append(Passage(body, named, head.path, head.anchor, opens, len(found), start, end, items))
-            opens = False
+                start = page.find(said, at)
+                at = start + len(said) if start >= 0 else at
+                found.append(Passage(body, "" if lead in pieces[0].text else lead, path, anchor, start))
     marks = sum(line.startswith("```") for line in text.split("\n"))
     if found and found[-1].text.endswith("\n```") and marks % 2:  # code that nothing closes: no passage may end with its mark
         found[-1] = replace(found[-1], text=found[-1].text.removesuffix("\n```"))
     return tuple(found)
-
-
-def _described_term(head: Block, body: str) -> str:
-    """Return the heading if ``body`` makes no sense without it: a question, or a term that its description does not name."""
-    name = head.text.strip()
-    if head.level < 2 or word_count(name) > (_LONGEST_LEAD if _ASKED.match(name) else _LONGEST_TERM):
-        return ""
-    lacks_it = _TERM.match(name) and not body.startswith(name.split()[0])
-    return name if lacks_it or _ASKED.match(name) or word_count(body) <= _SHORT else ""
-
-
-def is_open_item(text: str) -> bool:
-    """Return whether a list's item ends so that another must follow: "…; and"."""
-    return text.rstrip().endswith(_OPEN_ITEM)
-
-
-def _is_scrap(body: str) -> bool:
-    """Return whether a passage has no content: a caption, a link, page furniture, or no letters."""
-    if len(body) < 250 and any(word in body.casefold() for word in _OF_FURNITURE) and _FURNITURE.search(body):
-        return True
-    return len(body) <= 400 and _SCRAP.match(body.lstrip("-| ")) is not None
 
 
 def _sections(text: str) -> Iterator[list[Block]]:
@@ -308,119 +231,72 @@ def _sections(text: str) -> Iterator[list[Block]]:
         yield section
 
 
+def _grouped(section: Sequence[Block]) -> Iterator[list[_Piece]]:
+    """Yield the pieces of each passage of a section. A last piece that leans on what follows it moves to the next passage."""
+    held: list[_Piece] = []
+    for piece in _pieces(section):
+        if held and not _fits(held, piece):
+            last = held[-1]
+            leans = (_introduces(last, piece) or piece.points_back) and last.words + piece.words <= LARGEST
+            moved = [held.pop()] if len(held) > 1 and leans else []
+            yield held
+            held = moved
+        held.append(piece)
+    if held:
+        yield held
+
+
 def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
-    """Yield a section's blocks, long ones in parts, each with its lead."""
-    header = introduction = opened = previous = ""
-    item = items = 0
+    """Yield a section's blocks as pieces; a long one in parts, between sentences or lines, the first of them with the lead."""
+    header = introduction = previous = ""
     for place, block in enumerate(section):
-        if block.kind == "heading":
+        kind, words = block.kind, word_count(block.text)
+        if kind == "heading":
             continue
-        before = section[place - 1].text.rstrip() if previous else ""
-        if block.kind == "paragraph" and _SKIPPED.match(block.text) and not _completes(before, previous, block.text):
-            introduction, previous = block.text, ""
-            yield _Piece("break", "", 0, "", False)
+        if kind == "paragraph":
+            last = split_sentences(block.text)[-1:] if block.text.rstrip().endswith(":") else []
+            introduction = last[0] if last and word_count(last[0]) <= _LONGEST_LEAD else ""
+        elif kind == "row" and previous != "row":
+            header = block.text if words <= _LONGEST_LEAD else ""
+        lead = {"paragraph": "", "row": header}.get(kind, introduction)
+        run = 0
+        if kind in ("item", "row") and kind != previous:
+            same = next(group for _, group in groupby(section[place:], key=lambda one: one.kind))
+            run = sum(word_count(one.text) for one in same)
+        previous = kind
+        start, end = {"item": ("- ", ""), "code": ("```\n", "\n```")}.get(kind, ("", ""))
+        if words <= LARGEST or kind == "row":
+            yield _Piece(kind, f"{start}{block.text}{end}", words, lead, run)
             continue
-        together: list[Block] = []
-        if block.kind != previous:
-            together = next(list(run) for _, run in groupby(section[place:], key=lambda one: one.kind))
-        run = sum(word_count(one.text) for one in together) if block.kind in ("item", "row") else 0
-        if block.kind == "row" and previous != "row":
-            header = block.text
-        if block.kind == "paragraph":
-            introduction = block.text if block.text.rstrip().endswith(":") else ""
-        if not block.kind == previous == "item":
-            opened = ""
-        elif before.endswith(":"):  # the item that introduces the items of a list in a list
-            opened = before
-        elif not is_open_item(before):
-            opened = ""
-        lead = {"row": header if previous == "row" else "", "item": opened or introduction, "code": introduction}.get(
-            block.kind, ""
-        )
-        if block.kind == "item":
-            item, items = (item + 1, items) if previous == "item" else (1, len(together))
-        for piece in _block_parts(block, _end_of(lead) if lead and word_count(lead) > _LONGEST_LEAD else lead, run):
-            piece.points_back |= _completes(before, previous, block.text)
-            if block.kind == "item":
-                piece.item, piece.items = item, items
-            yield piece
-        previous = block.kind
+        glue = "\n" if kind == "code" else "" if is_unspaced(block.text) else " "
+        parts = [glue.join(part) for part in _parts(block.text.split("\n") if kind == "code" else split_sentences(block.text))]
+        parts[0], parts[-1] = f"{start}{parts[0]}", f"{parts[-1]}{end}"
+        for number, part in enumerate(parts):
+            yield _Piece(kind, part, word_count(part), "" if number else lead)
 
 
-def _completes(before: str, kind: str, text: str) -> bool:
-    """Return whether an address ends the sentence of the paragraph before it: "You may obtain a copy at"."""
-    is_address = text.strip().lstrip("<").startswith(("http://", "https://")) and not any(map(str.isspace, text.strip()))
-    return kind == "paragraph" and is_address and before.rstrip(_CLOSERS)[-1:] not in _ENDS
+def _parts(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield runs of sentences of about ``USUAL`` words; a sentence that refers to the one before it stays with it.
 
-
-def _end_of(lead: str) -> str:
-    last = split_sentences(lead)[-1:] or [""]
-    return last[0] if word_count(last[0]) <= _LONGEST_LEAD else ""
-
-
-def _block_parts(block: Block, lead: str, run: int) -> Iterator[_Piece]:
-    words = word_count(block.text)
-    if words <= LARGEST or block.kind == "row":
-        refers_back = block.kind == "paragraph" and points_back(block.text)
-        written = {"item": f"- {block.text}", "code": f"```\n{block.text}\n```"}.get(block.kind, block.text)
-        yield _Piece(block.kind, written, words, lead, refers_back, run=run)
-        return
-    lines = block.text.split("\n") if block.kind == "code" else split_sentences(block.text)
-    glue = "\n" if block.kind == "code" else "" if is_unspaced(block.text) else " "
-    runs = list(_sentence_runs([piece for line in lines for piece in _line_parts(line)]))
-    for number, together in enumerate(runs):
-        part = glue.join(together)
-        if number == 0 and block.kind in ("item", "code"):
-            part = ("- " if block.kind == "item" else "```\n") + part
-        if block.kind == "code" and number == len(runs) - 1:
-            part += "\n```"
-        yield _Piece(block.kind, part, word_count(part), lead if number == 0 else "", number > 0 and points_back(part), True)
-
-
-def _sentence_runs(pieces: Sequence[str]) -> Iterator[list[str]]:
-    """Yield runs of sentences of about ``USUAL`` words; a sentence that refers to the one before it stays with it."""
+    A sentence that is too long is cut at blanks, or where there are none anywhere.
+    """
     run: list[str] = []
     size = 0
-    for piece in pieces:
-        words = word_count(piece)
-        if run and size + words > USUAL and not (points_back(piece) and size + words <= LARGEST):
-            yield run
-            run, size = [], 0
-        run.append(piece)
-        size += words
-    if run:
-        yield run
-
-
-def _line_parts(line: str) -> Iterator[str]:
-    """Yield a line that is too long in parts, split at spaces; a script without spaces is split after sentences."""
-    if word_count(line) <= LARGEST:
-        yield line
-        return
-    parts = line[: _LONGEST_LINE * 100].split(" ")
-    if is_unspaced(line):
-        yield from (found[0] for found in _UNSPACED.finditer(line[: _LONGEST_LINE * 100]))
-        return
-    for start in range(0, len(parts), USUAL):
-        yield " ".join(parts[start : start + USUAL])
-
-
-def _joined_pieces(pieces: Iterator[_Piece]) -> Iterator[tuple[str, str, str]]:
-    """Yield the texts of a section's passages, each with its lead, and which items of a list it holds."""
-    held: list[_Piece] = []
-    size = 0
-    for piece in pieces:
-        if held and (piece.kind == "break" or not _fits(held, size, piece)):
-            last = held[-1]
-            leans = piece.kind != "break" and (_introduces(last, piece) or piece.points_back)  # on the last block, which moves
-            moved = [held.pop()] if len(held) > 1 and leans and last.words + piece.words <= LARGEST else []
-            yield _text_of(held), _lead_of(held), _items_of(held)
-            held, size = moved, sum(one.words for one in moved)
-        if piece.kind != "break":
-            held.append(piece)
-            size += piece.words
-    if held:
-        yield _text_of(held), _lead_of(held), _items_of(held)
+    for line in lines:
+        pieces = [line]
+        if word_count(line) > LARGEST:
+            words = line.split(" ")
+            pieces = [" ".join(words[start : start + USUAL]) for start in range(0, len(words), USUAL)]
+            if is_unspaced(line):
+                pieces = [line[start : start + _LONGEST_PART] for start in range(0, len(line), _LONGEST_PART)]
+        for piece in pieces:
+            count = word_count(piece)
+            if run and size + count > (LARGEST if points_back(piece) else USUAL):
+                yield run
+                run, size = [], 0
+            run.append(piece)
+            size += count
+    yield run
 
 
 def _introduces(last: _Piece, piece: _Piece) -> bool:
@@ -434,40 +310,14 @@ def _introduces(last: _Piece, piece: _Piece) -> bool:
     return last.kind == "paragraph" and (announces or (piece.kind in ("item", "row", "code") and last.words <= _SHORT))
 
 
-def _fits(held: Sequence[_Piece], size: int, piece: _Piece) -> bool:
-    # An introduction stays with what it introduces; later rows or items may go to the next passage.
-    if _introduces(held[-1], piece):
+def _fits(held: Sequence[_Piece], piece: _Piece) -> bool:
+    """Return whether a piece goes into the passage with those that it ``held`` so far."""
+    last, size = held[-1], sum(one.words for one in held)
+    if _introduces(last, piece):  # later rows or items may go to the next passage
         return size + piece.words <= (LONGEST_LIST if len(held) == 1 else LARGEST)
-    if piece.points_back or (len(held) == 1 and held[0].kind == piece.kind == "paragraph" and size <= _SHORT):
+    if piece.points_back or (len(held) == 1 and last.kind == piece.kind == "paragraph" and size <= _SHORT):
         return size + piece.words <= LARGEST
-    run = next((one.run for one in held if one.item == 1), 0)  # words of the list that begins in the passage
-    if piece.kind == held[-1].kind == "item" and (is_open_item(held[-1].text) or 0 < run <= LONGEST_LIST):
-        return size + piece.words <= LONGEST_LIST
-    if held[-1].part and piece.part:
-        return False
-    if piece.kind == "item" and piece.text.rstrip().endswith(":") and size + piece.words > USUAL - _ROOM_FOR_ITEMS:
-        return _introduces(held[-1], piece)
-    if piece.kind == held[-1].kind and piece.kind in ("item", "row"):
-        return size + piece.words <= LARGEST  # a list is kept whole where possible
+    if piece.kind == last.kind and piece.kind in ("item", "row"):
+        run = next((one.run for one in held if one.kind == "item" and one.run), 0)  # of the list that begins in the passage
+        return size + piece.words <= (LONGEST_LIST if 0 < run <= LONGEST_LIST else LARGEST)
     return size + max(piece.words, min(piece.run, USUAL)) <= USUAL
-
-
-def _items_of(held: Sequence[_Piece]) -> str:
-    """Return which items of their list these are: "3 to 5 of 9"; "" if they are all of them, or no items."""
-    items = [piece for piece in held if piece.item]
-    if not items or (items[0].item == 1 and items[-1].item == items[-1].items):
-        return ""
-    first, last = items[0].item, items[-1].item
-    return f"{first} of {items[-1].items}" if first == last else f"{first} to {last} of {items[-1].items}"
-
-
-def _lead_of(held: Sequence[_Piece]) -> str:
-    return held[0].lead if held[0].lead and held[0].lead not in held[0].text else ""
-
-
-def _text_of(held: Sequence[_Piece]) -> str:
-    lines = [held[0].text]
-    for before, piece in pairwise(held):
-        run = before.kind == piece.kind and piece.kind in ("item", "row")
-        lines += [piece.text] if run else ["", piece.text]
-    return "\n".join(lines)

@@ -1,6 +1,6 @@
 """Text from models and sources as Markdown of a note: quotes with lists, tables and code, sentences with harmless marks.
 
-A quoted stretch of a source is in the format of ``page_format``. Every word of it goes through ``inert``, so it does nothing in a
+A quoted stretch of a source is in the format of ``text.passages``. Every word of it goes through ``inert``, so it does nothing in a
 vault, whatever it says. Of a report's running text, code, bold, emphasis and formulas pass by a whitelist: what passes is written
 anew from its parts; the words inside marks go through ``inert`` themselves, code and formulas pass only if they hold nothing that
 Obsidian, Dataview or Templater would obey inside them. Dataview runs code that begins with ``=`` or ``$=`` and reads ``::``
@@ -16,10 +16,12 @@ from functools import lru_cache
 from itertools import groupby
 
 from pipeline.text.normalise import clean, one_line
-from pipeline.text.passages import Block, BlockKind, blocks, is_open_item
+from pipeline.text.passages import Block, BlockKind, blocks
 from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
 
 OMITTED = "[…]"
+# How an item of a list ends that another must follow.
+_OPEN_ITEM = tuple(f"{mark}{word}" for mark in ";," for word in ("", " and", " or", " and/or", " und", " oder"))
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _MOST_CELLS = 40
 _ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
@@ -115,7 +117,7 @@ def markdown(text: str, lead: str = "", mark: Link | None = None) -> Inert:
     parts = [[(before_space if groups else inert)(flat(lead))]] if lead and not header else []
     if groups and groups[0][0] == "item" and lead.rstrip().endswith(":"):
         groups[0][1].insert(0, OMITTED)
-    if groups and groups[-1][0] == "item" and is_open_item(groups[-1][1][-1]):
+    if groups and groups[-1][0] == "item" and groups[-1][1][-1].rstrip().endswith(_OPEN_ITEM):
         groups[-1][1][-1] += f" {OMITTED}"
     for number, (kind, texts) in enumerate(groups):
         at_end = number == len(groups) - 1
