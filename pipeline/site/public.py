@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.site.files import read
 from pipeline.site.paths import key_of, name_of, whole
-from pipeline.text.linked_blocks import targets_of, without_blocks
+from pipeline.text.linked_blocks import blocks_cited, targets_of, without_blocks
 
 _OF_SESSION = ("report", "session", "worker")  # notes with such an id stand or fall together
 _GENERATED = (*_OF_SESSION, "source", "home", "night", "topic")
@@ -24,12 +24,15 @@ _NO = frozenset({"false", "no", "off", "nein", "0", "n"})
 class PublicVault:
     """The files of a vault without those that are ``private``, and without what other notes say of those that are ``unsaid``.
 
+    ``cited`` are the ids of the quotes that public reports cite: they stay in their sources' notes, whatever else cites them.
+
     Of a note that only says so itself, such as a topic's, nothing stands elsewhere but links, which become plain text.
     """
 
     vault: Path
     private: frozenset[str] = frozenset()
     unsaid: frozenset[str] = frozenset()
+    cited: frozenset[str] = frozenset()
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file, None if it is private, is gone or may not be read."""
@@ -40,7 +43,7 @@ class PublicVault:
         head, body = _parted(text)
         kept = (line for line in head.split("\n") if not any(self._hides(target, path) for target in targets_of(line)))
         own = _property(head, "id").partition(":")[0] not in _GENERATED
-        shown = "\n".join(kept) + without_blocks(body, lambda target: self._hides(target, path), own=own)
+        shown = "\n".join(kept) + without_blocks(body, lambda target: self._hides(target, path), own=own, cited=self.cited)
         return data if shown == text else shown.encode("utf-8", "surrogateescape")
 
     def _hides(self, target: str, path: str) -> bool:
@@ -88,12 +91,11 @@ def public_vault(vault: Path, paths: Iterable[str], marks: Collection[str], hidd
     ids = {path: _property(_parted(text)[0], "id") for path, text in texts.items()}
     unsaid = {path for path, note in ids.items() if note in hidden or _session(note) in sessions}
     sources = {key_of(path): path for path, note in ids.items() if note.startswith("source:")}
-    cited: dict[bool, set[str]] = {True: set(), False: set()}
-    for path, note in ids.items():
-        if note.startswith("report:") or path in unsaid:
-            cited[path in unsaid].update(sources.keys() & set(map(key_of, targets_of(texts[path]))))
-    unsaid |= {sources[key] for key in cited[True] - cited[False]}
-    return PublicVault(vault, frozenset(unsaid | (ids.keys() & set(marks))), frozenset(unsaid))
+    reports = [path for path, note in ids.items() if note.startswith("report:") and path not in unsaid]
+    theirs, ours = ({key_of(one) for path in group for one in targets_of(texts[path])} for group in (unsaid, reports))
+    unsaid |= {sources[key] for key in sources.keys() & theirs - ours}
+    quotes = frozenset(block for path in reports for block in blocks_cited(texts[path]))
+    return PublicVault(vault, frozenset(unsaid | (ids.keys() & set(marks))), frozenset(unsaid), quotes)
 
 
 def _session(note: str) -> str:

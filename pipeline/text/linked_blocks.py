@@ -6,7 +6,7 @@ what one note says of another goes together with the link to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 UNNAMED = "a note that is not published"
 Hides = Callable[[str], bool]
@@ -22,20 +22,36 @@ def targets_of(text: str) -> Iterator[str]:
         yield part.partition(")")[0].strip("<>").partition("#")[0].removesuffix(".md")
 
 
-def without_blocks(text: str, hides: Hides, *, own: bool = False) -> str:
+def blocks_cited(text: str) -> Iterator[str]:
+    """Yield the ids of the blocks that the wikilinks of a text lead to."""
+    for part in text.split("#^")[1:]:
+        yield part.partition("]]")[0].partition("|")[0].rstrip("\\")
+
+
+def without_blocks(text: str, hides: Hides, *, own: bool = False, cited: Container[str] = ()) -> str:
     """Return a Markdown text without the blocks that lead to a note that ``hides`` knows, by a link's target.
 
-    ``own``: a person wrote it, so that a paragraph stays; only the link in it becomes ``UNNAMED``.
+    ``own``: a person wrote it, so that a paragraph stays; only the link in it becomes ``UNNAMED``. So do links in quotes whose
+    ids are ``cited`` elsewhere, and in the headings above them.
     """
     lines = text.split("\n")
+    kept: set[int] = set()
+    for place, line in enumerate(lines):
+        if line.startswith("^") and line[1:].strip() in cited:
+            first = place - 1
+            while first > 0 and lines[first - 1].startswith(">"):
+                first -= 1
+            kept.update(range(first, place + 1))
     dropped: set[int] = set()
     for place, line in enumerate(lines):
         if place in dropped or not any(map(hides, targets_of(line))):
             continue
-        span = _span(lines, place, own)
-        if span:
+        span = [] if place in kept else _span(lines, place, own)
+        if kept.isdisjoint(span):
             dropped.update(span)
         else:
+            dropped.update(number for number in span if number != place and number not in kept and lines[number].strip())
+        if place not in dropped:
             lines[place] = _unnamed(line, hides)
     return "\n".join(line for place, line in enumerate(lines) if place not in dropped)
 

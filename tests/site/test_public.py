@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.text.linked_blocks import without_blocks
 from tests.commanding import said, workspace_in
+from tests.site.scratch import Scratch
 
 QUESTION = "How many quokkas does the zephyrine ferry carry?"
 RARE = ("zephyrine", "quokka", "forty-seven")
@@ -94,6 +95,45 @@ def test_a_persons_own_note_keeps_its_words_without_the_link(folder: Path) -> No
     said(folder, "build")
     page = (folder / "site" / "my" / "mine.html").read_text()
     assert "Mine: see a note that is not published and more." in page
+
+
+SOURCE = """---
+id: source:s
+---
+
+## Quotes
+
+### Found for [[two|The quokkas]], today
+
+> [!quote] Quote
+> “Both cite this.”
+>
+> - Cited in [[one|A ferry]], [[two|The quokkas]]
+
+^q-1
+
+> [!quote] Quote
+> “Forty-seven, cited by the other.”
+
+^q-2
+
+## Versions
+
+- One, for [[two|The quokkas]]
+"""
+
+
+def test_a_quote_that_a_published_report_cites_keeps_its_place_when_a_later_report_is_not_published(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.write("reports/one.md", '---\nid: "report:a"\nkind: report\n---\n\nIt is.[[sources/s#^q-1|¹]]\n')
+    scratch.write("reports/two.md", '---\nid: "report:b"\npublish: no\n---\n\n[[sources/s#^q-1|¹]] And.[[sources/s#^q-2|²]]\n')
+    scratch.write("sources/s.md", SOURCE)
+    scratch.build()
+    page = scratch.html("sources/s.html")
+    assert 'id="^q-1"' in page
+    assert "Both cite this." in page
+    assert "Both cite this." in scratch.html("reports/one.html")
+    assert not any(word in page for word in ("quokka", "Forty-seven", "q-2", "Versions, for"))
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -1,6 +1,6 @@
 """Text from models and sources as Markdown of a note: quotes with lists, tables and code, sentences with harmless marks.
 
-A quoted stretch of a source is in the format of ``text.passages``. Every word of it goes through ``inert``, so it does nothing in a
+A quoted stretch of a source is in the format of a stored page. Every word of it goes through ``inert``, so it does nothing in a
 vault, whatever it says. Of a report's running text, code, bold, emphasis and formulas pass by a whitelist: what passes is written
 anew from its parts; the words inside marks go through ``inert`` themselves, code and formulas pass only if they hold nothing that
 Obsidian, Dataview or Templater would obey inside them. Dataview runs code that begins with ``=`` or ``$=`` and reads ``::``
