@@ -163,7 +163,7 @@ def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
         "reason": one.reason,
         "report": place_of(card) if card else "",
         "open": one.card.open if one.card else (),
-        "found": {name: found[name] for name in ("answer", "disputed", "dispute", "news")} if card else None,
+        "found": {name: found[name] for name in ("answer", "disputed", "news")} if card else None,
     }
 
 

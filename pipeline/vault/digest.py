@@ -155,10 +155,6 @@ def _report(card: Card | None) -> Iterator[str]:
         yield card.answer.text
     if sure := "; ".join(filter(None, (standing_words(card), news_words(card.news) if card.news else ""))):
         yield sentence(sure)
-    if card.dispute:
-        titles = {one.page.url: one.page.title for one in card.read}
-        sides = ((said.text.rstrip("."), titles.get(said.cites[0].url, "") if said.cites else "") for said in card.dispute)
-        yield f"Sources disagree: {' against '.join(f'“{text}”' + (f' ({title})' if title else '') for text, title in sides)}."
     if card.open:
         yield f"Still open: {card.open[0]}"
 

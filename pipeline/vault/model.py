@@ -29,7 +29,6 @@ from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.findings import (
     by_model,
-    contradictions,
     disputed_facts,
     facts_of,
     news_of,
@@ -40,11 +39,10 @@ from pipeline.domain.findings import (
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
-from pipeline.domain.values import Changes, Contradiction, Fact, Sentence, SourceChange
+from pipeline.domain.values import Changes, Fact, Sentence, SourceChange
 from pipeline.errors import GONE, LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, one_line, slug
-from pipeline.text.questions import content_stems
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
@@ -110,17 +108,8 @@ class WorkerCard:
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteRef:
-    """A fact elsewhere: the address of its source, and its id. ``shown``: the source has a note because of the same session."""
-
-    url: str
-    fact: str
-    shown: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Quoted:
-    """A fact that a session took from a source; ``lead`` as in ``Fact``, ``against`` are the facts that deny it.
+    """A fact that a session took from a source; ``lead`` as in ``Fact``, ``disputed``: another source denies it.
 
     ``answers``: the answer of the session's report rests on it.
     ``sheet`` is the page of a PDF, from 1; 0 for other sources.
@@ -132,7 +121,6 @@ class Quoted:
     heading: str
     digest: str
     disputed: bool
-    against: tuple[QuoteRef, ...]
     cited: bool
     lead: str = ""
     sheet: int = 0
@@ -163,10 +151,10 @@ class Card(Summary):
 
     ``judged``: a model has read its pages.
     A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
-    ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``dispute`` has two
-    statements that cannot both be true, ``news`` is what changed (None for the first report on a question), ``open`` the
-    questions left open, ``cited`` the addresses of the report's sources. ``read`` are the pages that the session read, in order,
-    ``compared`` the addresses of the sources of the session ``compared_with`` of which this one says something.
+    ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
+    (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
+    ``read`` are the pages that the session read, in order, ``compared`` the addresses of the sources of the session
+    ``compared_with`` of which this one says something.
     Until the names of all notes are known, the paths are those that its notes would have alone.
     """
 
@@ -180,7 +168,6 @@ class Card(Summary):
     workers: tuple[WorkerCard, ...]
     answer: CitedText | None = None
     disputed: bool = False
-    dispute: tuple[CitedText, CitedText] | None = None
     disagreements: int = 0
     news: News | None = None
     open: tuple[str, ...] = ()
@@ -207,7 +194,6 @@ def card_of(state: SessionState, reported_at: str = "", workers: Workers = "note
     """
     report, summary, judged = state.report, summary_of(state), by_model(state)
     named_by = (state.query, state.id, state.started_at, state.names)
-    pairs = report.contradictions if report and judged else ()
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
     found = state.changes
     unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
@@ -223,8 +209,7 @@ def card_of(state: SessionState, reported_at: str = "", workers: Workers = "note
         workers=tuple(_worker_card(state, worker, own=workers == "notes" and judged) for worker in workers_in_order(state)),
         answer=answer,
         disputed=not disputed_facts(state).isdisjoint(facts),
-        dispute=_dispute(state, pairs),
-        disagreements=len(pairs),
+        disagreements=len(report.contradictions) if report and judged else 0,
         news=_news(state) if report else None,
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
@@ -287,22 +272,6 @@ def signs(state: SessionState, facts: Sequence[str], numbers: dict[str, int]) ->
     ]
 
 
-def _dispute(state: SessionState, pairs: Iterable[Contradiction]) -> tuple[CitedText, CitedText] | None:
-    """Both sides of the first disagreement whose facts are known, each in the sentence that is most about it."""
-    pair = next((pair for pair in pairs if pair.a in state.facts and pair.b in state.facts), None)
-    if pair is None:
-        return None
-    wanted, numbers, shown = set(content_stems(pair.explanation or pair.subject)), numbers_of(state), shown_sources(state)
-
-    def stated(fact: Fact) -> CitedText:
-        said, number = said_by(state, fact), numbers.get(fact.url, 0)
-        best = max(split_sentences(said) or [said], key=lambda sentence: len(wanted & set(content_stems(sentence))))
-        cite = Cite(fact.url, fact.id, superscript(number) if number else "")
-        return CitedText(one_line(best, LONGEST_SIDE), (cite,) if number or fact.url in shown else ())
-
-    return stated(state.facts[pair.a]), stated(state.facts[pair.b])
-
-
 def said_by(state: SessionState, fact: Fact) -> str:
     """Return what a fact says, on one line: its claim, where the quote bears that."""
     return statement(fact.claim if state.bears_claim(fact) else "", fact.quote)
@@ -324,9 +293,7 @@ def is_lost(source: SourceChange) -> bool:
 
 def _readings(state: SessionState) -> tuple[Reading, ...]:
     """A session's readings, one for each page in order."""
-    judged, shown = by_model(state), shown_sources(state)
-    disputed = disputed_facts(state)
-    pairs = contradictions(state) if judged else ()
+    shown, disputed = shown_sources(state), disputed_facts(state)
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
     answering = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
     by_url: dict[str, list[Fact]] = {}
@@ -334,8 +301,6 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
         by_url.setdefault(fact.url, []).append(fact)
 
     def quoted(fact: Fact) -> Quoted:
-        names = dict.fromkeys(pair.b if pair.a == fact.id else pair.a for pair in pairs if fact.id in {pair.a, pair.b})
-        against = (state.facts[name] for name in names if name in state.facts)
         return Quoted(
             fact=fact.id,
             text=fact.quote,
@@ -343,7 +308,6 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
             heading=fact.heading,
             digest=fact.digest,
             disputed=fact.id in disputed,
-            against=tuple(QuoteRef(other.url, other.id, other.url in shown) for other in against),
             cited=fact.url in references and fact.id in references[fact.url].facts,
             lead=fact.lead,
             sheet=sheet_of(state, fact),
@@ -419,15 +383,11 @@ class LoadedSession:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One address across all sessions: every reading of it with the session's card, in order of time.
-
-    ``place`` is the link to its note, ``others`` are those to the sources that deny what it says, by address.
-    """
+    """One address across all sessions, with the link to its note: every reading with the session's card, in order of time."""
 
     url: str
     place: Link
     readings: tuple[tuple[Card, Reading], ...]
-    others: Mapping[str, Link]
 
     @property
     def title(self) -> str:

@@ -268,13 +268,12 @@ class Build:
         for url, readings in readings_by_url(model.by_id.values()).items():
             if url not in noted:
                 continue
-            against = {one.url for _, reading in readings for quote in reading.quotes for one in quote.against}
-            source = Source(url, model.sources[url], tuple(readings), {other: model.sources[other] for other in sorted(against)})
+            source = Source(url, model.sources[url], tuple(readings))
             sessions = [
                 (self._values.marks[card.id], card.session_path, card.report_path, reading.page.digest in stones and pruned)
                 for card, reading in readings
             ]
-            value = repr((source.place, source.others, sessions, self._documents))
+            value = repr((source.place, sessions, self._documents))
             reports = tuple(f"report:{card.id}" for card, _ in readings)
             own: tuple[Kind, str, str] = ("source", source.place.path, "")
             yield Part(f"source:{url}", value, partial(note, source), ("source",), (own,), reports)

@@ -88,7 +88,6 @@ def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_
     place.build()
     report = place.note("reports/").read_text()
     assert "Source 1 contains orders to language models" in report
-    assert report.count("; its page contains orders to language models\n") == 1
     whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
     assert whole.count("> [!warning] This page contains orders to language models\n") == 1
     assert whole.count("> [!info] The page reserves its use by programs: noai\n") == 1

@@ -12,7 +12,7 @@ from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
-from pipeline.vault.model import Card, CitedText, News, Night, Spent, VaultModel
+from pipeline.vault.model import Card, News, Night, Spent, VaultModel
 from pipeline.vault.note import HOME, Note, Plain, View
 from pipeline.vault.notes.parts import best_link, cited, night_link, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, joined, money
@@ -60,9 +60,13 @@ def outcome_words(outcomes: Iterable[str]) -> str:
 
 
 def standing_words(card: Card) -> str:
-    """Return how many sources the report cites, and whether one denies the answer: ``3 sources``, ``2 sources, disputed``."""
-    words = labels.count(len(card.cited), "source") if card.cited else ""
-    return f"{words}, disputed" if card.disputed else words
+    """Return how many sources the report cites, and what they deny: ``3 sources``, ``2 sources, disputed``.
+
+    ``disputed`` is the answer itself; of what else sources disagree on, the number is said.
+    """
+    sources = labels.count(len(card.cited), "source") if card.cited else ""
+    others = labels.count(card.disagreements, "disagreement") if card.disagreements else ""
+    return ", ".join(filter(None, (sources, "disputed" if card.disputed else others)))
 
 
 def news_words(news: News) -> str:
@@ -81,10 +85,7 @@ def news_words(news: News) -> str:
 
 
 def entry_of(model: VaultModel, card: Card) -> View:
-    """Return the report of a card in short: the answer, how sure it is, what changed, what is disputed, what is open."""
-
-    def side(text: CitedText) -> View:
-        return {"said": cited(model, text), "source": model.sources[text.cites[0].url] if text.cites else None}
+    """Return the report of a card in short: the answer, how sure it is, what changed, what is open."""
 
     before = [one for one in model.of_query.get(card.query_id, ()) if one.has_report and one.started_at < card.started_at]
     return {
@@ -93,8 +94,6 @@ def entry_of(model: VaultModel, card: Card) -> View:
         "first": cited(model, card.answer) if card.answer else None,
         "standing": standing_words(card),
         "news": news_words(card.news) if card.news else "",
-        "dispute": [side(one) for one in card.dispute] if card.dispute else [],
-        "more_disputes": max(0, card.disagreements - 1),
         "question": next(iter(card.open), ""),
         "more_questions": max(0, len(card.open) - 1),
         "earlier": len(before) if card.query_id else 0,
@@ -143,7 +142,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
             for entry, card in groups.get(group, ())
         ]
 
-    spent, place = _spent(model, night.ended), model.nights.index(night)
+    spent = _spent(model, night.ended)
     seconds = (batch.end.duration_s if batch.end else _spent(model, batch.ended).seconds for batch in night.batches)
     return {
         "title": labels.label("Night of {day}", language, day=labels.day(night.date, language)),
@@ -169,24 +168,16 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         ],
         "seconds": sum(seconds),
         "cost": bill(spent.usd, spent.unknown_usd, spent.likely_usd),
-        "earlier": night_link(model.nights[place - 1].date, language) if place else None,
-        "later": night_link(model.nights[place + 1].date, language) if place + 1 < len(model.nights) else None,
     }
 
 
 def _skipped(model: VaultModel, night: Night) -> list[View]:
-    """The queries that no run of the night worked on, by reason, with what was known of each by that night.
-
-    An earlier outcome is marked as earlier, because it is not this night's.
-    """
+    """The queries that no run of the night worked on, by reason, with what was known of each by that night."""
     reasons: dict[str, dict[str, Link | str]] = {}
     for entry in (entry for batch in night.batches for entry in batch.skipped):
         if entry.query_id not in night.last:
             known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= night.date]
-            outcome, colon, why = entry.reason.partition(": ")
-            is_earlier = colon and outcome in {"not found", "failed", "cancelled"}
-            reason = f"{outcome} earlier: {why}" if is_earlier else entry.reason
-            reasons.setdefault(reason, {})[entry.query_id] = best_link(known[-1]) if known else entry.query
+            reasons.setdefault(entry.reason, {})[entry.query_id] = best_link(known[-1]) if known else entry.query
     return [{"reason": reason, "queries": tuple(queries.values())} for reason, queries in reasons.items()]
 
 

@@ -264,21 +264,19 @@ class Citer:
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
         """Return the paragraphs' sentences, or their passages, with their citations."""
         found: list[Block] = []
-        before, steps = "", 0  # steps that go on behind code are counted on, whatever was cut or added before it
+        steps = 0  # steps that go on behind code are counted on, whatever was cut or added before it
         going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
         for place, paragraph in enumerate(paragraphs):
             if paragraph.kind == "passages":
-                found.append(Block(self.passages(paragraph.sentences, before)))
-                before = self._url(paragraph.sentences[-1]) if paragraph.sentences else before
-            else:
-                follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
-                is_between = paragraph.form == "paragraph" and any(place < later for later in going_on)
-                inside = follows_steps and (paragraph.form == "code" or is_between)
-                block = self._block(paragraph, steps + 1 if paragraph.start > 1 else 1, inside=inside)
-                if block.form == "steps":
-                    steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
-                found.append(block)
-                before = ""
+                found.append(Block(self.passages(paragraph.sentences)))
+                continue
+            follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
+            is_between = paragraph.form == "paragraph" and any(place < later for later in going_on)
+            inside = follows_steps and (paragraph.form == "code" or is_between)
+            block = self._block(paragraph, steps + 1 if paragraph.start > 1 else 1, inside=inside)
+            if block.form == "steps":
+                steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
+            found.append(block)
         return tuple(found)
 
     def _block(self, paragraph: Paragraph, start: int, *, inside: bool) -> Block:
@@ -306,49 +304,41 @@ class Citer:
             items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
         return Block(items, form, inside=inside)
 
-    def passages(self, sentences: Iterable[Sentence], before: str = "") -> tuple[Said, ...]:
-        """Return passages, each with its own headings; ``before`` is the address of the source of the passage above them."""
-        found = []
+    def passages(self, sentences: Iterable[Sentence]) -> tuple[Said, ...]:
+        """Return passages, each with the title and headings that it is under."""
+        found: list[Said] = []
         for sentence in sentences:
-            found.append(self._passage(sentence, before))
-            before = self._url(sentence)
+            fact = self._state.facts.get(next(iter(sentence.facts), ""))
+            if fact is None:
+                found.append(self.sentence(sentence))
+                continue
+            mine, page = self._numbers.get(fact.url, 0), self._state.pages.get(fact.url)
+            known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
+            others = {self._numbers.get(other.url, 0): other.id for other in known}
+            passage = Passage(
+                sentence.text,
+                (self.citation(fact.id),) if mine else (),
+                fact.lead,
+                quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
+                tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
+                "disputed" if self._loaded.is_disputed(sentence.facts) else "",
+                one_line(page.published, 40) if page else "",
+                self._loaded.beside.rated.get(fact.id, ""),
+            )
+            found.append(passage)
         return tuple(found)
 
-    def _url(self, sentence: Sentence) -> str:
-        fact = self._state.facts.get(next(iter(sentence.facts), ""))
-        return fact.url if fact else ""
-
-    def _passage(self, sentence: Sentence, before: str) -> Said:
-        fact = self._state.facts.get(next(iter(sentence.facts), ""))
-        if fact is None:
-            return self.sentence(sentence)
-        mine = self._numbers.get(fact.url, 0)
-        known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
-        others = {self._numbers.get(other.url, 0): other.id for other in known}
-        page = self._state.pages.get(fact.url)
-        return Passage(
-            sentence.text,
-            (self.citation(fact.id),) if mine else (),
-            fact.lead,
-            quote_link(self._sources[fact.url], fact.id, self._trail(fact, titled=fact.url != before)),
-            tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
-            "disputed" if self._loaded.is_disputed(sentence.facts) else "",
-            one_line(page.published, 40) if page else "",
-            self._loaded.beside.rated.get(fact.id, ""),
-        )
-
-    def _trail(self, fact: Fact, *, titled: bool) -> str:
-        """Where a quote is: its page's title (unless not ``titled``), the headings above it, the page of a PDF."""
+    def _trail(self, fact: Fact) -> str:
+        """Where a quote is: its page's title, the headings above it, the page of a PDF."""
         trail = tuple(dict.fromkeys(fact.path or filter(None, (self._sources[fact.url].label, fact.heading))))
-        shown = trail if titled or len(trail) < 2 else trail[1:]
         sheet = sheet_of(self._state, fact)
-        names = [one_line(name, 70) for name in shown[-_MOST_HEADINGS:]]
+        names = [one_line(name, 70) for name in trail[-_MOST_HEADINGS:]]
         names += [labels.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return " › ".join(names)
 
     def places(self, facts: Iterable[Fact]) -> tuple[Link | Inert, ...]:
         """Return where facts stand that a report does not show: page, headings, and how the quote begins; each place once."""
-        trails = {(fact.url, self._trail(fact, titled=True)): one_line(flat(fact.quote), _PLACE) for fact in reversed([*facts])}
+        trails = {(fact.url, self._trail(fact)): one_line(flat(fact.quote), _PLACE) for fact in reversed([*facts])}
         found = [(url, f"{trail}: “{begins}”") for (url, trail), begins in reversed(trails.items())]
         shown = self._loaded.shown_sources
         return tuple(
@@ -361,9 +351,9 @@ class Citer:
         return [
             {
                 "text": flat(fact.quote),
-                "place": quote_link(self._sources[fact.url], fact.id, self._trail(fact, titled=True))
+                "place": quote_link(self._sources[fact.url], fact.id, self._trail(fact))
                 if fact.url in self._loaded.shown_sources
-                else without_note(fact.url, self._trail(fact, titled=True), self._language),
+                else without_note(fact.url, self._trail(fact), self._language),
             }
             for fact in facts
         ]

@@ -81,7 +81,6 @@ def report_note(loaded: LoadedSession) -> Note:
                 "place": parts.address_words(entry.url, language),
                 "quotes": len(entry.facts),
                 "origin": page_origin(entry.url),
-                "gives_orders": _gives_orders(state, entry.url),
             }
             for entry in report.references
         ],
@@ -114,21 +113,12 @@ def _not_found(loaded: LoadedSession, citer: parts.Citer) -> View | None:
 
 def _limits(state: SessionState, report: ReportGenerated) -> list[str]:
     found = list(report.limits)
-    if report.cut and not report.cut_sentences:  # a log of an earlier version only counts them
-        one = report.cut == 1
-        found.append(
-            f"{labels.count(report.cut, 'sentence')} of the draft {'was' if one else 'were'} cut, because "
-            f"{'its' if one else 'their'} quotes do not support {'it' if one else 'them'}."
-        )
-    if ordering := [str(entry.number) for entry in report.references if _gives_orders(state, entry.url)]:
+    numbered = {entry.url: str(entry.number) for entry in report.references if entry.url in state.pages}
+    if ordering := [number for url, number in numbered.items() if GIVES_ORDERS in state.pages[url].notices]:
         sources = "Source" if len(ordering) == 1 else "Each of the sources"
         orders = "contains orders to language models, which may be meant to mislead. Check what it says."
         found.append(f"{sources} {', '.join(ordering)} {orders}")
     return found
-
-
-def _gives_orders(state: SessionState, url: str) -> bool:
-    return url in state.pages and GIVES_ORDERS in state.pages[url].notices
 
 
 def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pipeline.domain.agenda import counts_of
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.stream_events import NOT_CHECKED, Import
-from pipeline.domain.findings import by_model, contradictions, open_gaps, shown_pages
+from pipeline.domain.findings import by_model, open_gaps, shown_pages
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
@@ -86,7 +86,6 @@ def session_note(loaded: LoadedSession) -> Note:
             for event in loaded.events
             if isinstance(event, BranchMerged)
         ],
-        "disagreements": parts.Citer(loaded).disagreements(contradictions(state) if by_model(state) else ()),
         "gaps": parts.open_questions(open_gaps(state)),
         "topics": parts.topic_links(state.tags),
         "searches": counts["searches"],

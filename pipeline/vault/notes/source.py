@@ -14,10 +14,9 @@ from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault.model import Card, Quoted, Reading, Source, key_of
 from pipeline.vault.note import Note, View, block_id
-from pipeline.vault.notes.parts import address_words, best_link, properties_of, quote_link, without_note
+from pipeline.vault.notes.parts import address_words, best_link, properties_of
 from pipeline.vault.output.escaping import (
     Inert,
-    Link,
     address,
     file_address,
     host_of,
@@ -43,8 +42,7 @@ def source_note(
 ) -> Note:
     """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents.
 
-    A quote that several sessions found is not said to be of one whose report is ``hidden``. If all reports are, no quote leads to
-    one of another source, whose note may no longer have it.
+    A quote that several sessions found is not said to be of one whose report is ``hidden``.
     """
     file = _file(source.url, documents)
     by_start = sorted(source.readings, key=lambda one: (one[0].started_at, one[0].id))
@@ -59,7 +57,7 @@ def source_note(
         if reading.number:
             citing.setdefault(card.query_id or card.id, []).append((card, reading))
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
-    quotes = [_quote(source, found, around, language, file, hidden) for found in latest_first]
+    quotes = [_quote(source, found, around, language, file) for found in latest_first]
     versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in source.readings), 1)}
     own: dict[str, Property] = {
         "source_url": property_address(source.url),
@@ -129,9 +127,8 @@ def _quote(
     around: Around,
     language: str,
     file: Path | None,
-    hidden: Collection[str],
 ) -> View:
-    """A quote: where it is, what denies it, and by which reports it is cited (of each question the latest)."""
+    """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
     (_, first), (found_by, latest) = finds[0], finds[-1]
     before, after = around.get(first.fact, ("", ""))
     page = source.readings[-1][1].page
@@ -139,11 +136,6 @@ def _quote(
     there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
     if file and first.sheet:
         there = file_address(file, labels.label("on page {number}", language, number=str(first.sheet)), first.sheet)
-    against: list[Link | Inert] = []
-    for one in latest.against:
-        at = source.others[one.url]
-        is_there = one.shown and found_by.id not in hidden
-        against.append(quote_link(at, one.fact) if is_there else without_note(one.url, at.label))
     return {
         "text": first.text,
         "lead": first.lead,
@@ -152,7 +144,6 @@ def _quote(
         "heading": first.heading,
         "claim": claim_beside(first.claim, first.text),
         "disputed": latest.disputed,
-        "against": against,
         "cited_in": tuple(best_link(card) for card in {card.query_id: card for card, quote in finds if quote.cited}.values()),
         "found_for": best_link(found_by),
         "found_at": found_by.started_at,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -38,11 +37,13 @@ def test_home_has_one_entry_for_a_question_with_two_reports(place: Workplace) ->
     assert home.index("## What changed") < home.index("9c01|") < home.index("## Failed")
 
 
-def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_and_an_open_question(place: Workplace) -> None:
+def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_and_an_open_question(place: Workplace) -> None:
     home = _text(place, "Home")
     assert "An append is durable after fsync returned." in home
-    assert "answered · 3 sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report" in home
-    assert re.search(r"Sources disagree: “One drive in nine loses flushed data”.* against “After fsync has returned", home)
+    assert (
+        "answered · 3 sources, 1 disagreement · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 1 earlier report"
+        in home
+    )
     assert "Still open: How loud is it?" in home
 
 
