@@ -45,10 +45,6 @@ class Digest:
     not_made: tuple[str, ...]
     unread: tuple[str, ...]
 
-    def of(self, group: Group) -> list[Question]:
-        """The questions of a group, such as those that changed."""
-        return [one for one in self.questions if group_of(one.status, one.card) == group]
-
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
@@ -89,12 +85,6 @@ def heading_of(digest: Digest) -> str:
     return f"Night of {labels.day(digest.date)}: {words or 'nothing was due'}"
 
 
-def _summary(digest: Digest) -> str:
-    cost = f", {money(digest.usd)}" if digest.usd else ""
-    left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
-    return f"{heading_of(digest)} ({duration(digest.seconds)}{cost}{left_out})"
-
-
 _GROUPS: dict[Group, str] = {
     "changed": "What changed",
     "answered": "Answered",
@@ -102,51 +92,69 @@ _GROUPS: dict[Group, str] = {
     "not-found": "Not found",
     "failed": "Failed",
     "open": "Unfinished",
+    "quiet": "Nothing new",
 }
 _REPORTED = ("changed", "answered", "passages")  # of the others there is no report to show
 
 
+_INDENTS = {"said": ("  ", "  "), "item": ("  - ", "    ")}  # of the first line of a text, and of those that follow
+_TAGS = {"section": "h2", "question": "h3"}
+
+
 def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
     """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
-    lines = _wrapped(_summary(digest))
-    for group, title in _GROUPS.items():
-        found = digest.of(group)
-        lines += ["", title] if found else []
-        for one in found:
-            if group not in _REPORTED:
-                lines += _wrapped(_without_answer(one), "  - ", "    ")
-                continue
-            lines += ["", *_wrapped(one.query), *(line for text in _report(one.card) for line in _wrapped(text, "  ", "  "))]
-            lines += [f"  {clean(place_of(one.card))}"] if one.card else []
-    quiet, problems = digest.of("quiet"), (*digest.not_made, *digest.unread)
-    lines += ["", *_wrapped(f"Nothing new: {'; '.join(one.query for one in quiet)}")] if quiet else []
-    lines += ["", "Problems"] if problems else []
-    return [line.rstrip() for line in (*lines, *(line for text in problems for line in _wrapped(text, "  - ", "    ")))]
+    shown: list[str] = []
+    for kind, text, card in _lines(digest):
+        first, others = _INDENTS.get(kind, ("", ""))
+        shown += [""] if kind in _TAGS else []
+        shown += textwrap.wrap(
+            text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+        )
+        shown += [f"  {clean(place_of(card))}"] if card else []
+    return shown
 
 
 def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
-    """Return a digest as a page for mail: without styles, scripts and images; what changed comes first."""
+    """Return a digest as a page for mail: without styles, scripts and images."""
     title = escape(heading_of(digest))
-    head = f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>'
-    parts = [head, f"<h1>{title}</h1>", f"<p>{escape(_summary(digest))}</p>"]
-    for group, name in _GROUPS.items():
-        found = digest.of(group)
-        parts += [f"<h2>{name}</h2>"] if found else []
-        for one in found:
-            if group not in _REPORTED:
-                parts.append(f"<p>{escape(_without_answer(one))}</p>")
-                continue
-            place, query = escape(place_of(one.card)) if one.card else "", escape(one.query)
-            query = f'<a href="{place}">{query}</a>' if place.startswith(("https://", "http://")) else query
-            parts.append(f"<h3>{query}</h3>" + "".join(f"<p>{escape(clean(text))}</p>" for text in _report(one.card)))
-    if quiet := digest.of("quiet"):
-        parts.append(f"<p>Nothing new: {escape('; '.join(one.query for one in quiet))}</p>")
-    parts += [f"<p>Problem: {escape(text)}</p>" for text in (*digest.not_made, *digest.unread)]
+    parts = [f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title></head><body>', f"<h1>{title}</h1>"]
+    for kind, text, card in _lines(digest):
+        words, place, tag = escape(text), escape(place_of(card)) if card else "", _TAGS.get(kind, "p")
+        parts.append(f'<{tag}><a href="{place}">{words}</a></{tag}>' if place.startswith("http") else f"<{tag}>{words}</{tag}>")
     return "\n".join([*parts, "</body></html>"])
 
 
+def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
+    """The digest in lines without control characters, what changed first: kind, text, and the session whose report it leads to."""
+    groups: dict[Group, list[Question]] = {}
+    for one in digest.questions:
+        groups.setdefault(group_of(one.status, one.card), []).append(one)
+    cost = f", {money(digest.usd)}" if digest.usd else ""
+    left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    lines: list[tuple[str, str, Card | None]] = [
+        ("summary", f"{heading_of(digest)} ({duration(digest.seconds)}{cost}{left_out})", None)
+    ]
+    for group, title in _GROUPS.items():
+        found = groups.get(group, [])
+        lines += [("section", title, None)] if found else []
+        for one in found:
+            if group in _REPORTED:
+                *said, last = one.query, *_report(one.card)
+                lines += [("said" if place else "question", text, None) for place, text in enumerate(said)]
+                lines.append(("said" if said else "question", last, one.card))
+            else:
+                status, why = (
+                    " (cancelled)" if one.status == "cancelled" else "",
+                    f": {sentence(one.reason)}" if one.reason else "",
+                )
+                lines.append(("item", f"{one.query}{status}{why}", None))
+    if problems := (*digest.not_made, *digest.unread):
+        lines += [("section", "Problems", None), *(("item", text, None) for text in problems)]
+    yield from ((kind, " ".join(clean(text).split()), card) for kind, text, card in lines)
+
+
 def _report(card: Card | None) -> Iterator[str]:
-    """What a report says in short: what is new first, the answer, how sure it is, who disagrees, what is open."""
+    """What a report says in short: what is new first, the answer, how sure it is, what is open."""
     if card is None or not card.has_report:
         return
     if card.news:
@@ -157,15 +165,3 @@ def _report(card: Card | None) -> Iterator[str]:
         yield sentence(sure)
     if card.open:
         yield f"Still open: {card.open[0]}"
-
-
-def _without_answer(one: Question) -> str:
-    status = " (cancelled)" if one.status == "cancelled" else ""
-    return f"{one.query}{status}{f': {sentence(one.reason)}' if one.reason else ''}"
-
-
-def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:
-    line = " ".join(clean(text).split())
-    return textwrap.wrap(
-        line, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
