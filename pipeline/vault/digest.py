@@ -125,7 +125,7 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
 
 
 def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
-    """The digest in lines without control characters, what changed first: kind, text, and the session whose report it leads to."""
+    """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
     groups: dict[Group, list[Question]] = {}
     for one in digest.questions:
         groups.setdefault(group_of(one.status, one.card), []).append(one)
@@ -139,15 +139,10 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
         lines += [("section", title, None)] if found else []
         for one in found:
             if group in _REPORTED:
-                *said, last = one.query, *_report(one.card)
-                lines += [("said" if place else "question", text, None) for place, text in enumerate(said)]
-                lines.append(("said" if said else "question", last, one.card))
+                lines += [("question", one.query, one.card), *(("said", text, None) for text in _report(one.card))]
             else:
-                status, why = (
-                    " (cancelled)" if one.status == "cancelled" else "",
-                    f": {sentence(one.reason)}" if one.reason else "",
-                )
-                lines.append(("item", f"{one.query}{status}{why}", None))
+                status = " (cancelled)" if one.status == "cancelled" else ""
+                lines.append(("item", f"{one.query}{status}{f': {sentence(one.reason)}' if one.reason else ''}", None))
     if problems := (*digest.not_made, *digest.unread):
         lines += [("section", "Problems", None), *(("item", text, None) for text in problems)]
     yield from ((kind, " ".join(clean(text).split()), card) for kind, text, card in lines)

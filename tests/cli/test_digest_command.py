@@ -23,11 +23,11 @@ def test_the_digest_gives_each_answer_how_sure_it_is_what_is_new_and_what_is_ope
     text = _text(a_store())
     assert text.startswith("Night of 28 November 2026: 1 answered, 1 failed, 1 unfinished (")
     for part in (
-        "What changed\n\nHow does an append-only log survive a power cut?\n  new: ",
+        "What changed\n\nHow does an append-only log survive a power cut?\n  vault/reports/2026/",
+        "a-power-cut-9c01.md\n  new: ",
         "\n  An append is durable after fsync returned.\n",
         "3 sources, 1 disagreement; 1 new fact, 1 changed and 1 gone",
         "Still open: How loud is it?",
-        "vault/reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01.md",
     ):
         assert part in text
 
