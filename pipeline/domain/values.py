@@ -195,10 +195,9 @@ class Contradiction(Value):
 
 
 class Gap(Value):
-    """A question without a good answer. ``importance`` is 0 to 1; ``perspective`` is an id or ""."""
+    """A question without a good answer; ``perspective`` is an id or ""."""
 
     question: str
-    importance: float
     reason: str
     perspective: str = ""
 

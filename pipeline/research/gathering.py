@@ -214,7 +214,6 @@ def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
     gaps = tuple(
         Gap(
             question=one_line(question, 400),
-            importance=0.5,
             reason=NOT_SEARCHED if is_last and question not in searched_for else "",
         )
         for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]

@@ -36,12 +36,6 @@ def _gives_orders(text: str, orders: Orders) -> bool:
     return any(order.search(unquoted) for order in possible)
 
 
-def orders_in(text: str) -> int:
-    """Return how many orders to a language model ``text`` contains, quoted ones too."""
-    lower = text[:_LONGEST].lower()
-    return sum(1 for _, order in _orders() for _ in order.finditer(lower))
-
-
 @cache
 def _orders() -> Orders:
     """Return the pattern of each kind of order, with plain texts of which it begins with one."""

@@ -212,7 +212,7 @@ def test_a_reading_that_leaves_nothing_open_finishes_the_worker() -> None:
 def test_what_is_open_is_searched_for_once_more(is_open: bool) -> None:
     state, event = before(e.GapsFound, **SMALL | {"gap_rounds": 1})
     assert agenda(state) == (s.FindGaps(0),)
-    gaps = (Gap(question="Why?", importance=0.1, reason=""),) if is_open else ()
+    gaps = (Gap(question="Why?", reason=""),) if is_open else ()
     fold.apply(state, event.model_copy(update={"gaps": gaps}))
     assert agenda(state) == ((s.ExtendPlan(0),) if is_open else (s.StartSynthesis(),))
 

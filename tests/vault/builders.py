@@ -201,7 +201,7 @@ class Story:
         pair = Contradiction(
             id="c1", subject=say("flushed data"), kind="polarity", a=facts[3].id, b=facts[2].id, explanation=say("They differ")
         )
-        gaps = (Gap(question=say("How loud is it?"), importance=0.4, reason=say("no fact")),)
+        gaps = (Gap(question=say("How loud is it?"), reason=say("no fact")),)
         self.scribe.note(
             e.AnalysisStarted(round=0),
             e.ContradictionsFound(round=0, contradictions=(pair,)),

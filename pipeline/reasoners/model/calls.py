@@ -39,15 +39,11 @@ _KEPT_OF_ERROR = 2_000  # bytes kept of an error reply
 
 
 class Transcript:
-    """The calls of one answer. ``redaction`` removes keys by value, in case a server echoes one.
-
-    ``removed`` counts the unknown citation keys and addresses that were removed from the replies.
-    """
+    """The calls of one answer. ``redaction`` removes keys by value, in case a server echoes one."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
         self._calls: list[dict[str, Any]] = []
-        self.removed = 0
 
     def asked(self, body: dict[str, Any]) -> None:
         """Add a request."""
@@ -74,8 +70,7 @@ class Transcript:
         """Return the transcript as canonical JSON; b"" if nothing was sent."""
         if not self._calls:
             return b""
-        whole = {"calls": self._calls, "removed": self.removed}
-        text = json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text = json.dumps({"calls": self._calls}, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return self._redaction.data(text.encode("utf-8", "replace"))
 
 

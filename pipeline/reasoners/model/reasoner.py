@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.reasoner_questions import Question, Reply
-from pipeline.domain.values import Recalled
 from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.client import HttpClient
 from pipeline.ports import Answer
@@ -20,8 +19,7 @@ from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, pars
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, harmless, schema_of, view_of
 from pipeline.reasoners.model.replies import Content, CutOff, Meaning, NoCapacity, NoModel, TooLong, Unparsed, Withheld
 from pipeline.reasoners.model.roles import ROLE_OF, Prices, Role, Roles
-from pipeline.text.model_orders import orders_in
-from pipeline.text.normalise import normalised, tokens
+from pipeline.text.normalise import tokens
 
 A = TypeVar("A", bound=Reply)
 
@@ -168,7 +166,6 @@ class _ModelAttempt:
     retried: bool = False
     plain: bool = False
     cut_off: bool = False
-    reduced: bool = False
     shortened: bool = False
 
     def __post_init__(self) -> None:
@@ -219,7 +216,9 @@ class _ModelAttempt:
             self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
             self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
         elif isinstance(found, Withheld):
-            self._reduce(found)
+            raise AnswerWithheld(
+                f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"
+            )
         elif isinstance(found, TooLong):
             self._shorten(found)
         elif isinstance(found, NoModel):
@@ -266,49 +265,3 @@ class _ModelAttempt:
         self.shortened = True
         self.known.learn_material(self.model, fits)
         self._put(self.question)
-
-    def _reduce(self, found: Withheld) -> None:
-        """Prepare the question without the flagged source, once."""
-        smaller = None if self.reduced else without_flagged_source(self.question, found.flagged)
-        if smaller is None:
-            raise AnswerWithheld(
-                f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"
-            )
-        self.reduced = True
-        self._put(smaller)
-
-
-def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
-    """Return the question without the flagged source; None if the source is unknown or is the only one.
-
-    It is the source that contains the ``flagged`` text, or else the one with the most phrases that give orders to a model.
-    """
-    found: dict[str, list[str]] = {}
-    for fact in (*getattr(question, "facts", {}).values(), *getattr(question, "earlier", ())):
-        found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
-    for one in getattr(question, "recalled", Recalled()).statements:
-        found.setdefault(one.statement.url, []).append(one.statement.claim)
-    for hit in getattr(question, "hits", ()):
-        found.setdefault(hit.url, []).append(f"{hit.title} {hit.heading} {hit.snippet}")
-    for page in getattr(question, "pages", {}).values():
-        found.setdefault(page.url, []).append(page.text)
-    texts = {url: normalised(" ".join(parts)) for url, parts in found.items()}
-    wanted = [normalised(text).removesuffix("...").removesuffix("…").casefold() for text in flagged]
-    holding = (url for url, text in texts.items() if any(part and part in text.casefold() for part in wanted))
-    orders = {url: orders_in(text) for url, text in texts.items()}
-    offender = next(holding, None) or max((url for url in orders if orders[url]), key=lambda url: orders[url], default=None)
-    return None if offender is None or len(texts) < 2 else _without(question, offender)
-
-
-def _without(question: Question[A], url: str) -> Question[A]:
-    update: dict[str, Any] = {}
-    for name in ("facts", "pages"):
-        if hasattr(question, name):
-            update[name] = {key: entry for key, entry in getattr(question, name).items() if entry.url != url}
-    for name in ("earlier", "hits"):
-        if hasattr(question, name):
-            update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
-    if isinstance(recalled := getattr(question, "recalled", None), Recalled):
-        kept = tuple(one for one in recalled.statements if one.statement.url != url)
-        update["recalled"] = recalled.model_copy(update={"statements": kept})
-    return question.model_copy(update=update)

@@ -101,10 +101,9 @@ class Unparsed:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A filter or the model refuses to answer on this material. ``flagged`` is the text it objects to, if it names any."""
+    """A filter or the model refuses to answer on this material."""
 
     why: str
-    flagged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +276,7 @@ def _meaning_of_error(error: Mapping[str, Any], status: int, hide: Hide) -> Mean
         return NoModel(why)
     given = any(metadata.get(name) for name in ("flagged_input", "patterns", "reasons"))
     if words & _FILTERING or "ContentPolicyViolationError" in why or (number in (400, 403) and given):
-        flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
-        return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
+        return Withheld(why)
     if words & _UNPARSED or (number in (400, 422, 500) and _UNPARSED_WORDS.search(why)):
         text = error.get("failed_generation")
         return Unparsed(why, hide(text) if isinstance(text, str) else "")
@@ -300,12 +298,6 @@ def _status_of(error: Mapping[str, Any], status: int) -> int:
         if isinstance(claimed, int) and not isinstance(claimed, bool) and 300 <= claimed <= 599:
             return claimed
     return status if status >= 300 else 500
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [entry for entry in value[:20] if isinstance(entry, str)] if isinstance(value, list) else []
 
 
 def _seconds(value: object) -> float | None:
