@@ -187,7 +187,7 @@ def _turn_lines(value: dict[str, Any], turn: Turn) -> list[str]:
         words = fact["quote"].split()
         quote = " ".join(words[:_QUOTE_WORDS]) + (" …" if len(words) > _QUOTE_WORDS else "")
         lines.append(f"  [{numbers[fact['id']]}] {' › '.join(fact['path'])}  {fact['address']}")
-        lines.append(f"      fact {fact['id']}: “{quote}”")
+        lines.append(f"      quote {fact['id']}: “{quote}”")
         lines += [f"      note {fact['note']}"] if fact["note"] else []
         when = f"; it was last read on {fact['read_at'][:10]}" if fact["read_at"] else ""
         lines += [f"      this document is no longer in the folder{when}"] if fact["gone"] else []
