@@ -10,8 +10,7 @@ from typing import Any
 
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import SessionIndex
-from pipeline.batch.session_pool import Batch
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.session_pool import Batch, BatchResult
 from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.agenda import summary_of

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.batch.scheduling import Selection, decide
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.session_pool import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import QueryEnded

@@ -10,12 +10,14 @@ from typing import Any
 from pipeline.batch.scheduling import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.services import SearchChoice
-from pipeline.config.values import Limits, Query
+from pipeline.config.values import Limits, Price, Query
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import EXTRACTIVE, ResearchConfig
 from pipeline.research.reading import expected
 from pipeline.text.normalise import first_few, one_line, slug
 from pipeline.text.times import timestamp
+
+_REPLY_TOKENS = 1_000  # of a usual reply, the report's own words aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class DryRun:
     """The inputs of a dry run.
 
     ``config_of`` and ``search_of`` describe a new session on a query; ``opened`` returns the state of a stored session by id.
+    ``prices`` are those of models by name, as far as the settings say them.
     """
 
     decisions: Sequence[Decision]
@@ -35,6 +38,7 @@ class DryRun:
     search_of: Callable[[Query], SearchChoice]
     opened: Callable[[str], SessionState]
     may_cost: Callable[[ResearchConfig], bool]
+    prices: Mapping[str, Price]
 
     def plan(self) -> dict[str, Any]:
         """Return the plan as plain values; ``worst_usd`` is None if there is no cap.
@@ -66,6 +70,7 @@ class DryRun:
         unchanged = state is not None and config.search == state.config.search
         name = decision.session if state else f"{timestamp(self.now)[:10]}-{slug(decision.query.id, 40)}-…"
         calls, tokens = (0, 0) if config.reasoner == EXTRACTIVE else expected(config)
+        price, received = self.prices.get(config.reasoner), calls * _REPLY_TOKENS + 2 * config.report_words
         spent = state.spent.usd if state else 0.0
         left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))
         return {
@@ -77,6 +82,7 @@ class DryRun:
             "worst_usd": _least(left, self.limits.cost_usd) if self.may_cost(config) else 0.0,
             "calls": calls,
             "tokens_in": tokens,
+            "about_usd": round((tokens * price.input_usd + received * price.output_usd) / 1e6, 6) if price else None,
             "log": f"events/sessions/{name}/",
             "report": f"vault/reports/{name[:4]}/",
         }
@@ -99,6 +105,7 @@ def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     for place, entry in enumerate(due, start=1):
         lines.append(f"{place:>4}. {words[entry['action']]:<11} {entry['id']:<40}  {_money(entry['worst_usd'])}")
         asked = f", at most {entry['calls']} calls with about {entry['tokens_in']:,} tokens" if entry["calls"] else ""
+        asked += f", about {entry['about_usd']:.2f} USD by your prices" if entry["about_usd"] is not None else ""
         lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}{asked}")
         lines.append(f"      {entry['log']}, {entry['report']}")
     for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):

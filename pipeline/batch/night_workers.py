@@ -15,8 +15,16 @@ from typing import Any
 
 from pipeline.batch.scheduling import Decision, cause_of, split_at_limit
 from pipeline.batch.session_actions import accept_handoff, complete_handoff
-from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch, ended_event
-from pipeline.batch.totals import BatchResult, batch_ended, spent_since
+from pipeline.batch.session_pool import (
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    PASSED,
+    Batch,
+    BatchResult,
+    batch_ended,
+    ended_event,
+    spent_since,
+)
 from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all

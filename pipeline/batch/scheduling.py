@@ -1,12 +1,10 @@
 """Decides what a run does about each query of the queue, and why. Pure: queue and session summaries in, decisions out.
 
 A question's id is made from its words, so an edited question has another id than its sessions: it is found again by its words.
-Options of the command line override ``queries.yaml`` for one run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -107,12 +105,17 @@ def decide(
     wanted = selection or Selection()
     latest = _latest(queue, known)
     rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions}, queue.settings.timezone)
-    decisions = [
-        _kept_off(query, latest.get(query.id), queue, known, wanted)
-        or _here(_decision(query, latest.get(query.id), rhythm, wanted), latest.get(query.id), machine, now)
-        for query in queue.queries
-        if wanted.holds(query)
-    ]
+    decisions = []
+    for query in filter(wanted.holds, queue.queries):
+        last = latest.get(query.id)
+        decision = _kept_off(query, last, queue, known, wanted) or _decision(query, last, rhythm, wanted)
+        if decision.due:  # another machine may have to take it up: the one that its entry or a hand-over names
+            place, reason = _place_of(decision, last, now)
+            if machine == ANYWHERE or place in ("", machine):
+                decision = replace(decision, machine=place)
+            else:
+                decision = Decision(query, "elsewhere", reason, decision.session, machine=place)
+        decisions.append(decision)
     return tuple(sorted(decisions, key=lambda decision: (decision.action != "resume", -decision.query.priority)))
 
 
@@ -196,16 +199,6 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
     return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
 
 
-def _here(decision: Decision, last: Summary | None, machine: str, now: datetime) -> Decision:
-    """Return the decision, or that another machine takes the query up: the one that its entry or a hand-over names."""
-    if not decision.due:
-        return decision
-    wanted, reason = _place_of(decision, last, now)
-    if machine == ANYWHERE or wanted in ("", machine):
-        return replace(decision, machine=wanted)
-    return Decision(decision.query, "elsewhere", reason, decision.session, machine=wanted)
-
-
 def _place_of(decision: Decision, last: Summary | None, now: datetime) -> tuple[str, str]:
     """Return the machine that alone may take the query up, "" for any, and why. A hand-over counts more than the entry."""
     is_over = last and last.handed_until and moment_of(last.handed_until) <= now
@@ -272,7 +265,6 @@ def parts(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 ALIKE = 0.8  # twice the words in common, of all the words of both
-COMMON = 200  # sessions; a word that more of them have does not distinguish them
 
 
 def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
@@ -281,20 +273,16 @@ def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[s
     Only ids that were made from the question count: one that the user gave says by itself which question is meant.
     """
 
-    def words_of(name: str, question: str) -> Counter[str]:
+    def words_of(name: str, question: str) -> frozenset[str]:
         is_derived = name in {slug(question, 40), distinct_id(question)}
-        return Counter(slug(question, 1_000).split("-") if is_derived else ())
+        return frozenset(slug(question, 1_000).split("-") if is_derived else ())
 
     known = [words_of(summary.query_id, summary.query) for summary in gone]
-    places: dict[str, list[int]] = {}
-    for place, words in enumerate(known):
-        for word in words:
-            places.setdefault(word, []).append(place)
     scored: list[tuple[float, int, str]] = []
     for query in queries:
         mine = words_of(query.id, query.text)
-        for place in {place for word in mine if len(places.get(word, ())) <= COMMON for place in places.get(word, ())}:
-            alike = 2 * (mine & known[place]).total() / (mine.total() + known[place].total())
+        for place, words in enumerate(known):
+            alike = 2 * len(mine & words) / (len(mine) + len(words) or 1)
             scored += [(alike, place, query.id)] if alike >= ALIKE else []
     found: dict[str, Summary] = {}
     taken: set[int] = set()

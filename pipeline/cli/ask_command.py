@@ -11,8 +11,16 @@ from typing import Any
 
 import click
 
-from pipeline.batch import talk_scopes
-from pipeline.batch.talk_scopes import TalkScope, new_talk_id, opening_of
+from pipeline.batch.session_actions import (
+    TalkScope,
+    latest_talk,
+    new_talk_id,
+    opening_of,
+    scope_of,
+    session_scope,
+    topic_scope,
+    vault_scope,
+)
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
@@ -64,17 +72,14 @@ def ask(
             session, question = session_named(console.folder, env.store, question), ""
     if sum([bool(session), topic is not None, everything]) > 1:
         raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
-    if session:
-        scope = talk_scopes.session_scope(known, session)
-    else:
-        scope = talk_scopes.topic_scope(known, topic) if topic else talk_scopes.vault_scope(known)
+    scope = session_scope(known, session) if session else topic_scope(known, topic) if topic else vault_scope(known)
     context = context_of(env.workspace, env.keys)
     if goes_on:
-        state = talk_scopes.latest_talk(talks_in(env.store), scope if session or topic or everything else None)
-        scope = talk_scopes.scope_of(state, known)
+        state = latest_talk(talks_in(env.store), scope if session or topic or everything else None)
+        scope = scope_of(state, known)
     else:
         cap = env.workspace.queue.settings.query_limits.cost_usd
-        state = TalkState(id=talk_scopes.new_talk_id(timestamp(context.now()), question or scope.name), budget_usd=cap)
+        state = TalkState(id=new_talk_id(timestamp(context.now()), question or scope.name), budget_usd=cap)
     state.budget_usd = state.budget_usd if max_cost is None else max_cost
 
     def value_of(turn: Turn) -> dict[str, Any]:
@@ -214,11 +219,11 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> No
         context, cap = context_of(env.workspace, env.keys), env.workspace.queue.settings.query_limits.cost_usd
         known = read_sessions(env.console, env.store, again=True)
         kind, _, name = note.partition(":")
-        scope = talk_scopes.vault_scope(known)
+        scope = vault_scope(known)
         if kind in ("report", "session") and any(one.id == name for one in known.sessions):
-            scope = talk_scopes.session_scope(known, name)
+            scope = session_scope(known, name)
         elif tag := next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), ""):
-            scope = talk_scopes.topic_scope(known, tag)
+            scope = topic_scope(known, tag)
         try:
             state = next((talk for talk in talks_in(env.store) if talk.note == note), None)
             named = new_talk_id(timestamp(context.now()), note.replace(":", " "))

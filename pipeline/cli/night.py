@@ -12,8 +12,7 @@ from typing import Any
 
 from pipeline.batch.dry_run import DryRun, plan_lines
 from pipeline.batch.memory import Recaller
-from pipeline.batch.session_pool import Batch, ends_at
-from pipeline.batch.totals import BatchResult, account
+from pipeline.batch.session_pool import Batch, BatchResult, account, ends_at
 from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
     BuildProblem,
@@ -79,6 +78,7 @@ def print_dry_run(console: Console, request: Request) -> None:
                 search_of=lambda query: search_for(query, settings, env.keys, env.documents()),
                 opened=lambda name: ResearchSession.open(env.store, name).state,
                 may_cost=factory.may_cost,
+                prices=dict(settings.prices),
             ).plan()
         finally:
             await factory.aclose()

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
-from pipeline.batch.totals import spent_tonight
+from pipeline.batch.session_pool import SESSIONS_AT_ONCE, spent_tonight, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened
 from pipeline.cli.run_environment import Request, RunEnvironment

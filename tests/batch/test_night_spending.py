@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from pipeline.batch.session_index import read_all
-from pipeline.batch.totals import spent_tonight
+from pipeline.batch.session_pool import spent_tonight
 from pipeline.domain.events.session_events import CallSent
 from pipeline.domain.events.stream_events import BatchStarted, PassagesEmbedded
 from pipeline.domain.session import record_of, stamped

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.batch.scheduling import Decision, decide
-from pipeline.batch.session_pool import with_limits
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.session_pool import BatchResult, with_limits
 from pipeline.config.values import Query
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.reasoner_questions import Question

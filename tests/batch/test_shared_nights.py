@@ -23,8 +23,7 @@ from click.testing import CliRunner
 
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.scheduling import ANYWHERE, decide
-from pipeline.batch.session_pool import Batch
-from pipeline.batch.totals import BatchResult, result_of
+from pipeline.batch.session_pool import Batch, BatchResult, result_of
 from pipeline.cli.main import cli
 from pipeline.config.services import config_for
 from pipeline.config.values import ModelChoice, Queue

@@ -47,7 +47,12 @@ def test_a_dry_run_says_what_the_night_would_cost_at_most(folder: Path, monkeypa
     deep, fast, _ = plan["due"]
     assert (fast["calls"], 20_000 < fast["tokens_in"] < deep["tokens_in"]) == (6, True)
     assert "at most 6 calls with about" in said(folder, "run", "--dry-run").out
+    assert fast["about_usd"] is None
+    priced = f"settings: {{prices: {{{fast['reasoner']}: {{input: 1.00, output: 2.00}}}}}}\n"
+    (folder / "queries.yaml").write_text(priced + (folder / "queries.yaml").read_text())
+    assert "USD by your prices" in said(folder, "run", "--dry-run").out
     uncapped = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    assert fast["tokens_in"] < uncapped["due"][1]["about_usd"] * 1e6 < 2 * fast["tokens_in"]
     assert ([entry["worst_usd"] for entry in uncapped["due"]], uncapped["worst_usd"]) == ([0.25, None, None], None)
     monkeypatch.delenv("OPENROUTER_API_KEY")
     free = json.loads(said(folder, "run", "--dry-run", "--json").out)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.totals import account
+from pipeline.batch.session_pool import account
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.store.file_store import FileStore

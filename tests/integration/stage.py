@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.session_pool import BatchResult
 from pipeline.config.keys import Keys
 from pipeline.config.services import config_for
 from pipeline.config.settings import Workspace, load_workspace

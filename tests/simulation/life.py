@@ -19,8 +19,7 @@ from unittest import mock
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.memory import Recaller, consolidate
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import Batch
-from pipeline.batch.totals import BatchResult
+from pipeline.batch.session_pool import Batch, BatchResult
 from pipeline.config.services import config_for
 from pipeline.config.values import Limits, Query, Queue, Settings
 from pipeline.domain.budget import Budget, Caps, CombinedBudget

@@ -16,8 +16,7 @@ from typing import Any
 
 from pipeline.batch.night_workers import open_night
 from pipeline.batch.scheduling import decide
-from pipeline.batch.session_pool import Batch
-from pipeline.batch.totals import BatchResult, result_of
+from pipeline.batch.session_pool import Batch, BatchResult, result_of
 from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.budget import Caps
