@@ -7,7 +7,6 @@ marked; text of no size or of the colour of its ground is left out, because nobo
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +20,6 @@ from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from pipeline.text.words import word_count
 
-MAX_DEPTH = 1_000
-MAX_ATTRIBUTES = 500
 _DEEPEST = 150  # elements nested deeper are read as plain text, so that the walk may recurse
 
 
@@ -44,10 +41,6 @@ _WITHIN = _names(
     "small source span strike strong sub sup tt u var wbr"
 )
 ELEMENTS = _BLOCKS | _NEVER | _WITHIN  # all that HTML has
-_NOT_CLOSED = _names(
-    "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option "
-    "optgroup colgroup rt rp html head body"
-)
 _BESIDE_CODE = frozenset(("td", "th", "div", "pre"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LANDMARKS = {
@@ -64,10 +57,6 @@ _LONG_DEFINITION = 60
 _WIDEST, _LONGEST_SPAN = 200, 1_000
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _NUMBER = "\ue000"  # a private sign around a number that has an element of its own in code
-# Tags and attributes are counted before parsing, because the parser's time is quadratic in both; a parser cannot be asked.
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)")
-_LONG_TAG = re.compile(rf"<[a-zA-Z][^<>]{{{2 * MAX_ATTRIBUTES},}}")
-_ATTRIBUTE = re.compile(r"[\s\"'/][^\s\"'/=<>]")
 # What stands in a noscript of the head would be put into the body by a parser; in a template it stays where nobody sees it.
 _NOSCRIPT = re.compile(r"(</?)noscript\b", re.IGNORECASE)
 # The separators between a page's title and its site's name.
@@ -119,9 +108,8 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
     ``all_is_content`` is said of HTML that was made from a document without menus.
 
     Raises:
-        ReadFailed: the document would take too long to parse, or holds no text.
+        ReadFailed: the document holds no text.
     """
-    refuse_costly_markup(source)
     tree = LexborHTMLParser(_NOSCRIPT.sub(r"\1template", source))
     _style_elements(tree)
     walker = _Walker(tree)
@@ -143,35 +131,18 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
         meta.setdefault(key.lower(), squash(node.attributes.get("content") or ""))
     declared, html = tree.css_first("title"), tree.css_first("html")
     title = _title(squash(declared.text(deep=True)) if declared is not None else "", page.headings[:5]) or name
-    published, author = _byline(tree, meta)
+    dates = [
+        *(meta.get(name, "") for name in _DATE_NAMES),
+        *(node.attributes.get("datetime") or "" for node in tree.css("time")[:1]),
+    ]
+    shape = str.maketrans("123456789", "000000000")
+    published = next((date[:10] for date in dates if date[:10].translate(shape) == "0000-00-00"), "")
     return Page(
-        "", title, page.rendered(title), "text/html", author, published,
+        "", title, page.rendered(title), "text/html", meta.get("author", "") or meta.get("dc.creator", ""), published,
         language=((html.attributes.get("lang") or "") if html is not None else "").partition("-")[0].lower()[:8],
         notices=tuple(dict.fromkeys(one for key, value in meta.items() for one in usage_notices(key, value))),
         visible=stored + dropped.total(), stored=stored, dropped=dict(sorted(dropped.items())),
     )  # fmt: skip
-
-
-def refuse_costly_markup(source: str) -> None:
-    """Check, before parsing, that no element has too many attributes and none is nested too deep.
-
-    Raises:
-        ReadFailed: the markup exceeds ``MAX_DEPTH`` or ``MAX_ATTRIBUTES``; parsing it could take minutes.
-    """
-    if any(len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES for tag in _LONG_TAG.findall(source)):
-        raise ReadFailed(f"an element has more than {MAX_ATTRIBUTES} attributes")
-    depth = 0
-    opened: dict[str, int] = {}
-    for closing, raw, rest in _TAG.findall(source) if source.count("<") > MAX_DEPTH else ():
-        name = raw.lower()
-        if name in _NOT_CLOSED or rest.endswith("/"):
-            continue
-        step = -1 if closing else 1
-        if step > 0 or opened.get(name, 0):
-            opened[name] = opened.get(name, 0) + step
-            depth += step
-        if depth > MAX_DEPTH:
-            raise ReadFailed(f"its elements are nested more than {MAX_DEPTH} levels deep")
 
 
 # -- what is seen ---------------------------------------------------------------------------------------------------------------
@@ -606,6 +577,12 @@ def _span(cell: LexborNode, name: str) -> int:
 # -- formulas -------------------------------------------------------------------------------------------------------------------
 
 
+_FORMULAS = {
+    "mfrac": "{}/{}", "msup": "{}^{}", "mover": "{}^{}", "msub": "{}_{}", "munder": "{}_{}", "msubsup": "{}_{}^{}",
+    "munderover": "{}_{}^{}", "mroot": "{}^(1/{})",
+}  # fmt: skip
+
+
 def _formula(math: LexborNode) -> str:
     """Return a ``math`` element as one line."""
     for node in math.css("[encoding]"):
@@ -627,31 +604,14 @@ def _formula_part(node: LexborNode, depth: int) -> str:
     if depth > 60:
         return f" {node.text(deep=True, separator=' ')} "
     parts = [_formula_part(child, depth + 1) for child in node.iter(include_text=tag in ("mi", "mn", "mo", "mtext", "ms"))]
-    match tag, parts:
-        case (("annotation" | "annotation-xml" | "mphantom"), _):
-            return ""
-        case "mfrac", [above, below]:
-            return f"{_group(above)}/{_group(below)}"
-        case (("msup" | "mover"), [base, above]):
-            return f"{_group(base)}^{_group(above)}"
-        case (("msub" | "munder"), [base, below]):
-            return f"{_group(base)}_{_group(below)}"
-        case (("msubsup" | "munderover"), [base, below, above]):
-            return f"{_group(base)}_{_group(below)}^{_group(above)}"
-        case "msqrt", _:
-            return f"√({''.join(parts)})"
-        case "mroot", [base, degree]:
-            return f"{_group(base)}^(1/{_group(degree)})"
-        case "mfenced", _:
-            return f"({', '.join(parts)})"
-        case (("mtd" | "mspace"), _):
-            return f"{''.join(parts)} "
-        case "mtr", _:
-            return f"{''.join(parts).strip()}; "
-        case "mo", [sign] if sign in ("=", "<", ">", "≤", "≥", "≈", "≠", "∈", "→", "+", "−", "±"):
-            return f" {sign} "
-        case _:
-            return "".join(parts)
+    form, text = _FORMULAS.get(tag, ""), "".join(parts)
+    if form.count("{}") == len(parts) > 1:
+        return form.format(*map(_group, parts))
+    if tag in ("annotation", "annotation-xml", "mphantom"):
+        return ""
+    if tag in ("mtd", "mspace", "mtr"):
+        return f"{text.strip()}; " if tag == "mtr" else f"{text} "
+    return f"√({text})" if tag == "msqrt" else f" {text} " if tag == "mo" and text in "=<>≤≥≈≠∈→+−±" else text
 
 
 def _group(part: str) -> str:
@@ -696,31 +656,7 @@ def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Blo
     return kept, dropped
 
 
-# -- title, date, author --------------------------------------------------------------------------------------------------------
-
-
-def _byline(tree: LexborHTMLParser, meta: Mapping[str, str]) -> tuple[str, str]:
-    """Return date and author, as the page's metadata give them."""
-    dates, author = [meta.get(name, "") for name in _DATE_NAMES], meta.get("author", "") or meta.get("dc.creator", "")
-    for script in tree.css("script[type='application/ld+json']"):
-        try:
-            items = _listed(json.loads(script.text(deep=True)))
-        except (ValueError, RecursionError):
-            continue
-        parts = [part for item in items if isinstance(item, dict) for part in _listed(item.get("@graph"))]
-        for item in (*items, *parts):
-            if isinstance(item, dict):
-                dates.append(str(item.get("datePublished") or ""))
-                people = [one.get("name") if isinstance(one, dict) else one for one in _listed(item.get("author"))]
-                author = author or ", ".join(squash(one)[:80] for one in people if isinstance(one, str))
-    dates += [node.attributes.get("datetime") or "" for node in tree.css("time[datetime]")[:1]]
-    days = (date[:10] for date in dates)
-    shape = "0000-00-00"
-    return next((day for day in days if "".join("0" if sign.isdecimal() else sign for sign in day) == shape), ""), author
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+# -- title ---------------------------------------------------------------------------------------------------------------------
 
 
 def _title(declared: str, headings: Sequence[str]) -> str:

@@ -173,7 +173,7 @@ import resource, sys
 from pathlib import Path
 from pipeline.documents.extraction_process import Extractor, Limits
 from pipeline.errors import ReadFailed
-extractor = Extractor(Limits(wall_s=6, cpu_s=2))
+extractor = Extractor(Limits(wall_s=3, cpu_s=1))
 for path in sorted(Path(sys.argv[1]).iterdir()):
     try:
         assert len(extractor.file(path.read_bytes(), path).text) < 12_000_000
@@ -197,4 +197,3 @@ def test_twenty_hostile_files_are_read_or_refused_within_300_mb_and_the_next_is_
     assert int(kilobytes) <= 300_000
     assert reasons["forms.pdf"] == "reading it takes too much computing time or memory"
     assert "larger than the limit" in reasons["bomb.txt.gz"]
-    assert "nested" in reasons["deep.html"]

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.documents.html_reader import MAX_ATTRIBUTES, MAX_DEPTH, read_html
-from pipeline.errors import ReadFailed
+from pipeline.documents.html_reader import read_html
 from pipeline.text.passages import blocks
 
 SAID = "<p>This is what the page has to say.</p>"
@@ -246,15 +245,6 @@ def test_the_title_goes_without_the_name_of_the_site(title: str, heading: str, e
     assert read_html(f"<title>{title}</title><h1>{heading}</h1><p>x</p>", "name").title == expected
 
 
-def test_a_deeply_nested_page_is_refused_and_a_long_one_is_not() -> None:
-    with pytest.raises(ReadFailed, match="nested"):
-        read_html("<div>" * 100_000 + "x", "name")
-    with pytest.raises(ReadFailed, match="nested"):
-        read_html("<div>" * 100_000 + "x" + "</div>" * 100_000, "name")
-    assert body("<div><p>x</div>" * (2 * MAX_DEPTH)).count("x") == 2 * MAX_DEPTH
-    assert body("<div>" * (MAX_DEPTH - 10) + "<p>deep</p>") == "deep"
-
-
-def test_an_element_with_fifty_thousand_attributes_is_refused() -> None:
-    with pytest.raises(ReadFailed, match=str(MAX_ATTRIBUTES)):
-        read_html("<p " + " ".join(f"a{n}=1" for n in range(50_000)) + ">x</p>", "name")
+def test_a_deeply_nested_page_is_read() -> None:
+    assert body("<div>" * 900 + "<p>deep</p>") == "deep"
+    assert body("<div>" * 5_000 + "x") == "x"
