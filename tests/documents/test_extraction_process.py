@@ -22,7 +22,9 @@ URL = "https://example.org/x"
 # What stands for a page that makes a reader misbehave: a worker whose reader does so on a mark in the page.
 MISBEHAVING = """
 import os, sys, time
-from pipeline.documents import extract, worker
+from pipeline.documents import extract
+
+read = extract.extract
 
 def reading(data, **hints):
     if b"spin" in data:
@@ -35,10 +37,10 @@ def reading(data, **hints):
     if b"deep" in data: raise RecursionError
     if b"chatter" in data: print("not json", flush=True)
     if b"write" in data: open(data.decode().split()[1], "w").write("x" * 10_000)
-    return extract.extract(data, **hints)
+    return read(data, **hints)
 
-worker.extract = reading
-worker.serve(sys.stdin.buffer, sys.stdout.buffer, int(sys.argv[1]), int(sys.argv[2]))
+extract.extract = reading
+extract.serve(sys.stdin.buffer, sys.stdout.buffer, int(sys.argv[1]), int(sys.argv[2]))
 """
 
 
