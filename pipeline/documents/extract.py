@@ -179,7 +179,7 @@ _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html",
     ".txt": "text", ".text": "text", ".rst": "text", ".pdf": "pdf",
 }  # fmt: skip
-# What is no text, though its bytes may pass for some: pictures, archives, office documents, RTF, PostScript, what is packed twice.
+# What is no text, though its bytes may pass for some: pictures, archives, office documents, RTF, PostScript.
 _NO_TEXT = (b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"{\\rtf", b"%!PS", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")
 # Well-known names of documents without a suffix of their own: README.Debian, coreutils-NEWS, changelog.
 _WELL_KNOWN = re.compile(
