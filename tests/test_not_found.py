@@ -67,7 +67,6 @@ def test_list_and_show_say_why(night: Path) -> None:
     assert "research retry kafka" in shown
     about = json.loads(said(night, "--json", "show", "kafka").out)
     assert about["status"] == "not-found"
-    assert about["nearest"] == []
     assert re.search(rf"not found: {WHY}", said(night, "log", "kafka").out)
 
 
@@ -188,10 +187,10 @@ def test_an_end_without_evidence_of_an_older_log_is_not_found_too(tmp_path: Path
 def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path: Path) -> None:
     store = MemoryStore()
     story = Story(store).begin().planned().gathered()
-    story.not_found(story.facts[0].id)
+    story.not_found()
     place = Workplace(tmp_path, store)
     place.build()
-    assert "Nearest:" in place.note("reports/").read_text()
+    assert "Not found" in place.note("reports/").read_text()
     story.scribe.note(e.ResearchReopened())
     place.build()
     assert not list((place.vault / "reports").rglob("*.md"))

@@ -52,15 +52,7 @@ def test_an_old_end_for_want_of_evidence_is_not_found_and_another_one_failed() -
     for cause, status in (("no-evidence", "not-found"), ("SearchFailed", "failed")):
         state = folded(stream(**SMALL)[:3])
         fold.apply(state, old(e.ResearchFailed(cause=cause, reason="nothing was found")))
-        assert (state.status, state.end_reason, state.missing, state.nearest) == (status, "nothing was found", (), ())
-
-
-def test_a_session_that_is_reopened_has_forgotten_what_was_missing() -> None:
-    state = folded(stream(**SMALL)[:3])
-    fold.apply(state, e.ResearchFailed(cause="no-evidence", reason="r", missing=("Kafka",), nearest=("f1",)))
-    assert (state.missing, state.nearest) == (("Kafka",), ("f1",))
-    fold.apply(state, e.ResearchReopened())
-    assert (state.missing, state.nearest, state.ended) == ((), (), False)
+        assert (state.status, state.end_reason) == (status, "nothing was found")
 
 
 @settings(deadline=None)

@@ -104,7 +104,7 @@ def outcome_of(state: SessionState) -> Outcome:
         state.end_reason or state.status,
         normalised("\n".join(_paragraphs(state))),
         normalised("\n".join(_with_lead(fact) for fact in state.facts.values())),
-        normalised("\n".join([state.end_reason, *state.missing, *(report.limits if report else ())])),
+        normalised("\n".join([state.end_reason, *(report.limits if report else ())])),
         {stage: frozenset(map(document_of, found)) for stage, found in zip(STAGES, urls, strict=True)},
         state.spent.calls,
         state.spent.total_tokens,

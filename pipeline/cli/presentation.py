@@ -9,7 +9,7 @@ from pipeline.batch.scheduling import LOG_TROUBLE, UP_TO_DATE
 from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
-from pipeline.domain.findings import by_model, facts_of, nearest_facts, unused_facts
+from pipeline.domain.findings import by_model, facts_of, unused_facts
 from pipeline.domain.state import (
     COUNTED_OUTCOMES,
     SessionState,
@@ -217,8 +217,6 @@ def shown(state: SessionState, report: str = "") -> dict[str, Any]:
         "runs": len(state.runs),
         "last_error": f"{last.step}: {last.error}: {last.message}" if last else "",
         "title": state.report.title if state.report else "",
-        "missing": list(state.missing),
-        "nearest": [{"url": fact.url, "quote": fact.quote} for fact in nearest_facts(state)],
         "unused": [{"url": fact.url, "quote": fact.quote} for fact in unused_facts(state)],
     }
 
@@ -252,8 +250,6 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
         yield f"report     {report}"
     if about["last_error"]:
         yield f"last error {one_line(about['last_error'], 500)}"
-    for place, fact in enumerate(nearest_facts(state)):
-        yield f"{'' if place else 'nearest':<10} {one_line(fact.url, 80)}: {one_line(fact.quote, 160)}"
     if state.status == "not-found":
         yield f"next       put documents about it into your folder and run research retry {state.query_id}, or search the web"
     yield from _plan_lines(state)

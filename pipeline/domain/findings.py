@@ -218,11 +218,6 @@ def open_gaps(state: SessionState) -> tuple[Gap, ...]:
     return tuple(gap for gap in gaps if gap.question not in answered)
 
 
-def nearest_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts closest to an answer of a session that found none, best first."""
-    return tuple(state.facts[name] for name in state.nearest if name in state.facts)
-
-
 def unused_facts(state: SessionState) -> tuple[Fact, ...]:
     """Return the quotes that a model found and its report does not cite, in the order of ``all_facts``."""
     if state.report is None or state.report.outcome == "passages" or not by_model(state):
@@ -253,15 +248,15 @@ def news_of(state: SessionState) -> tuple[str, ...]:
 
 
 def shown_sources(state: SessionState) -> frozenset[str]:
-    """Return the sources that a session's result leads to: cited, new, in a disagreement, or, without an answer, nearest to one.
+    """Return the sources that a session's result leads to: cited, new, or in a disagreement.
 
-    While there is no result, and if there will be none, these are all sources with facts.
+    While there is no result, and after a failure, these are all sources with facts; of a question not found there are none.
     """
     if state.report:
         shown = {reference.url for reference in state.report.references}
         pairs = (*state.report.contradictions, *contradictions(state))
     else:
-        shown = {fact.url for fact in (nearest_facts(state) if state.status == "not-found" else state.facts.values())}
+        shown = {fact.url for fact in state.facts.values()} if state.status != "not-found" else set()
         pairs = contradictions(state)
     named = {name for pair in pairs for name in (pair.a, pair.b)}
     if state.changes:

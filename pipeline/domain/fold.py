@@ -118,7 +118,6 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             state.resume_status = state.status
             state.status = "not-found" if event.cause == e.NO_EVIDENCE else "failed"
             state.ended_at, state.end_reason = event.at, event.reason
-            state.missing, state.nearest = event.missing, event.nearest
         case e.ResearchCancelled():
             state.resume_status = state.status
             state.status, state.ended_at, state.end_reason = "cancelled", event.at, event.reason
@@ -176,7 +175,6 @@ def _claims_checked(state: s.SessionState, event: e.ClaimsChecked) -> None:
 def _research_reopened(state: s.SessionState) -> None:
     """Allow failed steps again, and workers that failed or were stopped by a cap, if the analysis has not begun without them."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
-    state.missing, state.nearest = (), ()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
         cut_short = worker.status == "failed" or worker.reason.startswith(s.STOPPED)

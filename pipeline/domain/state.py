@@ -159,8 +159,7 @@ class SessionState:
     ``passages`` are the ids of the chosen passages, None before they were chosen; ``more_places`` are those after them.
     ``without_model`` says why a step was done without the model (``Plan``, ``ReadPages:search_0:1``).
     ``kind`` and ``window`` as in ``PlanCreated``. ``parts`` are those of the report by number.
-    ``missing``, in older logs, are words of the query that the sources lack. If there is no answer, ``nearest`` holds the ids of
-    the best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
+    ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
     ``pruned`` counts what there was before the session was pruned.
     """
 
@@ -207,8 +206,6 @@ class SessionState:
     claims: dict[str, bool] = field(default_factory=dict)
     report: ReportGenerated | None = None
     exhausted: str = ""
-    missing: tuple[str, ...] = ()
-    nearest: tuple[str, ...] = ()
     pruned: dict[str, int] = field(default_factory=dict)
     handoff: Handoff | None = None
 

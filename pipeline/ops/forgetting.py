@@ -89,7 +89,7 @@ def _is_set(state: SessionState, part: str) -> bool:
 
 
 def _shown_facts(state: SessionState) -> Iterator[str]:
-    """Yield the facts that are shown anywhere: in the report, as disagreements, as new since the report before, as nearest."""
+    """Yield the facts that are shown anywhere: in the report, as disagreements, as new since the report before."""
     pairs = contradictions(state)
     if report := state.report:
         yield from (name for entry in report.references for name in entry.facts)
@@ -100,7 +100,6 @@ def _shown_facts(state: SessionState) -> Iterator[str]:
     yield from (name for pair in pairs for name in (pair.a, pair.b))
     if state.changes:
         yield from (*state.changes.added, *state.changes.noticed, *(one.after for one in state.changes.changed))
-    yield from state.nearest
 
 
 Prunable = Literal["exchanges", "pages", "sessions", "originals"]

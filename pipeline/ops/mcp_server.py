@@ -27,7 +27,6 @@ from pipeline.config.settings import load_workspace
 from pipeline.config.values import Queue
 from pipeline.domain.agenda import summary_of
 from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
-from pipeline.domain.findings import nearest_facts
 from pipeline.domain.provenance import value_of, why
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
@@ -261,7 +260,6 @@ def _report(state: SessionState) -> Report:
                     parts.append("".join(map(str.__add__, marks, lines)).strip("\n"))
     else:
         parts.append(f"There is no report: {state.end_reason or state.status}.")
-        parts += [sentence(fact.quote, (fact.id,)) for fact in nearest_facts(state)]
     quoted = [state.facts[name] for name in cited]
     quotes = (f"[{n}] “{one.quote}” — {titles.get(one.digest, one.url)}, {one.url}" for n, one in enumerate(quoted, 1))
     text = "\n\n".join(filter(None, [*parts, "## Quotes", *quotes])) + "\n"

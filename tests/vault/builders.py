@@ -240,9 +240,9 @@ class Story:
         self.scribe.note(e.ResearchFailed(cause="budget", reason=self.say("no evidence was found")))
         return self
 
-    def not_found(self, *nearest: str) -> Story:
+    def not_found(self) -> Story:
         reason = self.say("none of your 3 documents mentions “Kafka”")
-        self.scribe.note(e.ResearchFailed(cause=e.NO_EVIDENCE, reason=reason, missing=(self.say("Kafka"),), nearest=nearest))
+        self.scribe.note(e.ResearchFailed(cause=e.NO_EVIDENCE, reason=reason))
         return self
 
     def whole(self) -> Story:

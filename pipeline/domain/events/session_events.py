@@ -302,17 +302,11 @@ class ResearchCompleted(EventBase):
 
 
 class ResearchFailed(EventBase):
-    """The session ended without a report. ``cause`` is ``no-evidence`` or the class of the error.
-
-    In older logs ``nearest`` holds the ids of the best-ranked facts, ``missing`` the words of the query that the sources do not
-    contain.
-    """
+    """The session ended without a report. ``cause`` is ``no-evidence`` or the class of the error."""
 
     type: Literal["research.failed"] = "research.failed"
     cause: str
     reason: str
-    missing: tuple[str, ...] = ()
-    nearest: tuple[str, ...] = ()
 
 
 class ResearchCancelled(EventBase):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.findings import by_model, nearest_facts, news_of, unused_facts
+from pipeline.domain.findings import by_model, news_of, unused_facts
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
-from pipeline.domain.values import Fact, Sentence
+from pipeline.domain.values import Fact
 from pipeline.text import labels
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import LoadedSession, is_lost, said_by
@@ -60,7 +60,14 @@ def report_note(loaded: LoadedSession) -> Note:
         "heading": shown(report.title or state.query),
         "query": state.query,
         "since": _since(loaded, citer),
-        "not_found": _not_found(loaded, citer),
+        "not_found": {
+            "reason": state.end_reason,
+            "query_id": state.query_id,
+            "own": state.config.search == ("local",),  # only the user's documents were searched
+            "nearest": (),  # a template of an earlier version prints it
+        }
+        if state.status == "not-found"
+        else None,
         "summary": citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
         "sections": [
             {"title": shown(section.title), "paragraphs": citer.paragraphs(section.paragraphs)} for section in report.sections
@@ -99,16 +106,6 @@ def report_note(loaded: LoadedSession) -> Note:
         **parts.made_by(loaded),
     }
     return Note(card.report_path, "report", properties, view)
-
-
-def _not_found(loaded: LoadedSession, citer: parts.Citer) -> View | None:
-    """Why a question has no answer, and the passages that come nearest. ``own``: only the user's documents were searched."""
-    state = loaded.state
-    if state.status != "not-found":
-        return None
-    nearest = citer.passages(Sentence(text=fact.quote, facts=(fact.id,)) for fact in nearest_facts(state))
-    own = state.config.search == ("local",)
-    return {"reason": state.end_reason, "nearest": nearest, "query_id": state.query_id, "own": own}
 
 
 def _limits(state: SessionState, report: ReportGenerated) -> list[str]:
