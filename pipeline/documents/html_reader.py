@@ -341,12 +341,23 @@ class _Walker:
         elif tag == "pre":
             self._code(node)
         elif tag == "dt":
-            self._term(node, depth)
+            text = self._words_of(node, depth)
+            if self._terms and self._terms[-1][0]:
+                self._emit("heading", text, self._terms[-1][1][0] + 1, _id_of(node))
+            elif text:
+                self._lead = f"{self._lead}, {text.rstrip(': ')}" if self._lead else text.rstrip(": ")
         elif tag == "table" and node.css_first("pre, h1, h2, h3, h4") is None and len(node.css("table")) == 1:
             self._rows(node, depth)
         else:
             if tag == "dl":
-                self._terms.append((_deserves_headings(node), self._latest))
+                # Terms become headings if one has an id, or a description that is long or has several blocks. All of a list are
+                # treated alike: a short item below another term's heading would seem to belong to that term.
+                headed = any(
+                    _id_of(part) if part.tag == "dt"
+                    else len(part.css("p, pre, li, table, dl")) > 1 or word_count(part.text(deep=True)) > _LONG_DEFINITION
+                    for part in node.iter() if part.tag in ("dt", "dd")
+                )  # fmt: skip
+                self._terms.append((headed, self._latest))
             self._item = tag == "li" or (self._item and tag not in ("ul", "ol", "dl", "table"))
             self._inside(node, depth)
             self._flush()
@@ -469,18 +480,13 @@ class _Walker:
             at = self._region, self._main, self._hidden
             self.blocks.append(_Block(kind, text, level, anchor, linked, local, *at))
 
-    def _term(self, node: LexborNode, depth: int) -> None:
-        text = self._words_of(node, depth)
-        if self._terms and self._terms[-1][0]:
-            self._emit("heading", text, self._terms[-1][1][0] + 1, _id_of(node))
-        elif text:
-            self._lead = f"{self._lead}, {text.rstrip(': ')}" if self._lead else text.rstrip(": ")
-
     def _code(self, node: LexborNode) -> None:
         """Write code without the numbers of its lines: numbers in elements of their own that count up."""
         self._linked = 0
         text = "".join(_code_parts(node, 0))
-        if numbers := _line_numbers(text):
+        lines = [line.lstrip(" ") for line in text.split("\n") if line.strip(f" {_NUMBER}")]
+        numbers = [line[1:].split(_NUMBER)[0].strip() for line in lines if line.startswith(_NUMBER)]
+        if 4 * len(numbers) > 3 * len(lines) and _rise(numbers):
             self.dropped["line numbers"] += len(numbers)
             text = "\n".join(line.split(_NUMBER, 2)[-1] for line in text.split("\n") if line.strip())
         self._emit("code", text.replace(_NUMBER, ""))
@@ -526,13 +532,6 @@ def _code_parts(node: LexborNode, depth: int) -> Iterator[str]:
                 yield "\n"
 
 
-def _line_numbers(code: str) -> list[str]:
-    """Return the numbers with which most lines of ``code`` begin, in elements of their own, if they rise."""
-    lines = [line.lstrip(" ") for line in code.split("\n") if line.strip(f" {_NUMBER}")]
-    numbers = [line[1:].split(_NUMBER)[0].strip() for line in lines if line.startswith(_NUMBER)]
-    return numbers if 4 * len(numbers) > 3 * len(lines) and _rise(numbers) else []
-
-
 def _is_gutter(node: LexborNode) -> bool:
     """Return whether an element holds only the numbers of the lines of the code beside it."""
     start = node.child
@@ -551,18 +550,6 @@ def _rise(numbers: Sequence[str]) -> bool:
     values = [int(one) for one in numbers if one.isdecimal() and len(one) < 8]
     rises = len(values) == len(numbers) > 1 and all(low < high for low, high in pairwise(values))
     return rises and values[-1] - values[0] < 2 * len(values)
-
-
-def _deserves_headings(terms: LexborNode) -> bool:
-    """Return whether a list's terms become headings: one of them has an id, or a description that is long or has several blocks.
-
-    All terms of a list are treated alike: a short item below another term's heading would seem to belong to that term.
-    """
-    return any(
-        _id_of(part) if part.tag == "dt"
-        else len(part.css("p, pre, li, table, dl")) > 1 or word_count(part.text(deep=True)) > _LONG_DEFINITION
-        for part in terms.iter() if part.tag in ("dt", "dd")
-    )  # fmt: skip
 
 
 def _id_of(node: LexborNode) -> str:

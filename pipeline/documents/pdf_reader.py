@@ -82,10 +82,28 @@ def read_pdf(data: bytes, name: str) -> Page:
     if not any(bodies):
         bodies = pages
     page = PageText()
-    _write_blocks(page, [line for lines in bodies for line in lines])
+    lines = [line for lines in bodies for line in lines]
+    shape = _Typography.of(lines)
+    words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split()[1:-1]}  # none that a line's end cuts
+    groups: list[list[_Line]] = []
+    for line in lines:
+        if groups and not shape.begins_paragraph(groups[-1][-1], line):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    for group in groups:
+        joined = _joined_lines([line.text for line in group], words)
+        if group[0].cells:
+            page.add(*row_text(group[0].cells))
+        elif level := shape.heading_level(group[0], joined):
+            page.add("heading", joined, level)
+        elif _is_item(joined):
+            page.add("item", joined[1:])
+        else:
+            page.add("paragraph", joined)
     declared = squash(meta.get("Title", ""))
     named = declared.lower().endswith(_FILE_NAMES) or declared.lower().startswith(("untitled", "microsoft "))
-    title = ("" if named else declared) or _title_by_size(next(filter(None, bodies))) or page.opening_heading or name
+    title = ("" if named else declared) or page.opening_heading or name
     made = meta.get("CreationDate", "").removeprefix("D:")[:8]
     text = page.rendered(title)
     stored, visible = (
@@ -384,12 +402,9 @@ def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[l
             furniture = times >= often or _PAGE_NUMBER.match(line.text) or in_step or (times > 1 and numbers)
             if furniture and round(line.size) <= body:
                 dropped.add(id(line))
-        yield [line for line in lines if id(line) not in dropped and not _ends_in_leaders(line.text)]
-
-
-def _ends_in_leaders(text: str) -> bool:
-    """Return whether a line is one of a table of contents: dots up to the number of a page."""
-    return text.rstrip("0123456789 ").replace(" ", "").endswith(".....")
+        # Dots up to the number of a page: a line of a table of contents.
+        leads = {id(line) for line in lines if line.text.rstrip("0123456789 ").replace(" ", "").endswith(".....")}
+        yield [line for line in lines if id(line) not in dropped | leads]
 
 
 def _edges(lines: Sequence[_Line]) -> list[_Line]:
@@ -399,40 +414,6 @@ def _edges(lines: Sequence[_Line]) -> list[_Line]:
 
 def _without_digits(text: str) -> str:
     return "".join("#" if sign.isdigit() else sign for sign in squash(text).casefold())
-
-
-def _title_by_size(lines: Sequence[_Line]) -> str:
-    """Return the first run of lines in the largest font, or "" if all lines have one size or the run is too long."""
-    sizes = {round(line.size) for line in lines}
-    if len(sizes) < 2:
-        return ""
-    run = next(list(group) for size, group in groupby(lines, key=lambda line: round(line.size)) if size == max(sizes))
-    title = squash(" ".join(line.text for line in run))
-    return title if len(title) <= _LONGEST_HEADING else ""
-
-
-def _write_blocks(page: PageText, lines: Sequence[_Line]) -> None:
-    """Add ``lines`` to ``page`` as headings, items, rows and paragraphs."""
-    shape = _Typography.of(lines)
-    words = {word.strip(".,;:()").casefold() for line in lines for word in line.text.split()[1:-1]}  # none that a line's end cuts
-    groups: list[list[_Line]] = []
-    for line in lines:
-        if groups and not shape.begins_paragraph(groups[-1][-1], line):
-            groups[-1].append(line)
-        else:
-            groups.append([line])
-    for group in groups:
-        if group[0].cells:
-            page.add(*row_text(group[0].cells))
-            continue
-        text = _joined_lines([line.text for line in group], words)
-        level = shape.heading_level(group[0], text)
-        if level:
-            page.add("heading", text, level)
-        elif _is_item(text):
-            page.add("item", text[1:])
-        else:
-            page.add("paragraph", text)
 
 
 def _is_item(text: str) -> bool:
