@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -20,7 +20,6 @@ from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ops.report_links import link_reports
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of, first_few
-from pipeline.text.times import since
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
@@ -248,16 +247,3 @@ class Amount(_Type):
         if 0 <= amount < float("inf"):
             return amount
         return self.fail(f"{value!r} is not a sum of money; write a number, 0 or more: 0.50, 2", param, ctx)
-
-
-class Since(Length):
-    """A moment in the past: a duration before now, a date, or a date with a time."""
-
-    name = "when"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]  # Length returns a duration
-        """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is local time."""
-        moment = since(str(value), datetime.now(UTC))
-        if moment is None:
-            self.fail(f"{value!r} is not a moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
-        return moment

@@ -6,29 +6,28 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
 from pipeline.cli.presentation import log_line, repair_lines
-from pipeline.domain.events.json_codec import decode_all, encode, refuse_unknown_types
-from pipeline.domain.events.records import KINDS, kind_of
-from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
+from pipeline.domain.events.records import KINDS, Record, kind_of
 from pipeline.domain.events.stream_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable
-from pipeline.ops import citation_audit
-from pipeline.ops.citation_audit import Checked, Unsupported
+from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
 from pipeline.ops.console_output import Console, end, put
-from pipeline.ops.watching import LogTail, is_over
+from pipeline.ops.watching import Feed
 from pipeline.ports import EventStore
 from pipeline.text.normalise import counted
 from pipeline.wiring.store_adapters import repair_log, store_of, undecodable, verify_log
 
 LOOK_EVERY_S = 0.5
+ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelled"})
 
 
 @click.command()
@@ -49,86 +48,41 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
     require_workspace(console.folder)
     refuse_unknown_types(types)
     store = store_of(console.folder)
-    if imported := import_named(store, session or ""):
-        _print(console, store, imported, types)
+    name = import_named(store, session or "") or (session_named(console.folder, store, session) if session else "")
+
+    def is_wanted(kind: str) -> bool:
+        return not types or any(f"{kind}.".startswith(f"{wanted}.") for wanted in types)
+
+    if not follow:
+        name = name or latest_session(console.folder, store)
+        records = [record for record in store.load(name) if is_wanted(record.type)]
+        lines = [log_line(event) for event in decode_all(record.data for record in records)]
+        if types and not records:
+            console.say(f"{name} has no event of the type {' or '.join(types)}", always=True, fg="yellow")
+        console.data(lines, [json.loads(record.data) for record in records])
         return
-    if follow:
-        _follow(console, store, session_named(console.folder, store, session) if session else "", types)
-        return
-    name = session_named(console.folder, store, session) if session else latest_session(console.folder, store)
-    _print(console, store, name, types)
-
-
-def _is_wanted(kind: str, types: Sequence[str]) -> bool:
-    """Return whether an event's type is one of ``types``, or begins with one and a dot."""
-    return not types or any(f"{kind}.".startswith(f"{wanted}.") for wanted in types)
-
-
-def _print(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
-    records = [record for record in store.load(name) if _is_wanted(record.type, types)]
-    lines = [log_line(event) for event in decode_all(record.data for record in records)]
-    if types and not records:
-        console.say(f"{name} has no event of the type {' or '.join(types)}", always=True, fg="yellow")
-    console.data(lines, [json.loads(record.data) for record in records])
-
-
-def _follow(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
-    """Print events as they come; with ``--json`` each as one line of JSON."""
     # A record that is being written looks like one that a crash cut off.
     logging.getLogger("pipeline.store").setLevel(logging.ERROR)
-    tail = LogTail(store, name)
+    feed, after, is_cut_off = None if name else Feed(store), 0, False
     try:
-        while not (_print_new(console, tail, types) and name and is_over(tail.last)):
+        while True:
+            found: Sequence[Record] = ()
+            try:
+                found, is_cut_off = feed.read() if feed else store.load(name, after=after), False
+            except StoreUnreachable as error:
+                if not is_cut_off:
+                    console.say(f"{error.message}; what is recorded meanwhile follows when it is back", always=True, fg="yellow")
+                is_cut_off = True
+            for event in (decode(record.data) for record in found):
+                after = event.version
+                if is_wanted(event.type):
+                    line = log_line(event) if name else f"{event.session_id:<40}  {log_line(event)}"
+                    put(encode(event).decode() if console.as_json else line)
+            if name and found and found[-1].type in ENDINGS:
+                return
             time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:
         end(130)
-
-
-def _print_new(console: Console, tail: LogTail, types: Sequence[str]) -> bool:
-    try:
-        events = tail.new()
-    except StoreUnreachable as error:
-        if not tail.is_cut_off:
-            console.say(f"{error.message}; what is recorded meanwhile follows when it is back", always=True, fg="yellow")
-        tail.is_cut_off = True
-        return False
-    tail.is_cut_off = False
-    for event in events:
-        if _is_wanted(event.type, types):
-            put(_line(event, as_json=console.as_json, named=not tail.name))
-    return bool(events)
-
-
-def _line(event: EventBase, *, as_json: bool, named: bool) -> str:
-    if as_json:
-        return encode(event).decode()
-    return f"{event.session_id:<40}  {log_line(event)}" if named else log_line(event)
-
-
-@dataclass
-class _LogCheck:
-    """The result of checking the whole log."""
-
-    findings: list[Any]
-    quotes: int = 0
-    citations: int = 0
-    unsupported: list[Unsupported] = field(default_factory=list)
-
-    @property
-    def bad(self) -> list[Any]:
-        return [
-            finding for finding in self.findings if finding.kind not in ("torn", "fork", "leftover")
-        ]  # the next run joins branches
-
-    @property
-    def lines(self) -> list[str]:
-        return [*map(str, self.findings), *(f"{entry.session}: {entry.where}: {entry.why}" for entry in self.unsupported)]
-
-    @property
-    def exit_code(self) -> int:
-        """20 for damage, else 12 for files without read permission, else 2 for a log of a newer program, else 0."""
-        codes = {{"unreadable": 12, "newer": 2}.get(finding.kind, 20) for finding in self.bad} | {20 for _ in self.unsupported}
-        return next((code for code in (20, 12, 2) if code in codes), 0)
 
 
 @click.command()
@@ -139,24 +93,29 @@ class _LogCheck:
 def verify(console: Console, repair: bool) -> None:
     """Check the whole log: every record's hash, the chain, every stored page, and that each quote is in its page."""
     require_workspace(console.folder)
-    check = _check_log(console)
-    lines = check.lines
-    value: dict[str, Any] = {"findings": [str(finding) for finding in check.findings]}
-    if repair and check.findings:
+    store = store_of(console.folder)
+    findings, audit = _check_log(console, store)
+    lines = [*map(str, findings), *map(str, audit.unsupported)]
+    value: dict[str, Any] = {"findings": [str(finding) for finding in findings]}
+    if repair and findings:
         done = repair_log(console.folder)
-        check = _check_log(console)
-        lines += [line for one in done for line in repair_lines(one)] + [f"remaining: {line}" for line in check.lines]
-        value |= {"repairs": [asdict(one) for one in done], "left": check.lines}
-    hint = "; research verify --repair keeps the intact part" if check.exit_code == 20 and not repair else ""
-    problems = len(check.bad) + len(check.unsupported)
+        findings, audit = _check_log(console, store)
+        left = [*map(str, findings), *map(str, audit.unsupported)]
+        lines += [line for one in done for line in repair_lines(one)] + [f"remaining: {line}" for line in left]
+        value |= {"repairs": [asdict(one) for one in done], "left": left}
+    bad = [
+        finding.kind for finding in findings if finding.kind not in ("torn", "fork", "leftover")
+    ]  # the next run joins branches
+    codes = {{"unreadable": 12, "newer": 2}.get(kind, 20) for kind in bad} | {20 for _ in audit.unsupported}
+    code = next((code for code in (20, 12, 2) if code in codes), 0)
+    hint = "; research verify --repair keeps the intact part" if code == 20 and not repair else ""
+    problems = len(bad) + len(audit.unsupported)
     verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
-    pruned = _pruned_lines(store_of(console.folder))
-    lines += pruned
-    lines.append(f"{check.quotes} quotes and {check.citations} citations checked against stored pages: {verdict}")
-    value["pruned"] = pruned
-    more = {"quotes": check.quotes, "citations": check.citations, "unsupported": len(check.unsupported)}
-    console.data(lines, value | more)
-    end(check.exit_code)
+    pruned = _pruned_lines(store)
+    checked = f"{audit.quotes} quotes and {audit.citations} citations checked against stored pages: {verdict}"
+    counts = {"quotes": audit.quotes, "citations": audit.citations, "unsupported": len(audit.unsupported)}
+    console.data([*lines, *pruned, checked], value | {"pruned": pruned, **counts})
+    end(code)
 
 
 def _pruned_lines(store: EventStore) -> list[str]:
@@ -179,18 +138,10 @@ def _pruned_lines(store: EventStore) -> list[str]:
     return lines
 
 
-def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Checked:
-    """Check the quotes and citations of a session or a talk; other streams have none."""
-    kind = kind_of(name)
-    if kind == "session":
-        return citation_audit.check(state_of(name, events), store)
-    return citation_audit.check_talk(talk_of(name, events), store) if kind == "talk" else citation_audit.NOTHING_CHECKED
-
-
-def _check_log(console: Console) -> _LogCheck:
-    """Check the files; then check the quotes of every readable session against its stored pages."""
-    store = store_of(console.folder)
-    check = _LogCheck(verify_log(console.folder))
+def _check_log(console: Console, store: EventStore) -> tuple[list[Any], Checked]:
+    """Check the files; then check the quotes of every readable session and talk against its stored pages."""
+    findings: list[Any] = [*verify_log(console.folder)]
+    quotes, citations, unsupported = 0, 0, list[Unsupported]()
     for name in store.marks(KINDS):
         try:
             records = store.load(name)
@@ -198,10 +149,13 @@ def _check_log(console: Console) -> _LogCheck:
             continue  # the files' findings name it
         try:
             events = list(decode_all(record.data for record in records))
-            found = _audited(name, events, store)
+            if (kind := kind_of(name)) not in ("session", "talk"):  # others have no quotes
+                continue
+            is_session = kind == "session"
+            found = check(state_of(name, events), store) if is_session else check_talk(talk_of(name, events), store)
         except LogError as error:
-            check.findings.append(undecodable(name, error))
+            findings.append(undecodable(name, error))
             continue
-        check.quotes, check.citations = check.quotes + found.quotes, check.citations + found.citations
-        check.unsupported += found.unsupported
-    return check
+        quotes, citations = quotes + found.quotes, citations + found.citations
+        unsupported += found.unsupported
+    return findings, Checked(quotes, citations, tuple(unsupported))

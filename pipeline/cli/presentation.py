@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sized
+from typing import Any
 
 from pipeline.batch.scheduling import LOG_TROUBLE, UP_TO_DATE
 from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
@@ -167,34 +167,16 @@ def listed(summary: Summary, report: str = "") -> dict[str, Any]:
     }
 
 
-class Listed(NamedTuple):
-    """A query in a list: its status and the reason for it, its latest session, and the path of that session's report."""
-
-    word: str
-    id: str
-    question: str
-    reason: str
-    latest: Summary | None
-    report: str = ""
-
-
-def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
-    """Return the lines of each entry: the question, the reason if ``why``, its latest session and that session's report."""
-    lines = []
-    for entry in entries:
-        lines.append(f"{entry.word:<11} {entry.id:<40}  {one_line(entry.question, 70)}")
-        below = [one_line(entry.reason, 300) if why else ""]
-        below += [_session_line(entry.latest), entry.report] if entry.latest else []
-        lines += [f"{'':<11} {line}" for line in below if line]
-    return list(map(_plain, lines))
-
-
-def _session_line(summary: Summary) -> str:
-    """A session's id, its start, its progress, and its cost if there is one."""
-    parts_of_cost = {"usd": summary.usd, "assumed_usd": summary.assumed_usd, "expected_usd": summary.expected_usd}
-    cost = Cost(**parts_of_cost, total_tokens=summary.tokens)
-    parts = [summary.id, f"{summary.started_at[:16].replace('T', ' ')}Z", steps_of(summary.steps, summary.steps_in_all)]
-    return ", ".join(parts + ([price(cost)] if summary.usd or summary.tokens else []))
+def list_lines(word: str, name: str, question: str, reason: str, latest: Summary | None, report: str) -> list[str]:
+    """Return the lines of a query in a list: the question, its status's ``reason``, its latest session and report."""
+    lines = [f"{word:<11} {name:<40}  {one_line(question, 70)}"]
+    below = [one_line(reason, 300)]
+    if latest:
+        parts_of_cost = {"usd": latest.usd, "assumed_usd": latest.assumed_usd, "expected_usd": latest.expected_usd}
+        cost = [price(Cost(**parts_of_cost, total_tokens=latest.tokens))] if latest.usd or latest.tokens else []
+        parts = [latest.id, f"{latest.started_at[:16].replace('T', ' ')}Z", steps_of(latest.steps, latest.steps_in_all), *cost]
+        below += [", ".join(parts), report]
+    return list(map(_plain, [*lines, *(f"{'':<11} {line}" for line in below if line)]))
 
 
 def shown(state: SessionState, report: str = "") -> dict[str, Any]:
@@ -226,60 +208,49 @@ def steps_of(done: int, in_all: int) -> str:
     return counted(done, "step") if done == in_all else f"{done:,} of about {counted(in_all, 'step')}"
 
 
-def show_lines(state: SessionState, last_event: e.EventBase | None, report: str = "") -> Iterator[str]:
-    """Yield the lines of ``research show``."""
-    yield from map(_plain, _show_lines(state, last_event, report))
-
-
-def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str) -> Iterator[str]:
+def show_lines(state: SessionState, last_event: e.EventBase | None, report: str = "") -> list[str]:
+    """Return the lines of ``research show``."""
     about = shown(state)
-    yield one_line(state.query, 500)
-    yield ""
-    yield f"session    {state.id}, version {state.version}, {counted(len(state.runs), 'run')}"
     status = status_words(outcome_of(state) or state.status)
-    yield f"status     {status}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else "")
-    yield f"doing      {_doing(about['doing'], state)}"
-    if last_event is not None:
-        yield f"last       {last_event.at[:19].replace('T', ' ')}  {last_event.type}  {happened(last_event)}".rstrip()
-    yield f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}"
+    steps, more = about["doing"][:3], len(about["doing"]) - 3
+    doing = "nothing; it has ended" if state.ended else "nothing"
+    if state.waiting:
+        doing = f"nothing: its plan waits for approval; research approve {state.query_id}"
+    elif steps:
+        doing = "next: " + ", ".join(one_line(step, 80) for step in steps) + (f" and {more} more" if more > 0 else "")
     found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page")]
     found += [counted(about["facts"], "fact" if by_model(state) else "passage")]
-    yield f"found      {', '.join(found)} from {counted(about['sources'], 'source')}"
-    yield f"cost       {price(cost_of(state))}, {duration(working_seconds(state))} of work"
-    if report:
-        yield f"report     {report}"
-    if about["last_error"]:
-        yield f"last error {one_line(about['last_error'], 500)}"
+    lines = [
+        one_line(state.query, 500),
+        "",
+        f"session    {state.id}, version {state.version}, {counted(len(state.runs), 'run')}",
+        f"status     {status}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else ""),
+        f"doing      {doing}",
+    ]
+    if last_event is not None:
+        said = f"{last_event.at[:19].replace('T', ' ')}  {last_event.type}  {happened(last_event)}"
+        lines.append(f"last       {said}".rstrip())
+    lines.append(f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}")
+    lines.append(f"found      {', '.join(found)} from {counted(about['sources'], 'source')}")
+    lines.append(f"cost       {price(cost_of(state))}, {duration(working_seconds(state))} of work")
+    lines += [f"report     {report}"] if report else []
+    lines += [f"last error {one_line(about['last_error'], 500)}"] if about["last_error"] else []
     if state.status == "not-found":
-        yield f"next       put documents about it into your folder and run research retry {state.query_id}, or search the web"
-    yield from _plan_lines(state)
-
-
-def _doing(steps: list[str], state: SessionState) -> str:
-    if state.waiting:
-        return f"nothing: its plan waits for approval; research approve {state.query_id}"
-    if not steps:
-        return "nothing; it has ended" if state.ended else "nothing"
-    more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
-    return "next: " + ", ".join(one_line(step, 80) for step in steps[:3]) + more
-
-
-def _plan_lines(state: SessionState) -> Iterator[str]:
-    if not state.nodes:
-        return
-    yield ""
+        again = f"run research retry {state.query_id}, or search the web"
+        lines.append(f"next       put documents about it into your folder and {again}")
+    lines += [""] if state.nodes else []
     facts = {worker.id: len(facts_of(worker)) for worker in workers_in_order(state)}
     for node in state.nodes.values():
-        worker = state.workers.get(node.id)
-        view = state.perspectives.get(node.perspective) if state.waiting else None
-        mark = "done" if node_ended(state, node.id) else "open"
-        reason = one_line(worker.reason or worker.status) if worker else ""
-        found = f"{counted(facts[node.id], 'fact')}; " if worker and by_model(state) else ""
-        detail = f"  ({found}{reason})" if worker else ""
-        yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"
-        if view is not None:  # it waits for approval
-            yield f"{'':<31}{one_line(view.focus, 200)}"
-            yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)
+        worker, view = state.workers.get(node.id), state.perspectives.get(node.perspective)
+        mark, detail = "done" if node_ended(state, node.id) else "open", ""
+        if worker:
+            mark, reason = worker.status, one_line(worker.reason or worker.status)
+            detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if by_model(state) else f"  ({reason})"
+        lines.append(f"  {mark:<10} {node.id:<17} {one_line(node.description)}{detail}")
+        if state.waiting and view is not None:  # for approval
+            lines.append(f"{'':<31}{one_line(view.focus, 200)}")
+            lines += [f"{'':<31}- {one_line(question, 300)}" for question in view.questions]
+    return list(map(_plain, lines))
 
 
 def counts_line(account: dict[str, Any]) -> str:
@@ -304,29 +275,18 @@ def outcome_lines(account: dict[str, Any], path: Callable[[str], str]) -> list[s
     """Return what became of each query of a run, in lines; ``path`` returns how a path in the workspace is printed."""
     lines = []
     for entry in account["ended"]:
-        word = status_words(entry["outcome"] or entry["status"])
-        lines.append(f"{word:<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
+        unknown, likely = entry["not_accounted_usd"], entry["not_accounted_estimate_usd"]
+        usd = entry["cost_usd"] + unknown
+        cost = Cost(usd=usd, assumed_usd=unknown, expected_usd=likely, total_tokens=entry["tokens"])
+        show = "" if entry["report"] else f"; research show {entry['session']}"
+        said = entry["reason"] or f"{duration(entry['duration_s'])}, {price(cost)}{show}"
+        lines.append(f"{status_words(entry['outcome'] or entry['status']):<11} {entry['query_id']}: {said}")
         lines += [f"{'':<11} {path(entry['report'])}"] if entry["report"] else []
-    lines += _skipped_lines(account["skipped"])
-    lines += [f"{'stopped':<11} {reason}" for reason in sorted(account.get("stops", ()))]
-    lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
-    return [*lines, f"{counts_line(account)}; exit code {account['exit_code']}"]
-
-
-def _effort(entry: dict[str, Any]) -> str:
-    unknown, likely = entry["not_accounted_usd"], entry["not_accounted_estimate_usd"]
-    usd = entry["cost_usd"] + unknown
-    cost = Cost(usd=usd, assumed_usd=unknown, expected_usd=likely, total_tokens=entry["tokens"])
-    show = "" if entry["report"] else f"; research show {entry['session']}"
-    return f"{duration(entry['duration_s'])}, {price(cost)}{show}"
-
-
-def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
-    """A line for each skipped query; of many with the same cause only the first few and a count."""
-    lines = []
-    for cause in dict.fromkeys(entry["cause"] for entry in skipped):
-        mine = [entry for entry in skipped if entry["cause"] == cause]
+    for cause in dict.fromkeys(entry["cause"] for entry in account["skipped"]):  # of many with one cause only the first few
+        mine = [entry for entry in account["skipped"] if entry["cause"] == cause]
         reasons = {entry["reason"] for entry in mine}
         why = reasons.pop() if len(reasons) == 1 else "research list --why lists them"
         lines += first_few([f"{'skipped':<11} {entry['query_id']}: {entry['reason']}" for entry in mine], f" are skipped: {why}")
-    return lines
+    lines += [f"{'stopped':<11} {reason}" for reason in sorted(account.get("stops", ()))]
+    lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
+    return [*lines, f"{counts_line(account)}; exit code {account['exit_code']}"]

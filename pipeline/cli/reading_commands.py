@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from pipeline.batch.scheduling import archived, decide, is_tagged
-from pipeline.cli.command_parts import Since, import_named, read_sessions, report_left_out, require_workspace, session_named
-from pipeline.cli.presentation import Listed, list_lines, listed, show_lines, shown
+from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, require_workspace, session_named
+from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.session_events import EventBase
@@ -20,13 +20,11 @@ from pipeline.domain.provenance import Evidence, Why, value_of
 from pipeline.domain.provenance import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS, SessionState
-from pipeline.domain.summary import Summary
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
 from pipeline.text.normalise import counted
-from pipeline.text.times import timestamp
 from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night
@@ -183,59 +181,49 @@ STATUSES = (
     help="Only queries with this status; due: all that the next run will research.",
 )
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only queries with this tag; may be given several times.")
-@click.option("--since", type=Since(), metavar="WHEN", help="Only sessions started since: 7d, 2026-11-21, 2026-11-21T06:30.")
 @click.pass_obj
-def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...], since: datetime | None) -> None:
+def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...]) -> None:
     """List the queries with their latest sessions and reports, then sessions whose query was removed, then imports."""
-    workspace = load_workspace(console.folder)
+    workspace, store = load_workspace(console.folder), store_of(console.folder)
     report_left_out(console, workspace)
-    known = read_sessions(console, store_of(console.folder))
-    machine = machine_of(workspace.queue.settings)
-    report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
+    known = read_sessions(console, store)
+    path_of = workspace_adapters.report_of(console.folder)
 
-    def is_wanted(its_tags: Iterable[str], latest: Summary | None, *words: str) -> bool:
-        began = latest.started_at if latest else ""
-        return (
-            began >= first and (not tags or is_tagged(its_tags, tags)) and (not statuses or not set(words).isdisjoint(statuses))
-        )
+    def is_wanted(its_tags: Iterable[str], *words: str) -> bool:
+        return (not tags or is_tagged(its_tags, tags)) and (not statuses or not set(words).isdisjoint(statuses))
 
     of = {summary.id: summary for summary in known.sessions}
     decisions = [
         d
-        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine)
-        if is_wanted(d.query.tags, of.get(d.session), d.word.replace(" ", "-"), "due" if d.due else "")
+        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine_of(workspace.queue.settings))
+        if is_wanted(d.query.tags, d.word.replace(" ", "-"), "due" if d.due else "")
     ]
-    gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
+    gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, "archived")]
     shown = {d.session for d in decisions} | {summary.id for summary in gone}
-    sessions = [one for one in known.sessions if is_wanted(one.tags, one, *statuses) and (one.id in shown or not statuses)]
-    imported = imports_of(console, store_of(console.folder)) if not statuses or "imported" in statuses else []
-    imports = [one for one in imported if one.last.at >= first and (not tags or is_tagged(one.last.tags, tags))]
+    sessions = [one for one in known.sessions if is_wanted(one.tags, *statuses) and (one.id in shown or not statuses)]
+    imports = [one for one in imports_of(console, store) if is_wanted(one.last.tags, "imported")]
     value = {
         "queries": [
             {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
             for d in decisions
         ],
         "archived": [summary.id for summary in gone],
-        "sessions": [listed(summary, report(summary.id)) for summary in sessions],
+        "sessions": [listed(summary, path_of(summary.id)) for summary in sessions],
         "imports": [listed_import(one) for one in imports],
     }
-    entries = [
-        Listed(
-            OUTCOME_WORDS.get(of[d.session].outcome, d.word) if d.session in of and d.action == "done" else d.word,
-            d.query.id,
-            d.query.text,
-            d.reason,
-            of.get(d.session),
-            console.path(report(d.session)),
-        )
-        for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
-    ]
-    why_gone = "its query was removed from queries.yaml; {}"
-    entries += [
-        Listed("archived", one.query_id, one.query, why_gone.format(one.status), one, console.path(report(one.id)))
-        for one in gone
-    ]
-    lines = [*list_lines(entries, why=why), *import_lines(imports, everything="imported" in statuses)]
+    lines = []
+    for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line)):
+        latest = of.get(d.session)
+        word = OUTCOME_WORDS.get(latest.outcome, d.word) if latest and d.action == "done" else d.word
+        report = console.path(path_of(d.session))
+        lines += list_lines(word, d.query.id, d.query.text, d.reason if why else "", latest, report)
+    for one in gone:
+        reason = f"its query was removed from queries.yaml; {one.status}" if why else ""
+        lines += list_lines("archived", one.query_id, one.query, reason, one, console.path(path_of(one.id)))
+    of_imports = [[f"{'imported':<11} {one.last.heading}", f"{'':<11} {one.id}, not checked"] for one in imports]
+    if "imported" not in statuses and (more := len(imports) - _MOST_LISTED) > 0:
+        of_imports = [*of_imports[-_MOST_LISTED:], [f"{'imported':<11} and {more:,} more: research list --status imported"]]
+    lines += [line for entry in of_imports for line in entry]
     console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
 
 
@@ -267,7 +255,7 @@ def show(console: Console, session: str, version: int | None) -> None:
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
     """Print a session as ``research show`` does."""
     report = workspace_adapters.report_of(console.folder)(state.id)
-    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
+    console.data(show_lines(state, last, console.path(report)), shown(state, report))
 
 
 _MOST_LISTED = 10  # imports in a list of everything
@@ -290,16 +278,6 @@ def listed_import(found: Import) -> dict[str, Any]:
     fields = {"kind", "question", "status", "created", "records", "left_out", "origin", "digest"}
     value = {"id": found.id, "checked": False, "title": last.heading, "imported": last.at, "tags": list(last.tags)}
     return value | last.model_dump(include=fields)
-
-
-def import_lines(imports: list[Import], *, everything: bool) -> list[str]:
-    """Return the lines of imports in a list; only some of many, unless ``everything``."""
-    lines = []
-    for one in imports if everything else imports[-_MOST_LISTED:]:
-        lines += [f"{'imported':<11} {one.last.heading}", f"{'':<11} {one.id}, not checked"]
-    if not everything and (more := len(imports) - _MOST_LISTED) > 0:
-        lines.append(f"{'imported':<11} and {more:,} more: research list --status imported")
-    return lines
 
 
 def print_import(console: Console, store: EventStore, name: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from pipeline.domain.state import SessionState
 from pipeline.domain.talk import TalkState
-from pipeline.domain.values import Fact, Sentence
+from pipeline.domain.values import Fact
 from pipeline.errors import ObjectMissing
 from pipeline.ports import EventStore
 from pipeline.text.normalise import normalised
@@ -21,6 +22,9 @@ class Unsupported:
     where: str
     why: str
 
+    def __str__(self) -> str:
+        return f"{self.session}: {self.where}: {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -31,17 +35,19 @@ class Checked:
     unsupported: tuple[Unsupported, ...]
 
 
-NOTHING_CHECKED = Checked(0, 0, ())
-
-
 def check(state: SessionState, store: EventStore) -> Checked:
     """Check one session's facts and report. Reads each stored page once."""
     quotes = (*state.facts.values(), *state.more_places)
     wrong = list(_wrong_quotes(state.id, quotes, store))
-    sentences = list(_sentences(state))
-    wrong += [Unsupported(state.id, sentence.text, why) for sentence in sentences if (why := _wrong_citation(sentence, state))]
-    citations = sum(len(sentence.facts) for sentence in sentences)
-    return Checked(len(quotes), citations, tuple(wrong))
+    sentences = list(state.report.summary) if state.report else []
+    for section in state.report.sections if state.report else ():
+        sentences += [sentence for paragraph in section.paragraphs for sentence in paragraph.sentences]
+    for sentence in sentences:
+        unknown = [name for name in sentence.facts if name not in state.facts]
+        if unknown or not (sentence.facts or sentence.basis == "bridge"):
+            why = f"it cites unknown facts: {', '.join(unknown)}" if unknown else "it cites no fact"
+            wrong.append(Unsupported(state.id, sentence.text, why))
+    return Checked(len(quotes), sum(len(sentence.facts) for sentence in sentences), tuple(wrong))
 
 
 def check_talk(state: TalkState, store: EventStore) -> Checked:
@@ -55,40 +61,19 @@ def check_talk(state: TalkState, store: EventStore) -> Checked:
 
 
 def _wrong_quotes(stream: str, facts: Iterable[Fact], store: EventStore) -> Iterator[Unsupported]:
-    pages: dict[str, str | None] = {}
+    @cache
+    def page(digest: str) -> str | None:
+        try:
+            return normalised(store.objects.get(digest).decode("utf-8", "replace"))
+        except ObjectMissing:
+            return None
+
     pruned = store.tombstones().objects
     for fact in facts:
-        if fact.digest not in pages:
-            pages[fact.digest] = _page(store, fact.digest)
-        text = pages[fact.digest]
+        text = page(fact.digest)
         if text is None and fact.digest in pruned:
             continue  # its quotes were checked before it was pruned
         if text is None:
             yield Unsupported(stream, fact.id, f"the page {fact.digest[:12]} of {fact.url} is missing or altered")
         elif not fact.quote or normalised(fact.quote) not in text:
             yield Unsupported(stream, fact.id, f"its quote is not in the page stored for {fact.url}")
-
-
-def _page(store: EventStore, digest: str) -> str | None:
-    try:
-        return normalised(store.objects.get(digest).decode("utf-8", "replace"))
-    except ObjectMissing:
-        return None
-
-
-def _sentences(state: SessionState) -> Iterator[Sentence]:
-    if state.report is None:
-        return
-    yield from state.report.summary
-    for section in state.report.sections:
-        for paragraph in section.paragraphs:
-            yield from paragraph.sentences
-
-
-def _wrong_citation(sentence: Sentence, state: SessionState) -> str:
-    if sentence.basis == "bridge" and not sentence.facts:
-        return ""
-    if not sentence.facts:
-        return "it cites no fact"
-    unknown = [name for name in sentence.facts if name not in state.facts]
-    return f"it cites unknown facts: {', '.join(unknown)}" if unknown else ""

@@ -4,7 +4,7 @@
 writes must be outside the folders, or be named in ``besides``. Editors save in several steps (a new file that is renamed, a lock
 file beside it), so the function runs after a short time without changes, at most 0.6 s after the first one.
 
-``Feed`` and ``LogTail`` return the events that runs write, on any machine; ``EventWatcher`` calls when there are new ones.
+``Feed`` returns the events that runs write, on any machine; ``EventWatcher`` calls when there are new ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -24,9 +23,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.polling import PollingObserver
 
-from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import Kind, Record
-from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ports import EventStore
 
@@ -123,7 +120,6 @@ def run_on_changes(
             work(changed)
 
 
-ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelled"})
 AT_ONCE = 10_000  # about so many events are returned by one call
 
 
@@ -164,41 +160,6 @@ class Feed:
             if len(found) > AT_ONCE:
                 break
         return sorted(found, key=lambda record: (record.at, record.session_id, record.version))
-
-
-@dataclass
-class LogTail:
-    """Follows one stream from the version ``after`` or, without a name, all sessions and batches from now on.
-
-    ``last`` is the last event that was returned, ``is_cut_off`` for its user to note that the store does not answer.
-    """
-
-    store: EventStore
-    name: str = ""
-    after: int = 0
-    last: EventBase | None = None
-    is_cut_off: bool = False
-    _feed: Feed | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        self._feed = None if self.name else Feed(self.store)
-
-    def new(self) -> tuple[EventBase, ...]:
-        """Return the events that were stored since the last call, ordered by time.
-
-        Raises:
-            LogError: a stream cannot be read.
-        """
-        found = self._feed.read() if self._feed else self.store.load(self.name, after=self.after)
-        self.after = found[-1].version if found and self.name else self.after
-        events = tuple(decode(record.data) for record in found)
-        self.last = events[-1] if events else self.last
-        return events
-
-
-def is_over(last: EventBase | None) -> bool:
-    """Return whether ``last``, the last event of a session, ends it."""
-    return last is not None and last.type in ENDINGS
 
 
 _log = logging.getLogger("pipeline.ops.watching")

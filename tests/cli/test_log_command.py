@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +13,22 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.main import cli
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import SessionUnknown, UsageError
 from pipeline.ops import console_output
+from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
-from tests.fakes import context_for
-from tests.ops.test_log_tail import research
+from tests.fakes import Journal, context_for, started, step_context_for
+
+
+def research(store: FileStore, name: str, context: RunContext) -> SessionState:
+    session = ResearchSession(name)
+    Recorder(session, store, context).record([StepResult((started(perspectives=1, iterations=1, gap_rounds=0),))])
+    return asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
 
 
 @dataclass
