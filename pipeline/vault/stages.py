@@ -48,7 +48,7 @@ from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import around_of, source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
-from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id, of_plain
+from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id
 from pipeline.vault.said import marked, rating_of
 
 STYLE_SHEET = "research.css"
@@ -303,7 +303,7 @@ class Build:
 
     def _rendered(self, owner: str, made: Note | Plain) -> GeneratedFile:
         if isinstance(made, Plain):
-            return of_plain(owner, COPY, made)
+            return GeneratedFile(owner, COPY, made.path, made.text, yields=made.yields)
         name, body = note_id(owner, made.kind, made.key), self._renderer.render(made)
         return GeneratedFile(owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from pipeline.text.normalise import clean, one_line
-from pipeline.text.passages import Block, BlockKind, blocks
+from pipeline.text.passages import Block, blocks
 from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
 
 OMITTED = "[…]"
@@ -107,51 +107,29 @@ def cells(row: str) -> list[str]:
     return [cell.strip() for cell in inner.split(" | ", _MOST_CELLS - 1)]
 
 
-def markdown(text: str, lead: str = "", mark: Link | None = None) -> Inert:
-    """Return a passage as Markdown lines, its lead first and ``mark`` at its end; behind code a mark has a line of its own.
+def markdown(text: str, lead: str = "") -> Inert:
+    """Return a passage as Markdown lines, its lead first.
 
-    ``OMITTED`` stands where items of a list are left out: behind its introduction, if that is the lead, and behind "…; and".
+    ``OMITTED`` stands where items of a list are left out: behind its introduction, if that is the lead.
     """
     groups = [(kind, [block.text for block in same]) for kind, same in groupby(blocks_of(text), key=lambda block: block.kind)]
     header = lead if lead.startswith("| ") and groups and groups[0][0] == "row" else ""
     parts = [[(before_space if groups else inert)(flat(lead))]] if lead and not header else []
     if groups and groups[0][0] == "item" and lead.rstrip().endswith(":"):
         groups[0][1].insert(0, OMITTED)
-    if groups and groups[-1][0] == "item" and groups[-1][1][-1].rstrip().endswith(_OPEN_ITEM):
-        groups[-1][1][-1] += f" {OMITTED}"
     for number, (kind, texts) in enumerate(groups):
-        at_end = number == len(groups) - 1
-        parts.append(_lines(kind, [header, *texts] if header and not number else texts, mark if at_end else None, at_end))
+        if kind == "code":
+            parts.append(fenced("\n".join(texts)))
+        elif kind == "row":
+            rows = [[str(inert(cell)) for cell in cells(row)] for row in ([header, *texts] if header and not number else texts)]
+            width = max(map(len, rows))
+            drawn = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
+            parts.append([*map(Inert, (drawn[0], f"|{' --- |' * width}", *drawn[1:]))])
+        elif kind == "item":
+            parts.append([Inert(f"- {item or '…'}") for item in map(before_space, texts)])
+        else:
+            parts += [[before_space(one)] for one in texts if one.strip()]
     return Inert("\n\n".join("\n".join(part) for part in parts if part))
-
-
-def _lines(kind: BlockKind, texts: list[str], mark: Link | None, at_end: bool) -> list[Inert]:
-    sign = str(mark.inline) if mark else ""
-    if kind == "code":
-        code = fenced("\n".join(texts))
-        return [*code, Inert(""), mark.inline] if mark else code
-    if kind == "row":
-        return _table([cells(text) for text in texts], mark)
-    if kind == "item":
-        items = [f"- {text or '…'}" for text in _shown(texts, at_end)]
-        return [*map(Inert, items[:-1]), Inert(items[-1] + sign)]
-    paragraphs = _shown([text for text in texts if text.strip()] or [""], at_end)
-    lines = [Inert(line) for text in paragraphs[:-1] for line in (text, "")]
-    return [*lines, Inert(paragraphs[-1] + sign)]
-
-
-def _shown(texts: Sequence[str], at_end: bool) -> list[Inert]:
-    """Texts on lines of their own; ``at_end``: something may follow the last on its line."""
-    return [*map(before_space, texts[:-1]), (inert if at_end else before_space)(texts[-1])]
-
-
-def _table(rows: list[list[str]], mark: Link | None) -> list[Inert]:
-    width = max(map(len, rows))
-    inside = [[str(inert(cell)) for cell in row] + [""] * (width - len(row)) for row in rows]
-    if mark:
-        inside[-1][-1] += mark.cell
-    drawn = [f"| {' | '.join(row)} |" for row in inside]
-    return [Inert(line) for line in (drawn[0], f"|{' --- |' * width}", *drawn[1:])]
 
 
 def within(text: str, prefix: str) -> Inert:
@@ -163,9 +141,7 @@ _CODE = r"(?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,300}?)(?P=ticks)(?!`)"
 _MATH = r"(?<![\w$\\])\$(?=[^\s$])(?P<math>[^$`\n]{1,300}?)(?<=[^\s\\])\$(?![\w$])"
 _BOLD = r"(?<![\w*\\])\*\*(?=[^\s*])(?P<bold>[^\n]{1,500}?)(?<=[^\s*])\*\*(?![\w*])"
 _ITALIC = r"(?<![\w*\\])\*(?=[\w`“\"'(])(?P<italic>[^*\n]{1,500}?)(?<=[\w`”\"').!?%])\*(?![\w*])"
-_BOLD_LINE = r"(?<![\w_\\])__(?=[^\s_])(?P<bold2>[^_\n]{1,500}? [^_\n]{0,500}?)(?<=[^\s_])__(?![\w_])"  # not `__init__`
-_ITALIC_LINE = r"(?<![\w_\\])_(?=[^\W_])(?P<italic2>[^_\n]{1,500}?)(?<=[^\s_])_(?![\w_])"
-_MARKED = re.compile("|".join((_CODE, _MATH, _BOLD, _ITALIC, _BOLD_LINE, _ITALIC_LINE)))
+_MARKED = re.compile("|".join((_CODE, _MATH, _BOLD, _ITALIC)))
 _OBEYED_IN_CODE = re.compile(r"\A\s*\$?=|<%|%>|::|%%|\[\[|\]\]|\]\(|dataviewjs|\A\s|\s\Z|\{\{", re.IGNORECASE)
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)")
 _COMMANDS = (
@@ -219,9 +195,9 @@ def _marked(found: re.Match[str], cell: bool) -> str:
         return _code(code, cell)
     if (math := found["math"]) is not None:
         return f"${math}$" if _is_safe_math(math) and not (cell and "|" in math) else ""
-    if (bold := found["bold"] or found["bold2"]) is not None:
+    if (bold := found["bold"]) is not None:
         return _around("**", bold, cell)
-    return _around("*", found["italic"] or found["italic2"], cell)
+    return _around("*", found["italic"], cell)
 
 
 def _code(code: str, cell: bool) -> str:

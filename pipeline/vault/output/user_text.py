@@ -31,7 +31,7 @@ import sys
 from array import array
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import SequenceMatcher
@@ -52,11 +52,10 @@ _MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _TELLING = ("%%", "```", "~~~")
 
-# The signature; the target of a wikilink, which does not count; a word, without numbers, marks and the block that a link is to.
+# The signature; the target of a wikilink, which does not count.
 _LEAD = "%% generated: "
 _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r?(?:\n|\Z)")
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
-_WORD = re.compile(r"\[\[#[^\[\]|\\]*|([^\W\d_]+)")
 _SIGNED = sorted(OWNED - set(SHARED_LISTS))
 _LETTERS = 4  # of each line
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -232,23 +231,6 @@ def letters_of(lines: Iterable[bytes]) -> str:
 def each(letters: str) -> set[str]:
     """Return the letters of each line."""
     return {letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)}
-
-
-def with_additions(versions: Sequence[Sequence[bytes]], signatures: Iterable[Signature], fresh: Sequence[bytes]) -> list[bool]:
-    """Tell for each version of a note, which git has put together, whether somebody added a word to its generated lines.
-
-    A line that no signature has may still be of an even older version: then all its words are also in the ``fresh`` lines, or in
-    those that are signed. Numbers, and the plural that follows from them, do not count.
-    """
-    known = {letters for signature in signatures for letters in each(signature.lines)}
-    signed_lines = [line for lines in versions for line in lines if letters_of([line]) in known]
-    words = _words([*fresh, *signed_lines])
-    return [not _words(line for line in lines if letters_of([line]) not in known) <= words for lines in versions]
-
-
-def _words(lines: Iterable[bytes]) -> set[str]:
-    found = (word for line in lines for word in _WORD.findall(line.decode("utf-8", "replace")))
-    return {word.removesuffix("s") for word in found}
 
 
 @dataclass(frozen=True, slots=True)

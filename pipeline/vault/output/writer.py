@@ -3,14 +3,12 @@
 A file that is neither in the catalogue nor recognisably generated is not touched. If somebody edited a generated part, which its
 signature shows, a copy goes to ``attic/`` before the part is replaced. A file that is no longer generated is removed, or moved to
 ``attic/`` if somebody wrote in it. A file whose size and time have not changed is not read.
-
-Bases, pictures and the style sheet carry the signature of what was generated in their last line, as notes do (``user_text``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
@@ -19,19 +17,13 @@ from pipeline.errors import SystemRefused
 from pipeline.system.folders import Look, Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import BuiltFile, Files
-from pipeline.vault.note import ATTIC, Plain
+from pipeline.vault.note import ATTIC
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import TYPES_PATH, Property, complete_types
 from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of, sides, united
 
 # A part of an owner's name that may stand in a note's id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
-# By suffix: what stands before and after the signature of a file that is no note.
-_FORMS: Mapping[str, tuple[bytes, bytes]] = {
-    "css": (b"/* generated: ", b" */\n"),
-    "base": (b"# generated: ", b"\n"),
-    "svg": (b"<?generated ", b"?>\n"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +49,6 @@ class GeneratedFile:
         return as_bytes(self.body if self.properties is None else compose(self.properties, self.body, additions))
 
 
-def of_plain(owner: str, kind: str, plain: Plain) -> GeneratedFile:
-    """Return a file that is not a note, with its signature."""
-    text, form = plain.text, _FORMS.get(plain.path.rpartition(".")[2])
-    signature = f"{form[0].decode()}{_letters(as_bytes(text))}{form[1].decode()}" if form else ""
-    return GeneratedFile(owner, kind, plain.path, text + signature, yields=plain.yields)
-
-
 def note_id(owner: str, kind: str, key: str = "") -> str:
     """Return the id of a note of an owner: ``report:<session>``, ``worker:<session>/<worker>``, ``source:<digest>``, ``home``."""
     parts = filter(None, (owner.partition(":")[2], key))
@@ -79,25 +64,6 @@ def as_text(data: bytes) -> str:
 def as_bytes(text: str) -> bytes:
     """Return the bytes of ``as_text``."""
     return text.encode("utf-8", "surrogateescape")
-
-
-def are_untouched(path: str, sides: Sequence[bytes], fresh: bytes) -> bool:
-    """Tell whether a file that is no note is as it was generated; of a conflict, whether each line of both sides was.
-
-    A line of ``fresh``, which takes its place, counts as generated.
-    """
-    before, after = _FORMS.get(path.rpartition(".")[2], (b"", b""))
-    pattern = re.escape(before) + rb"([A-Za-z0-9_-]*)" + re.escape(after) + rb"\Z"
-    signed = [(side[: mark.start()], mark[1].decode()) for side in sides if after and (mark := re.search(pattern, side))]
-    if len(signed) < 2 or len(signed) < len(sides):
-        return len(signed) == len(sides) and all(letters == _letters(text) for text, letters in signed)
-    known = each("".join(letters for _, letters in signed) + _letters(fresh))
-    return all(each(_letters(text)) <= known for text, _ in signed)
-
-
-def _letters(data: bytes) -> str:
-    """A comma that ends a line does not count: so it was in signatures from the beginning."""
-    return letters_of(filter(None, (line.rstrip().removesuffix(b",") for line in data.split(b"\n"))))
 
 
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
@@ -247,10 +213,8 @@ class VaultWriter:
         properties = fresh.properties or {}
         additions = united(*(user_text.kept(version, properties) for version in versions))
         if len(versions) > 1:
-            lines = [version.generated for version in versions]
-            edited = user_text.with_additions(
-                lines, [one.signature for one in versions], user_text.significant(properties, fresh.body)
-            )
+            known = {letters for version in versions for letters in each(version.signature.lines)}
+            edited = [not each(letters_of(version.generated)) <= known for version in versions]
         else:
             untouched = (made is not None and made.digest == digest_of(data)) or versions[0].is_untouched
             edited = [not untouched and fresh.data(additions) != data]
@@ -268,12 +232,12 @@ class VaultWriter:
         self.result.left[fresh.path] = state
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
-        data, disk = fresh.data(), self._tree.read(fresh.path)
-        if disk is not None and disk != data and self._was_edited(fresh.path, disk, data):
+        data, disk, made = fresh.data(), self._tree.read(fresh.path), self._files.find(fresh.path)
+        is_ours = made is not None and disk is not None and made.digest == digest_of(disk)
+        if disk not in (None, data) and not is_ours and not fresh.path.endswith(".svg"):  # nobody edits a picture
             if fresh.yields:
                 return
-            for version in sides(as_text(disk)):
-                self._set_aside(fresh.path, as_bytes(version))
+            self._set_aside(fresh.path, disk)
         self._leave(fresh, data, self._tree.state(fresh.path) if disk == data else None)
 
     def _set_aside(self, path: str, data: bytes) -> None:
@@ -302,16 +266,11 @@ class VaultWriter:
         self._left.pop(path, None)
         self.result.left[path] = None
 
-    def _was_edited(self, path: str, data: bytes, fresh: bytes = b"") -> bool:
-        """Return whether somebody edited a file since it was generated; a note that cannot be parsed counts as edited.
-
-        ``fresh`` is what takes its place.
-        """
+    def _was_edited(self, path: str, data: bytes) -> bool:
+        """Return whether somebody edited a file since it was generated; a note that cannot be parsed counts as edited."""
         made = self._files.find(path)
         if made is not None and made.digest == digest_of(data):
             return False
-        if not path.endswith(".md"):
-            return not are_untouched(path, [as_bytes(version) for version in sides(as_text(data))], fresh)
         try:
             disk = user_text.parse(as_text(data))
         except ValueError:

@@ -10,29 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.domain.values import Paragraph, Sentence
-from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.markdown import flat, markdown, within
 from tests.fakes import MemoryStore
 from tests.vault import links
 from tests.vault.builders import Story, Workplace
 from tests.vault.scanner import body_of, scan
 
-MARK = Link("sources/s", "¹", "q-1")
 TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
 CODE = "To do it:\n\n```\nfor x in y:\n    print(x)\n```"
 
 
-def test_a_passage_of_prose_ends_in_its_number() -> None:
-    assert markdown("Logs grow.", mark=MARK) == "Logs grow.[[sources/s#^q-1|¹]]"
-
-
-def test_a_table_has_its_first_row_as_header_and_its_number_in_the_last_cell() -> None:
-    assert markdown(TABLE, mark=MARK).split("\n") == [
-        "| Method | Survives |",
-        "| --- | --- |",
-        "| fsync | yes |",
-        "| none | no[[sources/s#^q-1\\|¹]] |",
-    ]
+def test_a_table_has_its_first_row_as_header() -> None:
+    assert markdown(TABLE).split("\n") == ["| Method | Survives |", "| --- | --- |", "| fsync | yes |", "| none | no |"]
 
 
 def test_a_line_that_introduces_a_list_stands_before_it_and_left_out_items_are_marked() -> None:
@@ -40,19 +29,13 @@ def test_a_line_that_introduces_a_list_stands_before_it_and_left_out_items_are_m
     assert markdown("- Sync.", "fsync") == "fsync\n\n- Sync."
 
 
-def test_a_list_that_breaks_off_is_marked() -> None:
-    assert markdown("- You must sync; and") == "- You must sync; and \\[…\\]"
-    assert markdown("- You must sync.") == "- You must sync."
-
-
-def test_only_a_colon_that_a_link_or_another_colon_may_join_is_hidden() -> None:
-    assert markdown("Two:\n\nWe ask:", mark=MARK) == "Two:\n\nWe ask&#58;[[sources/s#^q-1|¹]]"
-    assert markdown("- One:\n- Two:") == "- One:\n- Two&#58;"
+def test_only_a_colon_that_another_colon_may_join_is_hidden() -> None:
+    assert markdown("- One:\n- Two:") == "- One:\n- Two:"
     assert "::" not in markdown("- key::\n- b", "lead::")
 
 
-def test_code_is_in_a_fence_and_its_number_below() -> None:
-    assert markdown(CODE, mark=MARK).split("\n")[2:] == ["```", "for x in y:", "    print(x)", "```", "", "[[sources/s#^q-1|¹]]"]
+def test_code_is_in_a_fence() -> None:
+    assert markdown(CODE).split("\n")[2:] == ["```", "for x in y:", "    print(x)", "```"]
 
 
 def test_the_end_of_long_code_is_code_though_its_beginning_is_in_another_passage() -> None:
@@ -90,7 +73,7 @@ anything = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text()), min_size=1, 
 
 @given(anything, anything)
 def test_a_passage_does_nothing_in_a_vault(text: str, lead: str) -> None:
-    written = within(markdown(text, lead, MARK), ">")
+    written = within(markdown(text, lead), ">")
     assert all(line.startswith(">") for line in written.split("\n"))
     found = scan(written)
     assert {target for target, _ in found.links} <= {"sources/s#^q-1"}

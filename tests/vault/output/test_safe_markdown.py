@@ -31,8 +31,6 @@ KEPT = (
     ("`a` and `b`.", "<code>a</code> and <code>b</code>."),
     ("It is **durable**.", "It is <strong>durable</strong>."),
     ("It is *not* safe.", "It is <em>not</em> safe."),
-    ("It is __very durable__ here.", "It is <strong>very durable</strong> here."),
-    ("It is _not_ safe.", "It is <em>not</em> safe."),
     ("**`fsync`** matters.", "<strong><code>fsync</code></strong> matters."),
     ("**Two words** and *one*.", "<strong>Two words</strong> and <em>one</em>."),
     ("It takes $O(n \\log n)$ steps.", 'It takes <span class="math">O(n \\log n)</span> steps.'),
