@@ -181,8 +181,7 @@ def make(vault: Path, out: Path) -> None:
     import gc
 
     from pipeline.cli.main import COLLECTION
-    from pipeline.site.build import build_site
-    from pipeline.site.files import Folders
+    from pipeline.site.build import Folders, build_site
 
     gc.set_threshold(*COLLECTION)
     build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state")))

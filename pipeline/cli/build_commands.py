@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -21,7 +20,7 @@ from pipeline.cli.command_parts import (
     require_workspace,
     session_named,
 )
-from pipeline.config.settings import load_workspace, store_address
+from pipeline.config.settings import store_address
 from pipeline.domain.events.stream_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
@@ -90,8 +89,7 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     encrypted, so use it in a network that you trust.
     """
     require_workspace(console.folder)
-    base = urlsplit(load_workspace(console.folder).queue.settings.site_url).path
-    server = Server(console.folder / "site", port, base, host, partial(rate, console.folder))
+    server = Server(console.folder / "site", port, host, partial(rate, console.folder))
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
     try:

@@ -8,16 +8,49 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import SystemRefused
-from pipeline.site.files import SETTLED, Folders, SiteReport
+from pipeline.system.files import read_bytes
 from pipeline.system.folders import Drift, all_folders, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE, Kept, remove_damaged
 
 _ASIDE = frozenset({"attic"})
 _FREE = "free some space or allow writing there; you may also delete the file, then all pages are built again"
+SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What a build did, as sorted site paths. ``pages`` counts the notes with a page; ``problems`` say what was left out and
+    why; ``notices`` list files that got another name or are never shown.
+    """
+
+    pages: int = 0
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of a build: the vault, the site's templates, the site, and where derived values are kept."""
+
+    vault: Path
+    templates: Path
+    site: Path
+    state: Path
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """Return the bytes of a plain file, None if there is none any more or it may not be read."""
+    try:
+        return read_bytes(f"{root}/{path}", follow=False)
+    except OSError:
+        return None
 
 
 def build_site(folders: Folders, *, url: str = "", everything: bool = False, hidden: Collection[str] = ()) -> SiteReport:
@@ -48,7 +81,11 @@ def build_site(folders: Folders, *, url: str = "", everything: bool = False, hid
 
 
 def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Collection[str]) -> SiteReport:
-    inputs = _inputs_digest(folders.templates, url, hidden)
+    try:  # the digest of all inputs besides the vault; "" if the templates cannot be read
+        parts = (program_id("site"), url, sorted(hidden), digest_below(folders.templates))
+        inputs = digest_of(repr(parts).encode("utf-8", "replace"))
+    except OSError:
+        inputs = ""
     found = dict(all_folders(folders.vault, aside=_ASIDE))
     notes = Drift(kept.read, found)
     pages = Drift(kept.pages, dict(all_folders(folders.site)))
@@ -63,12 +100,3 @@ def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Col
     kept.keep(SETTLED, "" if report.problems or not inputs else settled)
     kept.commit()
     return report
-
-
-def _inputs_digest(templates: Path, url: str, hidden: Collection[str]) -> str:
-    """A digest of all inputs besides the vault: program, templates, address; "" if the templates cannot be read."""
-    try:
-        parts = (program_id("site"), url, sorted(hidden), digest_below(templates))
-    except OSError:
-        return ""
-    return digest_of(repr(parts).encode("utf-8", "replace"))

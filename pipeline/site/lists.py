@@ -12,11 +12,9 @@ from functools import cached_property
 from html import escape
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pipeline.site.note_pages import breadcrumbs
-from pipeline.site.page_values import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage
+from pipeline.site.pages import Counted, Entry, Link, ListPage, Site, SitePage, TagsPage, breadcrumbs
 from pipeline.site.paths import BROWSE, NAMES, PLURALS, encoded, list_page, page_of, root_of
 from pipeline.site.vault_reading import Face, Notes, tag_page
 from pipeline.text.labels import ENGLISH, MONTHS
@@ -137,16 +135,12 @@ def missing_page(site: Site) -> SitePage:
     return SitePage("404", "404.html", top, "No such page", "", (Link("Home", f"{top}index.html", "home"),))
 
 
-class Item(NamedTuple):
-    """An entry of the feed: a note's face, and its text as HTML ("" for its description alone)."""
+def feed(site: Site, nights: Sequence[tuple[Face, str]]) -> bytes:
+    """Return the feed of nights, newest first, each with its text as HTML.
 
-    face: Face
-    content: str = ""
-
-
-def feed(site: Site, items: Sequence[Item]) -> bytes:
-    """Return the feed of these notes, newest first. Without the site's address its links are relative to the feed."""
-    updated = max((item.face.created for item in items), default="") or _EPOCH
+    Without the site's address its links are relative to the feed.
+    """
+    updated = max((face.created for face, _ in nights), default="") or _EPOCH
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
@@ -155,25 +149,21 @@ def feed(site: Site, items: Sequence[Item]) -> bytes:
         f"<updated>{_time(updated)}</updated>",
         f'<link rel="self" href="{_text(site.url + FEED)}"/>',
         f'<link rel="alternate" href="{_text(site.url or _TOP)}"/>',
-        *(line for item in items for line in _entry(site, item)),
-        "</feed>",
     ]
-    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
-
-
-def _entry(site: Site, item: Item) -> Iterable[str]:
-    report = item.face
-    page = encoded(page_of(report.path))
-    yield "<entry>"
-    yield f"<title>{_text(report.label + report.title)}</title>"
-    yield f"<id>{_id(site, page)}</id>"
-    yield f"<updated>{_time(report.created or _EPOCH)}</updated>"
-    yield f'<link rel="alternate" href="{_text(site.url + page)}"/>'
-    yield f"<author><name>{_text(site.title)}</name></author>"
-    yield f"<summary>{_text(' · '.join(filter(None, (report.description, *report.facts))))}</summary>"
-    if item.content:
-        yield f'<content type="html">{_text(item.content)}</content>'
-    yield "</entry>"
+    for face, content in nights:
+        page = encoded(page_of(face.path))
+        lines += [
+            "<entry>",
+            f"<title>{_text(face.title)}</title>",
+            f"<id>{_id(site, page)}</id>",
+            f"<updated>{_time(face.created or _EPOCH)}</updated>",
+            f'<link rel="alternate" href="{_text(site.url + page)}"/>',
+            f"<author><name>{_text(site.title)}</name></author>",
+            f"<summary>{_text(' · '.join(filter(None, (face.description, *face.facts))))}</summary>",
+            f'<content type="html">{_text(content)}</content>',
+            "</entry>",
+        ]
+    return "\n".join([*lines, "</feed>\n"]).encode("utf-8", "replace")
 
 
 def _id(site: Site, page: str) -> str:

@@ -73,11 +73,7 @@ def _free(path: str) -> str:
 def _fitting(path: str) -> str:
     folder, slash, name = path.rpartition("/")
     data = name.encode()
-    if len(data) <= _NAME_BYTES:
-        return path
-    stem, dot, suffix = name.rpartition(".")
-    room = _NAME_BYTES - len(f"{dot}{suffix}-{'0' * 16}".encode())
-    return f"{folder}{slash}{stem.encode()[:room].decode(errors='ignore')}-{digest_of(data)[:16]}{dot}{suffix}"
+    return path if len(data) <= _NAME_BYTES else f"{folder}{slash}{digest_of(data)[:32]}{suffix_of(name)}"
 
 
 def root_of(page: str) -> str:
@@ -99,16 +95,6 @@ def fragment(anchor: str) -> str:
 def heading_anchor(title: str) -> str:
     """Return the id that a heading has on its page; never one that a template uses."""
     return "h-" + (_NO_WORD.sub("-", title.lower()).strip("-") or "section")
-
-
-def block_anchor(block: str) -> str:
-    """Return the id that a marked block has on its page."""
-    return f"^{block}"
-
-
-def quote_anchor(block: str) -> str:
-    """Return the id that a quote has on the page that cites it."""
-    return f"quote-{block}"
 
 
 def list_page(name: str, month: str = "") -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pipeline.site.files import read
+from pipeline.site.build import read
 from pipeline.site.paths import key_of, name_of, whole
 from pipeline.text.linked_blocks import blocks_cited, targets_of, without_blocks
 

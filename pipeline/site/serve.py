@@ -11,7 +11,6 @@ import errno
 import json
 import mimetypes
 import os
-import re
 import secrets
 import socket
 import threading
@@ -33,7 +32,6 @@ _MOST_BYTES = 4_000  # of what a page sends
 _LINK = '<script src="/-/reload.js?{}" defer></script>\n</head>'
 _STYLE = "/-/problem.css"
 _PROBLEM = '<link rel="stylesheet" href="/-/problem.css"><div class="build-problem" role="alert"><pre>{}</pre></div>'
-_BODY = re.compile(rb"<body[^>]*>")
 _ALIVE_S = 15
 _TYPES = {
     ".js": "text/javascript",
@@ -67,13 +65,11 @@ class BuildNotice:
 class Server:
     """Serves the folder ``site`` from a thread. ``port`` 0 takes a free one; ``address`` contains it.
 
-    ``base`` is the path of the site's published address: what a page asks for below it is served too. ``host`` is the address to
-    bind. ``rate`` is called with a note's path, the id of a quote's block, and ``useful``, ``wrong`` or "".
+    ``host`` is the address to bind. ``rate`` is called with a note's path, the id of a quote's block, and ``useful``,
+    ``wrong`` or "".
     """
 
-    def __init__(
-        self, site: Path, port: int, base: str = "/", host: str = HOST, rate: Callable[[str, str, str], None] | None = None
-    ) -> None:
+    def __init__(self, site: Path, port: int, host: str = HOST, rate: Callable[[str, str, str], None] | None = None) -> None:
         self.news = BuildNotice()
         try:
             self._http = _Http((host, port), _Handler)
@@ -83,8 +79,7 @@ class Server:
                 raise UsageError(f"{host} is no address of this machine: {error.strerror}", hint=hint) from error
             hint = "name another: research serve --port 0 takes any that is free"
             raise UsageError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
-        self._http.site, self._http.news, self._http.base = site, self.news, f"/{base.strip('/')}/"
-        self._http.rate = rate
+        self._http.site, self._http.news, self._http.rate = site, self.news, rate
         self._http.token = "" if host == HOST else secrets.token_urlsafe(18)
         query = f"?token={self._http.token}" if self._http.token else ""
         self.address = f"http://{host}:{self._http.server_address[1]}/{query}"
@@ -109,7 +104,6 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
     site: Path
     news: BuildNotice
-    base: str = "/"
     problem: str = ""
     token: str = ""
     rate: Callable[[str, str, str], None] | None = None
@@ -181,23 +175,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_file(self, path: str) -> None:
         name = path.lstrip("/") + ("index.html" if path.endswith("/") else "")
         data = _plain_file(self.server.site, name)
-        if data is None and f"/{name}".startswith(self.server.base):
-            data = _plain_file(self.server.site, name := f"/{name}".removeprefix(self.server.base) or "index.html")
         status = HTTPStatus.OK
         if data is None:
             name, status = "404.html", HTTPStatus.NOT_FOUND
             data = _plain_file(self.server.site, name) or b"there is no site yet; research build makes it\n"
         suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a part of an address
         kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        self._send(status, kind, self._with_news(data) if suffix == ".html" else data)
-
-    def _with_news(self, page: bytes) -> bytes:
-        """The page with the script that waits for the next build, and the problem of the last."""
-        page = page.replace(b"</head>", _LINK.format(self.server.news.count).encode(), 1)
-        if not self.server.problem:
-            return page
-        shown = _PROBLEM.format(escape(self.server.problem)).encode()
-        return _BODY.sub(lambda found: found[0] + shown, page, count=1)
+        if suffix == ".html":  # with the script that waits for the next build, and the problem of the last
+            data = data.replace(b"</head>", _LINK.format(self.server.news.count).encode(), 1)
+            if self.server.problem:
+                at = data.find(b">", data.find(b"<body")) + 1
+                data = data[:at] + _PROBLEM.format(escape(self.server.problem)).encode() + data[at:]
+        self._send(status, kind, data)
 
     def _send(self, status: HTTPStatus, kind: str, data: bytes) -> None:
         self.send_response(status)

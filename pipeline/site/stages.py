@@ -7,21 +7,23 @@ if its key differs from the one kept, and written only if its bytes differ. A ru
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from os.path import isdir, isfile
 from pathlib import Path
 
-from pipeline.site import files, lists, public, search
-from pipeline.site.draft import Draft
-from pipeline.site.files import SETTLED, Folders, SiteReport, Staged, read
+from pipeline.errors import SystemRefused
+from pipeline.site import lists, public, search
+from pipeline.site.build import SETTLED, Folders, SiteReport, read
 from pipeline.site.lists import NoteList
-from pipeline.site.note_pages import Composer, filled
-from pipeline.site.note_to_html import read_into
-from pipeline.site.page_values import Layout, Site
+from pipeline.site.note_to_html import Draft, read_into
+from pipeline.site.pages import Composer, Layout, Site, filled
 from pipeline.site.paths import HOME, IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
-from pipeline.site.vault_reading import KINDS, OTHER, Face, Notes, Record, body_of, read_note, unpacked
+from pipeline.site.vault_reading import Face, Notes, Record, body_of, read_note, unpacked
+from pipeline.system.files import write_new
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.labels import in_all_languages
 from pipeline.text.normalise import digest_of, one_line
@@ -37,6 +39,98 @@ _MANY = 300  # changed notes: with more, the whole search index is made again
 _ACTIVE = re.compile(
     rb"<\s*(?:script|foreignobject|iframe|object|embed|!entity|[^>\s]*:script)|\son\w+\s*=|javascript:|data:text", re.IGNORECASE
 )
+
+
+@dataclass(slots=True)
+class Staged:
+    """Files below ``site`` that are written under temporary names and not yet renamed.
+
+    Only when all are written are they put in the place of the old ones, so that a faulty template leaves the site as it was. No
+    symbolic link is followed.
+    """
+
+    site: Path
+    paths: list[str] = field(default_factory=list)
+    _folders: set[str] = field(default_factory=set)
+
+    def write_if_new(self, path: str, data: bytes) -> None:
+        """Write a file under its temporary name, unless the present one is the same.
+
+        Raises:
+            SystemRefused: the disk cannot be written, or a link is in the place of a folder.
+        """
+        if read(self.site, path) == data:
+            return
+        with _refusing():  # what an interrupted build left is replaced
+            self._make(path.rpartition("/")[0])
+            write_new(f"{self.site}/{_temporary(path)}", data, leftover=True)
+        self.paths.append(path)
+
+    def _make(self, folder: str) -> None:
+        if folder in self._folders:
+            return
+        if folder:
+            self._make(folder.rpartition("/")[0])
+        place = self.site / folder
+        place.mkdir(parents=not folder, exist_ok=True)
+        if folder and place.is_symlink():
+            raise NotADirectoryError(20, "is a link to elsewhere", str(place))
+        self._folders.add(folder)
+
+    def put_in_place(self) -> dict[str, Look]:
+        """Rename the files to their final names; return size and time of each.
+
+        Raises:
+            SystemRefused: the disk cannot be written.
+        """
+        placed = {}
+        with _refusing():
+            for path in self.paths:
+                place = f"{self.site}/{path}"
+                os.replace(f"{self.site}/{_temporary(path)}", place)  # noqa: PTH105 - `Path` takes longer than the disk
+                found = os.lstat(place)
+                placed[path] = Look(found.st_size, found.st_mtime_ns)
+        return placed
+
+    def discard(self, paths: Iterable[str]) -> None:
+        """Remove what is left of these files under temporary names."""
+        for path in paths:
+            (self.site / _temporary(path)).unlink(missing_ok=True)
+
+    def remove(self, path: str) -> bool:
+        """Remove a file of the site and the folders that it leaves empty; return whether there was one.
+
+        A file behind a symbolic link is not removed.
+        """
+        parents = [self.site / parent for parent in list(Path(path).parents)[:-1]]
+        if any(parent.is_symlink() for parent in parents):
+            return False
+        try:
+            (self.site / path).unlink()
+            for parent in parents:
+                parent.rmdir()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # a folder that is not empty
+            pass
+        return True
+
+
+def _temporary(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.tmp"
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn an error of the disk into a ``SystemRefused`` with a hint."""
+    try:
+        yield
+    except OSError as error:
+        raise SystemRefused(
+            f"the site cannot be written: {error.filename or 'the site'}: {error.strerror or error}",
+            hint="free some space or allow writing there, then run `research build`; nothing is lost",
+        ) from error
 
 
 class Build:
@@ -72,8 +166,7 @@ class Build:
 
     def run(self) -> SiteReport:
         """Bring the site up to date; return what was done."""
-        left_over = [path for path in self._known_paths if self._drift.look(files.temporary_name(path))]
-        files.discard(self._folders.site, left_over)
+        self._staged.discard(path for path in self._known_paths if self._drift.look(_temporary(path)))
         try:
             notes = self._read_notes()
             site = Site(_TITLE, self._url, lists.navigation(notes.of_kind))
@@ -83,7 +176,7 @@ class Build:
             self._write_search(notes)
             return self._finish(len(notes.faces))
         except BaseException:
-            files.discard(self._folders.site, self._staged.paths)
+            self._staged.discard(self._staged.paths)
             raise
 
     def _decided(self, hidden: Collection[str]) -> public.PublicVault:
@@ -189,9 +282,6 @@ class Build:
     def _render_notes(self, notes: Notes, site: Site) -> None:
         """Render the pages of notes."""
         composer = Composer(notes, self._places)
-        for kind in (*KINDS, OTHER):
-            if notes.of_kind[kind]:
-                self._layout.check(kind)
         for path, face in notes.faces.items():
             page = page_of(path)
             self._put_page(face.kind, site, page, self._shown(notes, face), lambda face=face: self._page(composer, face))  # type: ignore[misc]
@@ -222,7 +312,7 @@ class Build:
         if HOME not in notes.faces:
             self._put_data("index.html", lists.front_page(notes))
         nights = notes.of_kind["night"][: -lists.NEWEST - 1 : -1]
-        self._put_data(lists.FEED, lists.feed(site, [lists.Item(face, self._night_html(face)) for face in nights]))
+        self._put_data(lists.FEED, lists.feed(site, [(face, self._night_html(face)) for face in nights]))
         pages = [(path, "") for path in self._keys if path.startswith("browse/") and path != lists.TAGS]
         pages += [(page_of(face.path), face.date) for face in notes.faces.values()]
         self._put_data(lists.MAP, lists.site_map(site, pages))
@@ -237,9 +327,10 @@ class Build:
 
     def _copy(self, notes: Notes) -> None:
         """Copy the templates' assets, and the images of the vault that are harmless."""
-        assets = sorted(_below(self._folders.templates / ASSETS))
-        for path in assets:
-            self._put_data(f"{ASSETS}/{path}", read(self._folders.templates / ASSETS, path) or b"")
+        assets = self._folders.templates / ASSETS
+        for folder, found in all_folders(assets):
+            for path in (f"{folder}/{name}".lstrip("/") for name in found.files if is_seen(name)):
+                self._put_data(f"{ASSETS}/{path}", read(assets, path) or b"")
         for path in filter(is_image, notes.records):
             place, key = file_of(path), repr(tuple(self._looks[path]))
             if self._known.get(place) == key:
@@ -293,9 +384,9 @@ class Build:
         self._kept.put_pages((path, Look(-1, -1), "") for path in self._staged.paths)
         self._kept.keep(SETTLED, "")
         self._kept.checkpoint()
-        written = files.put_in_place(self._folders.site, self._staged.paths)
+        written = self._staged.put_in_place()
         stale = sorted(self._known_paths - self._keys.keys())
-        removed = tuple(path for path in stale if files.remove(self._folders.site, path))
+        removed = tuple(path for path in stale if self._staged.remove(path))
         self._kept.pages.drop(stale)
         looks = {path: written.get(path) or self._drift.look(path) for path in self._keys}
         self._kept.put_pages((path, look, self._keys[path]) for path, look in looks.items() if look)
@@ -306,9 +397,3 @@ class Build:
 def _key(*parts: object) -> str:
     """The digest of everything that a page shows."""
     return digest_of(repr(parts).encode("utf-8", "replace"))
-
-
-def _below(folder: Path) -> Iterator[str]:
-    """The paths of all files below a folder, except hidden ones."""
-    for path, found in all_folders(folder):
-        yield from (f"{path}/{name}" if path else name for name in found.files if is_seen(name))

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from pipeline.site.draft import Draft
-from pipeline.site.note_to_html import read_into
+from pipeline.site.note_to_html import Draft, read_into
 from pipeline.site.note_tree import wikilink
 from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.labels import ENGLISH

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -112,15 +112,6 @@ class TemplateFolder:
         parts = sorted((part, self._source(part)) for part in self._parts(name))
         texts = repr([(part, source or b"") for part, source in parts])
         return hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def check(self, name: str) -> None:
-        """Compile a template and those that it draws on.
-
-        Raises:
-            TemplateInvalid: one of them is missing or cannot be parsed.
-        """
-        for part in self._parts(name):
-            self._explained(part, "", partial(self._environment.get_template, part))
 
     def render(self, name: str, given: Mapping[str, Any], target: str, finish: Callable[[str], str] = str) -> str:
         """Return the text of the file ``target``, made from a template and passed through ``finish``.

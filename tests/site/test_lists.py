@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.site.files import SiteReport
+from pipeline.site.build import SiteReport
 from tests.site.scratch import Scratch, cold, note
 
 SIZE = 3

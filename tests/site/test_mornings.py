@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import build_site
-from pipeline.site.files import Folders
+from pipeline.site.build import Folders, build_site
 from tests.vault.builders import TEMPLATES, Workplace, a_store
 
 ATOM = "{http://www.w3.org/2005/Atom}"

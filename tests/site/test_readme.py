@@ -6,20 +6,20 @@ from inspect import signature
 
 import pytest
 
-from pipeline.site import page_values
+from pipeline.site import pages
 from tests.site.scratch import TEMPLATES
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        page_values.Site,
-        page_values.NotePage,
-        page_values.ListPage,
-        page_values.TagsPage,
-        page_values.Entry,
-        page_values.Citation,
-        page_values.Quote,
+        pages.Site,
+        pages.NotePage,
+        pages.ListPage,
+        pages.TagsPage,
+        pages.Entry,
+        pages.Citation,
+        pages.Quote,
     ],
 )
 def test_every_name_that_a_template_is_given_is_told(value: type) -> None:

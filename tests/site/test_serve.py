@@ -91,21 +91,6 @@ def test_an_address_of_another_machine_is_refused_by_its_name(tmp_path: Path, ho
         Server(tmp_path, 0, host=host)
 
 
-def test_what_a_page_asks_for_below_the_path_of_the_published_site_is_served(tmp_path: Path) -> None:
-    (tmp_path / "site" / "assets").mkdir(parents=True)
-    (tmp_path / "site" / "assets" / "site.css").write_text("css")
-    (tmp_path / "site" / "index.html").write_text("<html><head></head><body>first</body></html>")
-    made = Server(tmp_path / "site", 0, "/notes")
-    made.start()
-    try:
-        assert ask(made, "/notes/assets/site.css")[::2] == (200, "css")
-        assert ask(made, "/assets/site.css")[0] == 200
-        assert "first" in ask(made, "/notes/")[2]
-        assert ask(made, "/notes/../secret")[0] == 404
-    finally:
-        made.stop()
-
-
 def test_why_a_build_failed_is_shown_in_the_page_until_it_succeeds(server: Server) -> None:
     before = server.news.count
     server.show("templates/vault/home.md.j2, line 2: 'fakts' is undefined <b>")

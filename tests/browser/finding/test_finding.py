@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pipeline.site.build import build_site
-from pipeline.site.files import Folders
+from pipeline.site.build import Folders, build_site
 from pipeline.site.search import STOP, terms
 from tests.browser.finding.notes import Asked, asked, topics, write
 from tests.browser.visiting import Visitor, served
