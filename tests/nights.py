@@ -13,9 +13,9 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.session_pool import Batch, BatchResult
 from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
-from pipeline.domain.agenda import summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.progress import summary_of
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.values import ResearchConfig

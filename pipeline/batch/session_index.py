@@ -88,7 +88,7 @@ def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, En
     for name in names:
         is_session = not name.startswith("batch-")
         try:
-            from pipeline.domain.agenda import summary_of
+            from pipeline.domain.progress import summary_of
             from pipeline.domain.session import ResearchSession
 
             if is_session:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
 from pipeline.batch.scheduling import LOG_TROUBLE, UP_TO_DATE
-from pipeline.domain.agenda import agenda, counts_of, node_ended, summary_of
+from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchImported
 from pipeline.domain.findings import by_model, facts_of, unused_facts
+from pipeline.domain.progress import counts_of, summary_of
 from pipeline.domain.state import (
     COUNTED_OUTCOMES,
     SessionState,

@@ -9,22 +9,20 @@ for approval.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain, takewhile
 
+from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
 from pipeline.domain.report_parts import BEGINNING, cites_anything, facts_of_parts, kept_text
 from pipeline.domain.state import (
     STOPPED,
     Failure,
+    SearchDone,
     SessionState,
     Worker,
-    cost_of,
-    outcome_of,
     search_nodes,
     validation_round,
     workers_in_order,
-    working_seconds,
 )
 from pipeline.domain.steps import (
     AskApproval,
@@ -53,9 +51,9 @@ from pipeline.domain.steps import (
     Survey,
     WriteReport,
 )
-from pipeline.domain.summary import Summary
 from pipeline.domain.values import EXTRACTIVE, PlanNode
 from pipeline.text.normalise import counted
+from pipeline.text.words import language_of
 
 
 def step_or_fail(state: SessionState, step: Step) -> Step:
@@ -89,11 +87,23 @@ def no_evidence(state: SessionState) -> Fail:
     )
     if last is not None and not observed:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
+    survey = state.survey or SearchDone("", ())
+    languages, documents, absent = survey.languages, survey.statistics.documents, survey.absent[:3]
+    if state.config.reasoner != EXTRACTIVE:
+        reason = "the language model found nothing in the pages that it read that answers the question"
+    elif documents > 1:
+        reason = f"nothing in your {documents:,} documents is near the question"
+    elif documents == 1:
+        reason = "your one document holds no passage that is near the question"
+    else:
+        reason = "no source that was found is near the question"
+    if absent:
+        reason += f"; no passage of them mentions {' and '.join(f'“{name}”' for name in absent)}"
+    if (own := language_of(state.query)) and languages and own not in languages:
+        theirs = " and ".join(name.capitalize() for name in languages[:3])
+        reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
-    from pipeline.domain.not_found import no_evidence_step  # the ranking, which lists and builds do not need
-
-    refusal = no_evidence_step(state)
-    return replace(refusal, reason=f"{refusal.reason} ({effort}{without})")
+    return Fail(NO_EVIDENCE, f"{reason} ({effort}{without})")
 
 
 def _failure_text(failure: Failure) -> str:
@@ -125,7 +135,8 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
 
 def _next_iteration_step(state: SessionState, worker: Worker) -> Step:
     done = len(worker.iterations)
-    most = 1 if worker.round else state.config.iterations  # gaps are searched for once more
+    # Gaps are searched for once more; without a model all searches are made at once.
+    most = 1 if worker.round or state.config.reasoner == EXTRACTIVE else state.config.iterations
     if done >= most:
         return FinishWorker(worker.id, counted(done, "iteration"))
     is_sufficient = done and worker.iterations[-1].sufficient
@@ -137,6 +148,8 @@ def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bo
 
     Who reads which page depends on the plan's order alone, so it must be known what each has found.
     """
+    if state.config.reasoner == EXTRACTIVE:
+        return False  # in an older plan those beside it never start
     wave = wave_of(state, worker.id)
     beside = (state.workers.get(name) for name in wave if name != worker.id)
     return any(other is None or _is_before_searches(state, other, iteration) for other in beside)
@@ -177,7 +190,9 @@ def pages_to_read(state: SessionState, worker: Worker, iteration: int) -> tuple[
 
 
 def _reading_step(state: SessionState, worker: Worker, iteration: int) -> Step:
-    """Return the reading of an iteration's pages, or the end of the worker if there are none."""
+    """Return the reading of an iteration's pages, or the end of the worker if there are none, or no model to read them."""
+    if state.config.reasoner == EXTRACTIVE:
+        return FinishWorker(worker.id, counted(iteration, "iteration"))
     if pages_to_read(state, worker, iteration):
         substitute = PlainReading(worker.id, iteration)
         step = with_substitute(state, ReadPages(worker.id, iteration), substitute)
@@ -223,29 +238,24 @@ def passages_steps(state: SessionState) -> Iterator[Step]:
     elif not state.passages:
         yield no_evidence(state)
     else:
-        yield from report_of_passages(state)
+        yield from last_steps(state)
 
 
-def _worker_steps(state: SessionState) -> list[Step]:
+def _worker_steps(state: SessionState) -> Iterator[Step]:
     if not state.workers and not state.exhausted:
-        return [StartWorker(next(search_nodes(state)).id)]
-    running = [worker for worker in workers_in_order(state) if worker.status == "running"]
-    return [step for worker in running for step in _gathering(state, worker)]
+        yield StartWorker(next(search_nodes(state)).id)
+    for worker in workers_in_order(state):
+        if worker.status == "running":
+            yield from worker_steps(state, state.nodes[worker.id])
 
 
-def _gathering(state: SessionState, worker: Worker) -> list[Step]:
-    if state.exhausted:
-        return [FinishWorker(worker.id, f"{STOPPED}{state.exhausted} exhausted")]
-    done = len(worker.iterations)
-    searches = open_searches(state, worker) if done else []
-    reads: list[Step] = [step for step in page_steps(state, worker, done) if isinstance(step, Read)] if done else []
-    return searches or reads or [FinishWorker(worker.id, counted(done, "iteration"))]
+def last_steps(state: SessionState) -> list[Step]:
+    """Return the next step of a session whose text is ready.
 
-
-def report_of_passages(state: SessionState) -> list[Step]:
-    """Return the next step after the passages were chosen: the comparison with the earlier session, the report, the end."""
+    What a recurring query needs comes first: reading the earlier sources again, then comparing the sessions.
+    """
     if state.earlier is not None and state.changes is None and not state.failed_for_good(Compare().key):
-        return [Compare()]
+        return list(reread_steps(state)) or [Compare()]
     return [Complete() if state.report else MakeReport()]
 
 
@@ -300,7 +310,7 @@ def report_steps(state: SessionState) -> Iterator[Step]:
     if steps:
         yield from steps
     elif cites_anything(kept_text(state)[0]):
-        yield from _comparison_steps(state) or [MakeReport()]
+        yield from last_steps(state)
     elif state.passages is None:
         yield step_or_fail(state, ChoosePassages())
     else:
@@ -320,13 +330,6 @@ def part_step(state: SessionState, part: int) -> Step | None:
     return None if step is None or state.failed_for_good(step.key) else step
 
 
-def _comparison_steps(state: SessionState) -> list[Step]:
-    """Return what a recurring query needs before its report: reading the earlier sources again, then comparing the sessions."""
-    if state.earlier is None or state.changes is not None or state.failed_for_good(Compare().key):
-        return []
-    return list(reread_steps(state)) or [Compare()]
-
-
 def agenda(state: SessionState) -> tuple[Step, ...]:
     """Return the steps that may start now, each once, in a fixed order; empty if it has ended or waits for approval."""
     if state.ended or state.waiting or state.status == "pending":
@@ -342,7 +345,7 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     if state.config.reasoner == EXTRACTIVE:
         return tuple(passages_steps(state))
     if state.passages:
-        return tuple(report_of_passages(state))
+        return tuple(last_steps(state))
     if state.synthesis:
         return tuple(report_steps(state))
     nodes = (node for node in state.nodes.values() if is_ready(state, node))
@@ -350,93 +353,3 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     found = tuple(dict.fromkeys(chain(steps, reread_steps(state))))
     # A Fail step must come last: no other step, such as finishing a worker, can be recorded after it.
     return tuple(step for step in found if not isinstance(step, Fail)) or found
-
-
-def progress(state: SessionState) -> tuple[int, int]:
-    """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
-    done = state.pruned.get("steps", 0) if state.pruned else _steps_done(state)
-    return done, done + (0 if state.ended else _steps_ahead(state))
-
-
-def counts_of(state: SessionState) -> dict[str, int]:
-    """Return how many workers, searches, pages, facts, sources and events a session has, or had before it was pruned."""
-    return state.pruned or {
-        "events": state.version,
-        "workers": len(state.workers),
-        "searches": len(state.searches),
-        "pages": len(state.pages),
-        "facts": len(state.facts),
-        "sources": len({fact.url for fact in state.facts.values()}),
-    }
-
-
-def summary_of(state: SessionState) -> Summary:
-    """Return the summary of a session."""
-    cost = cost_of(state)
-    done, in_all = progress(state)
-    found = counts_of(state)
-    return Summary(
-        id=state.id,
-        version=state.version,
-        status=state.status,
-        outcome=outcome_of(state),
-        query=state.query,
-        query_id=state.query_id,
-        mode=state.config.mode,
-        waiting=state.waiting,
-        approved=state.approval == "given" and not state.workers,
-        tags=state.tags,
-        previous_session=state.previous_session,
-        started_at=state.started_at,
-        ended_at=state.ended_at,
-        end_reason=state.end_reason,
-        title=state.report.title if state.report else "",
-        facts=found["facts"],
-        sources=found["sources"],
-        calls=state.spent.calls,
-        tokens=state.spent.total_tokens,
-        usd=cost.usd,
-        assumed_usd=cost.assumed_usd,
-        expected_usd=cost.expected_usd,
-        seconds=working_seconds(state),
-        steps=done,
-        steps_in_all=in_all,
-        handed_to=state.handoff.to if state.handoff else "",
-        handed_until=state.handoff.until if state.handoff else "",
-    )
-
-
-def _steps_done(state: SessionState) -> int:
-    iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
-    # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
-    parts = [2 * part.revision + 1 + part.checked for part in state.parts.values()]
-    made = (state.survey is not None, bool(state.nodes), state.passages is not None)
-    worked = sum(1 + bool(iteration.observed) for iteration in iterations)
-    rounds = sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
-    failed = sum(failure.final for failure in state.failures.values())
-    return sum(made) + len(state.searches) + len(state.pages) + worked + rounds + sum(parts) + failed
-
-
-def _steps_ahead(state: SessionState) -> int:
-    if not state.nodes:
-        return (state.survey is None) + 1
-    if state.config.reasoner == EXTRACTIVE:
-        return (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in passages_steps(state))
-    ahead = 0
-    for node in state.nodes.values():
-        if node.task == "search" and not node_ended(state, node.id):
-            ahead += _iteration_ahead(state, state.workers.get(node.id))
-        elif node.task == "validate" and not node_ended(state, node.id):
-            ahead += 2
-    if not state.parts:
-        return ahead + 2
-    return ahead + sum(part_step(state, number) is not None for number in state.parts)
-
-
-def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
-    pages = state.config.pages_per_iteration
-    if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
-        return 3 + pages
-    if searches := open_searches(state, worker):
-        return len(searches) + pages + 1
-    return len(list(page_steps(state, worker, len(worker.iterations)))) + 1

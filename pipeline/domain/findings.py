@@ -13,7 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig
-from pipeline.text.ranking import page_origin, rank_score, with_shares
+from pipeline.text.questions import ParsedQuestion, parse_in
+from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares
 
 # Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
 _FOUND_SHARE, _NEW_SHARE = 3, 6
@@ -224,6 +225,20 @@ def unused_facts(state: SessionState) -> tuple[Fact, ...]:
         return ()
     cited = {name for reference in state.report.references for name in reference.facts}
     return tuple(fact for fact in all_facts(state) if fact.id not in cited)
+
+
+def query_of(state: SessionState) -> ParsedQuestion:
+    """Return the session's query, parsed in its own language if the sources are in it, else in theirs."""
+    return parse_in(state.query, state.survey.languages if state.survey else ())
+
+
+def survey_statistics(state: SessionState) -> TermStatistics:
+    """Return the term statistics of the searched index, or else of the survey's hits: the same at any time of the gathering."""
+    if state.survey and state.survey.statistics.passages:
+        return state.survey.statistics
+    hits = state.survey.hits if state.survey else ()
+    language = query_of(state).language
+    return statistics_of([StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", language) for hit in hits], language)
 
 
 def sheet_of(state: SessionState, fact: Fact) -> int:

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
-from pipeline.domain.agenda import counts_of, progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, kind_of
@@ -27,6 +26,7 @@ from pipeline.domain.events.stream_events import (
     import_of,
 )
 from pipeline.domain.findings import all_facts, contradictions, open_gaps
+from pipeline.domain.progress import counts_of, progress
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.summary import Summary

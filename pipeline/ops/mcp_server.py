@@ -25,8 +25,8 @@ from pipeline.batch.session_index import read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.settings import load_workspace
 from pipeline.config.values import Queue
-from pipeline.domain.agenda import summary_of
 from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
+from pipeline.domain.progress import summary_of
 from pipeline.domain.provenance import value_of, why
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import page_of
-from pipeline.domain.not_found import survey_statistics
+from pipeline.domain.findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
 from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, by_model, chosen_pages, contradictions, open_gaps, page_of
-from pipeline.domain.not_found import query_of, survey_statistics
+from pipeline.domain.findings import (
+    all_facts,
+    by_model,
+    chosen_pages,
+    contradictions,
+    open_gaps,
+    page_of,
+    query_of,
+    survey_statistics,
+)
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import ChoosePassages, Compare, Complete, Fail, MakeReport, Read

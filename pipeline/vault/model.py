@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold
-from pipeline.domain.agenda import summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
@@ -36,6 +35,7 @@ from pipeline.domain.findings import (
     sheet_of,
     shown_sources,
 )
+from pipeline.domain.progress import summary_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk

@@ -16,7 +16,7 @@ from pipeline.batch.scheduling import Decision, Selection, archived, decide, spl
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.values import Query
-from pipeline.domain.agenda import summary_of
+from pipeline.domain.progress import summary_of
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import ResearchConfig

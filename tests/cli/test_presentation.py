@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pipeline.cli.presentation import duration, happened, listed, log_line, price, show_lines, shown
 from pipeline.domain import fold
-from pipeline.domain.agenda import progress, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
+from pipeline.domain.progress import progress, summary_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from tests.recorded import SMALL, after, stream

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.not_found import no_evidence_step, query_of
+from pipeline.domain.agenda import no_evidence
+from pipeline.domain.findings import query_of
 from pipeline.domain.state import SearchDone, SessionState
 from pipeline.text.ranking import TermStatistics
 
@@ -28,19 +29,19 @@ def session(
     ],
 )
 def test_what_is_near_no_document_ends_the_session_and_says_where_was_looked(documents: int, words: str) -> None:
-    step = no_evidence_step(session("Who composed the opera Turandot?", documents))
-    assert (step.cause, step.reason) == ("no-evidence", words)
+    step = no_evidence(session("Who composed the opera Turandot?", documents))
+    assert (step.cause, step.reason) == ("no-evidence", f"{words} (0 pages read)")
 
 
 def test_names_that_nothing_mentions_are_named() -> None:
-    step = no_evidence_step(session("Who composed Turandot3?", absent=("Turandot3", "La Scala")))
-    assert step.reason.endswith("; no passage of them mentions “Turandot3” and “La Scala”")
+    step = no_evidence(session("Who composed Turandot3?", absent=("Turandot3", "La Scala")))
+    assert step.reason.endswith("; no passage of them mentions “Turandot3” and “La Scala” (0 pages read)")
 
 
 def test_a_question_in_a_language_of_no_document_is_told_so() -> None:
-    step = no_evidence_step(session(GERMAN))
-    assert step.reason.endswith("; the question is in German, the documents are in English")
-    assert "the question is in" not in no_evidence_step(session(GERMAN, languages=("english", "german"))).reason
+    step = no_evidence(session(GERMAN))
+    assert step.reason.endswith("; the question is in German, the documents are in English (0 pages read)")
+    assert "the question is in" not in no_evidence(session(GERMAN, languages=("english", "german"))).reason
 
 
 def test_a_question_is_read_in_its_own_language_if_there_are_documents_in_it() -> None:
