@@ -62,10 +62,9 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
     every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
     the survey's hits, at half their weight. If own documents and the web were both searched, each gets its share; of the first
-    five web pages at most two are of one site. Recalled pages are one more ranking, and pages of a host that keeps failing come
-    last; where recalled pages stand for a search, they come first; and fewer others are read beside them. A document that
-    recent sessions on a subject like this one read and did not cite is left out if there is any other. A page that the worker
-    observed in the iteration stays chosen, also if a search that had failed is answered later.
+    five web pages at most two are of one site. Recalled pages are one more ranking; where they stand for a search, they come
+    first, and fewer others are read beside them. A page that the worker observed in the iteration stays chosen, also if a search
+    that had failed is answered later.
     No page is chosen by two workers of a wave in one iteration: they choose in turn, in plan order. One that was shown whole is
     not chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
     searches of the wave, the survey, memory, and the readings of earlier iterations alone, for which every worker waits.
@@ -152,18 +151,12 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
         weight = _SURVEY_WEIGHT if every_hit and hits is survey else 1  # its many hits would drown those of the searches
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + weight * rank_score(rank)
-    failing = {record.origin for record in state.recalled.origins if record.failing} if state.recalled else set()
     known = () if step.queries else step.pages  # what is read because it answered before comes before what is new
-    ordered = sorted(
-        scores, key=lambda url: (url not in known, bool(failing) and origin_of(url) in failing, -round(scores[url], 9), url)
-    )
+    ordered = sorted(scores, key=lambda url: (url not in known, -round(scores[url], 9), url))
     if every_hit and scores:  # what the model searched for is read: behind the best page, the first hit of each search
         best = {page_of(hits[0].url): None for hits in searched if hits}
-        ordered = list(
-            dict.fromkeys([ordered[0], *(url for url in ordered if url in best and origin_of(url) not in failing), *ordered])
-        )
-    unhelpful = frozenset(state.recalled.unhelpful) if state.recalled and not state.earlier else frozenset()
-    return [url for url in ordered if url in step.pages or origin_of(url) not in unhelpful] or ordered
+        ordered = list(dict.fromkeys([ordered[0], *(url for url in ordered if url in best), *ordered]))
+    return ordered
 
 
 def shown_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:

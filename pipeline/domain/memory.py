@@ -21,20 +21,19 @@ from pipeline.domain import values as v
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origin_of, page_of
-from pipeline.domain.state import SearchDone, SessionState, asked_queries, cost_of, workers_in_order, working_seconds
-from pipeline.domain.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement
+from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order, working_seconds
+from pipeline.domain.values import Recalled, RecalledEpisode, RecalledStatement
 from pipeline.text.normalise import one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.times import moment_of, timestamp
 from pipeline.text.words import jaccard, stems
 
 MOST_KEPT = 400  # statements of one session, best standing first; a report cites some dozens
-MOST_STATEMENTS, MOST_QUERIES, MOST_ORIGINS, MOST_OPEN = 40, 10, 10, 10
-MOST_EPISODES = 5
+MOST_STATEMENTS, MOST_QUERIES, MOST_OPEN, MOST_EPISODES = 40, 10, 10, 5
 LEAST_COVERAGE = 1 / 3  # of the question's rarity, for a statement of a session on another subject
 SAME_SUBJECT = 0.5  # Jaccard similarity of two questions' stems
 NEAR_SUBJECT = 0.25
-FAILURES, RECENT = 3, timedelta(days=30)
+RECENT = timedelta(days=30)
 
 
 class Remembered(NamedTuple):
@@ -144,36 +143,9 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
             *(v.Superseded(fact=pair.before.id, by=pair.after) for pair in (changes.changed if changes else ())),
             *(v.Superseded(fact=fact.id) for fact in (changes.gone if changes else ())),
         ),
-        yields=tuple(_page_yields(state, facts, cited, searches.values())),
         procedures=(procedure,) if procedure.queries or procedure.fruitless else (),
         solutions=tuple(dict.fromkeys(_solutions(state))),
     )
-
-
-def _page_yields(
-    state: SessionState, facts: Iterable[v.Fact], cited: Set[str], searches: Iterable[SearchDone]
-) -> Iterator[v.Yield]:
-    """Yield what came of the pages of each origin and of the provider whose search found them first."""
-    providers: dict[str, str] = {}
-    for done in searches:
-        for hit in done.hits:
-            providers.setdefault(page_of(hit.url), done.provider)
-    reads = (one for one in state.failures.values() if one.step.startswith("Read:") and one.final)
-    failed = {url: one.error for one in reads if (url := one.step.removeprefix("Read:")) not in state.pages}
-    groups: dict[tuple[str, str], list[str]] = {}
-    for url in sorted({*state.pages, *failed}):
-        groups.setdefault((origin_of(url), providers.get(url, "")), []).append(url)
-    found = Counter(fact.url for fact in facts)
-    used = Counter(fact.url for fact in facts if fact.id in cited)
-    for (origin, provider), urls in sorted(groups.items()):
-        yield v.Yield(
-            origin=origin,
-            provider=provider,
-            read=sum(url in state.pages for url in urls),
-            failed=dict(sorted(Counter(failed[url] for url in urls if url in failed).items())),
-            facts=sum(found[url] for url in urls),
-            cited=sum(used[url] for url in urls),
-        )
 
 
 def _solutions(state: SessionState) -> Iterator[v.Solution]:
@@ -216,19 +188,14 @@ class MemoryIndex:
         likeness = {name: jaccard(wanted, subject) for name, subject in self._subjects.items()}
         near = [one for one in self._newest_first if likeness[one.session] >= NEAR_SUBJECT]
         near.sort(key=lambda one: -likeness[one.session])
-        lately = [one for one in near if one.episode.at >= since]
         useful = {text for one in near for way in one.procedures for text in way.queries}
-        tried = (way for one in lately if likeness[one.session] >= SAME_SUBJECT for way in one.procedures)
-        cited = {entry.origin for one in near for entry in one.yields if entry.cited}
-        read = (entry.origin for one in lately for entry in one.yields if entry.read)
+        same = [one for one in near if likeness[one.session] >= SAME_SUBJECT and one.episode.at >= since]
+        tried = (text for one in same for way in one.procedures for text in way.fruitless)
         return Recalled(
             statements=tuple(islice(self._statements(wanted, query_id, frozenset(tags), likeness), MOST_STATEMENTS)),
             queries=_first(MOST_QUERIES, (text for one in near for way in one.procedures for text in way.queries)),
-            fruitless=_first(MOST_QUERIES, (text for way in tried for text in way.fruitless if text not in useful)),
-            origins=tuple(islice(self._failing(since), MOST_ORIGINS)),
+            fruitless=_first(MOST_QUERIES, (text for text in tried if text not in useful)),
             open=_first(MOST_OPEN, (question for one in near for question in one.episode.open)),
-            # Documents alone: a host has pages that the sessions did not read.
-            unhelpful=_first(MOST_ORIGINS, (origin for origin in read if ":" in origin and origin not in cited)),
             episodes=tuple(
                 RecalledEpisode(
                     question=one.query, day=one.episode.at[:10], text=" ".join(part.text for part in one.episode.sentences)
@@ -256,17 +223,6 @@ class MemoryIndex:
         for *_, place in sorted(ranked):
             one, last = self._held[place][0], self._held[place][0].sessions[-1]
             yield RecalledStatement(statement=one.statement, session=last, day=self._sessions[last].episode.at[:10])
-
-    def _failing(self, since: str) -> Iterator[OriginRecord]:
-        """Yield the origins that failed three times or more ``since`` then and were never read, most failures first."""
-        recent: Counter[str] = Counter()
-        for one in self._newest_first:
-            for entry in one.yields if one.episode.at >= since else ():
-                recent[entry.origin] += sum(entry.failed.values())
-        read = {entry.origin for one in self._sessions.values() for entry in one.yields if entry.read}
-        for name, count in sorted(recent.items(), key=lambda item: (-item[1], item[0])):
-            if name and count >= FAILURES and name not in read:
-                yield OriginRecord(origin=name, failed=count, failing=True)
 
 
 def _first(most: int, found: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.state import SessionState, Worker
+from pipeline.domain.state import SessionState
 from pipeline.domain.summary import fold_id
 from pipeline.domain.values import Paragraph, ReportSection
 from pipeline.errors import CommandRefused
@@ -46,122 +46,26 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
         return f"the session is {state.status}; it must be reopened first"
     if state.waiting and isinstance(event, _NEEDS_APPROVAL):
         return "the plan waits for approval"
-    return _objection(state, event)
-
-
-def _objection(state: SessionState, event: e.EventBase) -> str:
-    """Return what speaks against an event of its type."""
-    match event:
-        case e.EarlierRecalled() if state.earlier is not None:
-            return "an earlier session is recalled already"
-        case e.MemoryRecalled() if state.recalled is not None:
-            return "memory is recalled already"
-        case e.EarlierRecalled() | e.MemoryRecalled() | e.TopicSurveyed() if state.survey:
-            return "the topic has already been surveyed"
-        case e.PlanCreated() if state.nodes:
-            return "there is a plan already"
-        case e.ApprovalRequested() if not state.nodes or state.workers:
-            return "approval can be requested only after the plan and before the first worker"
-        case e.ApprovalRequested() if state.approval:
-            return f"approval was already {state.approval}"
+    match event:  # what no step says twice needs no rule: the agenda has each step once
         case e.ApprovalGiven() if not state.waiting:
             return "no plan waits for approval"
-        case e.PlanExtended() if not state.nodes:
-            return "there is no plan to extend"
-        case e.PlanExtended() if event.round != state.gap_rounds + 1:
-            return f"gap round {event.round} cannot follow round {state.gap_rounds}"
-        case e.WorkerStarted():
-            node = state.nodes.get(event.worker_id)
-            if node is None or node.task != "search":
-                return f"the plan has no search node {event.worker_id!r}"
-            return f"worker {event.worker_id} has already been started" if event.worker_id in state.workers else ""
-        case e.WorkerThought():
-            worker, why = _running_worker(state, event.worker_id)
-            if worker is None or why:
-                return why
-            if event.iteration != len(worker.iterations) + 1:
-                return f"worker {worker.id} is at iteration {len(worker.iterations)}, not before {event.iteration}"
-            open_iteration = worker.iterations and not worker.iterations[-1].evaluated
-            return f"worker {worker.id} has not evaluated its last iteration" if open_iteration else ""
-        case e.SearchCompleted() if event.query in state.searches:
-            return f"{event.query!r} has already been searched for"
-        case e.PageRead() if event.url in state.pages:
-            return f"{event.url} has already been read"
         case e.FactsObserved():
-            worker, why = _running_worker(state, event.worker_id)
-            if worker is None or why:
-                return why
-            if not 1 <= event.iteration <= len(worker.iterations):
-                return f"worker {worker.id} has no iteration {event.iteration}"
             page = state.pages.get(event.url)
-            if page is None or page.digest != event.digest:
-                return f"{event.url} was not read as {event.digest[:12]}"
-            seen = event.url in worker.iterations[event.iteration - 1].observed and event.part == 1
-            return f"worker {worker.id} has already observed {event.url}" if seen else ""
-        case e.WorkerCompleted() | e.WorkerFailed():
-            return _running_worker(state, event.worker_id)[1]
-        case e.AnalysisStarted():
-            if event.round != len(state.analyses):
-                return f"analysis {event.round} cannot follow {len(state.analyses)} rounds"
-            busy = sorted(worker.id for worker in state.workers.values() if worker.status == "running")
-            return f"workers are still running: {', '.join(busy)}" if busy else ""
-        case e.ContradictionsFound() | e.GapsFound() if not 0 <= event.round < len(state.analyses):
-            return f"analysis {event.round} was not started"
-        case e.GapsFound() if state.analyses[event.round].gaps is not None:
-            return f"the gaps of analysis {event.round} are already recorded"
-        case e.SynthesisStarted() if state.synthesis:
-            return "the synthesis has already been started"
-        case e.SynthesisStarted() if not state.facts:
-            return "there is no fact to write from"
+            return "" if page and page.digest == event.digest else f"{event.url} was not read as {event.digest[:12]}"
         case e.PassagesChosen():
-            if state.passages is not None:
-                return "the passages are already chosen"
             read = {page.digest for page in state.pages.values()}
             unread = sorted({fact.url for fact in (*event.passages, *event.more) if fact.digest not in read})
             return f"passages were chosen of pages that were not read: {', '.join(unread)}" if unread else ""
-        case e.ReportWritten() if not state.synthesis:
-            return "the synthesis has not been started"
-        case e.ReportWritten() if event.part in state.parts:
-            return f"part {event.part} of the report is already written"
-        case e.ReportWritten():
+        case e.ReportWritten() | e.ReportRevised():
             return _unknown_facts(state, event.sections)
-        case e.ClaimsChecked() if not event.section_id:  # else of a log of an earlier version
-            part = state.parts.get(event.part)
-            if part is None or part.revision != event.revision:
-                return f"part {event.part} of the report has no text of revision {event.revision}"
-            return f"part {event.part} of the report is already checked" if part.checked else ""
-        case e.ReportRevised() if not event.section_id:
-            part = state.parts.get(event.part)
-            if part is None or not part.checked or event.revision != part.revision + 1:
-                return f"part {event.part} of the report cannot be revised to revision {event.revision}"
-            return _unknown_facts(state, event.sections)
-        case e.ChangesFound():
-            if state.earlier is None or event.changes.session != state.earlier.session:
-                return "no such earlier session was recalled"
-            if state.changes is not None:
-                return "the changes are already recorded"
-            found = {*event.changes.added, *event.changes.noticed, *(change.after for change in event.changes.changed)}
-            unknown = sorted(found - state.facts.keys())
-            return f"the changes name unknown facts: {', '.join(unknown)}" if unknown else ""
-        case e.ReportGenerated() if state.report is not None:
-            return "there is a report already"
         case e.ReportGenerated():
             summary = ReportSection(id="", title="", paragraphs=(Paragraph(sentences=event.summary),))
             return _unknown_facts(state, (summary, *event.sections), may_be_none=event.outcome == "not-found")
         case e.ResearchCompleted() if state.report is None:
             return "there is no report"
-        case e.HandoffInitiated() if not event.to.strip():
-            return "no machine is named"
         case e.HandoffAccepted():
             return _handed_to(state, event.machine)
     return ""
-
-
-def _running_worker(state: SessionState, worker_id: str) -> tuple[Worker | None, str]:
-    worker = state.workers.get(worker_id)
-    if worker is None:
-        return None, f"worker {worker_id!r} was not started"
-    return worker, "" if worker.status == "running" else f"worker {worker_id} has already {worker.status}"
 
 
 def _unknown_facts(state: SessionState, sections: Iterable[ReportSection], *, may_be_none: bool = True) -> str:

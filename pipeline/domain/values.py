@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from pipeline.text.ranking import Origin
 
@@ -404,20 +404,6 @@ class Superseded(Value):
     by: str = ""
 
 
-class Yield(Value):
-    """What came of the pages of one ``origin`` (a host, or a document's address) that one search ``provider`` had found.
-
-    ``read`` counts pages, ``failed`` failed reads by class of error. In older logs one without an origin counts searches.
-    """
-
-    origin: str
-    provider: str
-    read: int = 0
-    failed: dict[str, int] = Field(default_factory=dict)
-    facts: int = 0
-    cited: int = 0
-
-
 class Procedure(Value):
     """How a question was searched for: the stems of its ``subject``, and the search queries, in order of the plan.
 
@@ -459,27 +445,14 @@ class RecalledEpisode(Value):
     text: str
 
 
-class OriginRecord(Value):
-    """A host or document; ``failing``: it failed three times or more in the thirty days before this, and was never read."""
-
-    origin: str
-    failed: int = 0
-    failing: bool = False
-
-
 class Recalled(Value):
-    """What a new session knows from earlier nights. None of it is evidence: a page must be read again to be cited.
-
-    ``unhelpful`` are documents that recent sessions on a subject like this one read and did not cite.
-    """
+    """What a new session knows from earlier nights. None of it is evidence: a page must be read again to be cited."""
 
     statements: tuple[RecalledStatement, ...] = ()
     queries: tuple[str, ...] = ()
     fruitless: tuple[str, ...] = ()
-    origins: tuple[OriginRecord, ...] = ()
     open: tuple[str, ...] = ()
     episodes: tuple[RecalledEpisode, ...] = ()
-    unhelpful: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

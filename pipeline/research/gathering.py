@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, may_be_read, origin_of
+from pipeline.domain.findings import facts_of, may_be_read
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, first_plan, gap_plan, search_nodes, workers_in_order
 from pipeline.domain.steps import (
@@ -250,7 +250,6 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     searches the web, whatever another session read.
     """
     known, searches = state.recalled or Recalled(), state.config.search
-    failing = {record.origin for record in known.origins if record.failing}
     found: dict[tuple[str, str], None] = {}
     for question in view.questions:
         parsed = parse_question(question)
@@ -258,7 +257,7 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
         for one in (record.statement for record in known.statements):
             answers = coverage(weights, frozenset(stems(one.claim, parsed.language))) >= _ANSWERS_FROM
             side = LOCAL in searches if page_origin(one.url) == "own" else any(name != LOCAL for name in searches)
-            if answers and side and may_be_read(one.url, state.config) and origin_of(one.url) not in failing:
+            if answers and side and may_be_read(one.url, state.config):
                 found[one.fact, one.url] = None
     counts = Counter(url for _fact, url in found)
     ordered = sorted(counts, key=lambda url: -counts[url])

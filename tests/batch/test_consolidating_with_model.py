@@ -94,9 +94,7 @@ def test_all_else_is_what_consolidating_without_a_model_gives() -> None:
     for name, one in read_memory(plain).sessions.items():
         other = read_memory(asked).sessions[name]
         assert other.episode.model_copy(update={"sentences": ()}) == one.episode
-        assert (other.statements, other.yields, other.procedures, other.solutions) == (
-            one.statements, one.yields, one.procedures, one.solutions,
-        )  # fmt: skip
+        assert (other.statements, other.procedures, other.solutions) == (one.statements, one.procedures, one.solutions)
 
 
 def test_a_model_that_refuses_is_asked_no_more_and_no_session_is_lost() -> None:

@@ -1,4 +1,4 @@
-"""What one session leaves behind: its episode, statements, yields, procedures, and how its errors were met."""
+"""What one session leaves behind: its episode, statements, procedures, and how its errors were met."""
 
 from __future__ import annotations
 
@@ -48,14 +48,6 @@ def test_statements_are_the_facts_that_were_cited_or_disputed() -> None:
     ]
     assert found["One drive in nine loses flushed data."].standing == "disputed"
     assert all(one.cited and one.digest for one in found.values())
-
-
-def test_yields_are_counted_by_host_or_document_and_by_the_search_that_found_it() -> None:
-    yields = {(one.origin, one.provider): one for one in consolidated(whole()).yields}
-    host = yields["db.example", "local"]
-    assert (host.read, host.facts, host.cited) == (2, 3, 3)
-    document = yields["corpus:drives.md", "local"]
-    assert (document.read, document.facts, document.cited) == (1, 2, 1)
 
 
 def test_a_procedure_holds_the_searches_that_led_to_cited_facts_in_order() -> None:

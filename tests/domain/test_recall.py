@@ -1,4 +1,4 @@
-"""Recall: which statements, searches, solutions, origins and open questions of earlier nights a new session is given."""
+"""Recall: which statements, searches and open questions of earlier nights a new session is given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import MOST_STATEMENTS, MemoryIndex, remember
-from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Statement, Superseded, Yield
+from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Statement, Superseded
 
 AT = "2026-11-21T02:15:00.000Z"
 
@@ -78,28 +78,6 @@ def test_searches_of_sessions_on_a_like_question_are_recalled_and_fruitless_ones
     assert recalled(old).fruitless == ()
 
 
-def test_a_host_that_failed_three_times_in_thirty_days_and_was_never_read_is_failing() -> None:
-    failed = Yield(origin="down.example", provider="brave", failed={"ReadFailed": 2})
-    found = recalled(left("a?", yields=(failed,)), left("b?", yields=(failed,)))
-    assert [(one.origin, one.failing) for one in found.origins] == [("down.example", True)]
-    read = Yield(origin="down.example", provider="brave", read=1)
-    assert recalled(left("a?", yields=(failed,)), left("b?", yields=(failed, read))).origins == ()
-    long_ago = left("b?", yields=(failed,), at="2026-09-01T03:00:00.000Z")
-    assert recalled(left("a?", yields=(failed,)), long_ago).origins == ()
-
-
 def test_open_questions_are_those_of_like_sessions() -> None:
     one = left("Does a log survive a power cut?", open=("Is it slow?",))
     assert recalled(one, left("How is bread baked?", open=("How long?",))).open == ("Is it slow?",)
-
-
-def test_documents_that_sessions_like_this_read_and_none_cited_are_recalled_for_thirty_days() -> None:
-    def read(origin: str, cited: int) -> Yield:
-        return Yield(origin=origin, provider="local", read=1, facts=2, cited=cited)
-
-    query = "How does a write-ahead log survive?"
-    one = left(query, LOG, yields=(read("corpus:a.md", 0), read("corpus:b.md", 0), read("a.example", 0)))
-    two = left("Why does a write-ahead log survive?", yields=(read("corpus:b.md", 1),))
-    assert recalled(one, two).unhelpful == ("corpus:a.md",)
-    assert recalled(left("How is bread baked?", yields=(read("corpus:a.md", 0),))).unhelpful == ()
-    assert recalled(left(query, LOG, at="2026-10-01T03:00:00.000Z", yields=(read("corpus:a.md", 0),))).unhelpful == ()

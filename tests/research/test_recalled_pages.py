@@ -12,7 +12,6 @@ from pipeline.domain.steps import FinishWorker, Read, SearchFor
 from pipeline.domain.values import (
     EarlierSession,
     Hit,
-    OriginRecord,
     Perspective,
     Recalled,
     RecalledStatement,
@@ -88,26 +87,4 @@ def test_beside_a_search_recalled_pages_are_one_more_ranking_and_fewer_others_ar
 def test_a_question_that_is_researched_again_reads_as_many_pages_as_without_memory() -> None:
     state = thought_of(session(recalled("corpus:a.md")), (), ("corpus:a.md",))
     state.earlier = EarlierSession(session="s-0", reported_at="2026-11-14", facts=(), sources=(), cited=())
-    assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6
-
-
-def test_pages_of_a_failing_host_come_last_and_are_not_left_out() -> None:
-    known = Recalled(origins=(OriginRecord(origin="corpus:new-0.md", failed=3, failing=True),))
-    state = thought_of(session(known), ("deep harbour",), ())
-    six = chosen_pages(state, state.workers["search_0"], 1)
-    assert "corpus:new-0.md" not in six
-    few = thought_of(session(known, survey_hits=3), (), ())
-    few.survey = few.survey and type(few.survey)("local", few.survey.hits[:3])
-    few.workers["search_0"].iterations[0].queries = ("deep harbour",)
-    assert chosen_pages(few, few.workers["search_0"], 1)[-1] == "corpus:new-0.md"
-
-
-def test_a_document_that_was_read_and_not_cited_is_left_out_if_there_is_any_other() -> None:
-    known = Recalled(unhelpful=("corpus:new-0.md", "corpus:new-1.md"))
-    state = thought_of(session(known), ("deep harbour",), ())
-    assert chosen_pages(state, state.workers["search_0"], 1) == tuple(f"corpus:new-{number}.md" for number in range(2, 8))
-    again = thought_of(session(Recalled(unhelpful=known.unhelpful)), ("deep harbour",), ("corpus:new-0.md",))
-    assert "corpus:new-0.md" in chosen_pages(again, again.workers["search_0"], 1)
-    all_of_them = Recalled(unhelpful=tuple(f"corpus:new-{number}.md" for number in range(9)))
-    state = thought_of(session(all_of_them), ("deep harbour",), ())
     assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6

@@ -141,7 +141,6 @@ class SessionConsolidated(Answered):
     episode: v.Episode
     statements: tuple[v.Statement, ...] = ()
     superseded: tuple[v.Superseded, ...] = ()
-    yields: tuple[v.Yield, ...] = ()
     procedures: tuple[v.Procedure, ...] = ()
     solutions: tuple[v.Solution, ...] = ()
 
