@@ -42,9 +42,10 @@ from pipeline.text.words import stems
 
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
+MOST_QUERIES = 20
 MAX_EARLIER_FACTS = 40
 BASIC = "basic-facts"  # the id of the first perspective
-NOT_SEARCHED = "Came up while reading; the parts of pages that were read do not answer it"
+NOT_SEARCHED = "Came up while reading and was not searched for; the parts of pages that were read do not answer it"
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
@@ -163,7 +164,7 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
     return tuple(sound.values())[:count]
 
 
-def new_queries(queries: Iterable[str], asked: Iterable[str], most: int = 20) -> tuple[str, ...]:
+def new_queries(queries: Iterable[str], asked: Iterable[str], most: int = MOST_QUERIES) -> tuple[str, ...]:
     """Return the first ``most`` queries, each on a line and once, without those that were ``asked`` before."""
     known = {query.casefold() for query in asked}
     fresh: dict[str, str] = {}
@@ -222,7 +223,11 @@ def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
 
 
 def extend_plan(step: ExtendPlan, state: SessionState) -> StepResult:
-    """Add a worker to the plan that searches once more for what the round left open: with the last queries, which nobody made."""
+    """Add a worker to the plan that searches once more for what the round left open.
+
+    Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
+    last queries, which nobody made: a model finds the words of the pages where the user's own are others.
+    """
     number = sum(node.id.startswith("gap_") for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
     last = [worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations]
@@ -232,7 +237,7 @@ def extend_plan(step: ExtendPlan, state: SessionState) -> StepResult:
         name="What is still open",
         focus="",
         questions=questions,
-        queries=new_queries((*queries, *questions), state.searches, 6),
+        queries=new_queries((*questions, *queries), state.searches),
     )
     return StepResult(
         (e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=gap_plan((view,), step.round + 1, number)),)
@@ -271,7 +276,7 @@ def start_worker(step: StartWorker, state: SessionState) -> StepResult:
     number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
     started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
     pages = () if number or state.config.reasoner == EXTRACTIVE else recalled_pages(state, view)
-    queries = new_queries(view.queries or view.questions, (), state.config.queries_per_thought)
+    queries = new_queries(view.queries or view.questions, (), MOST_QUERIES if number else state.config.queries_per_thought)
     if state.config.reasoner == EXTRACTIVE:
         queries = tuple(text for text in view.questions if text != state.query)
     thought = e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages)

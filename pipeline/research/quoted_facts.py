@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.domain.values import Fact, RejectedFact
@@ -67,6 +68,11 @@ def _own_words(quote: str, page: SourceText) -> tuple[str, int]:
             first, last = start + place.start, start + place.end
             while last < len(text) and text[last] in ";|" and quote.endswith((";", "|")):  # of code and of table rows
                 last += 1
+            word = next((place for place in range(first, last) if text[place].isalnum()), first)
+            signs = "".join(takewhile(lambda sign: not sign.isalnum(), quote))  # as in "> 1000", "--force", "# reboot"
+            is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
+            if text.endswith(signs, 0, word) and not is_heading:
+                first = min(first, word - len(signs))
             return text[first:last], max(0, len(normalised(text[:first])) - 1) if page.shown else -1
     return "", -1
 
@@ -100,7 +106,7 @@ def _places(text: str) -> tuple[_Place, ...]:
     header = kind = ""
     for block in blocks(text):
         header = "" if block.kind != "row" else header if kind == "row" else block.text
-        if block.kind != "heading" and (start := page.find(normalised(block.text), at)) >= 0:
+        if (start := page.find(normalised(block.text), at)) >= 0:
             found.append(_Place(start, block.anchor, block.path, header))
             at = start + len(normalised(block.text))
         kind = block.kind

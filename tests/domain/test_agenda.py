@@ -253,3 +253,13 @@ def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_an
     state = reopened(before(e.AnalysisStarted)[0])
     assert state.workers["search_1"].status == "running"
     assert any("search_1" in step.key for step in agenda(state))
+
+
+def test_each_question_that_a_round_left_open_is_searched_for_by_itself_beside_the_last_queries() -> None:
+    events = stream(**{**SMALL, "perspectives": 3, "gap_rounds": 1})
+    (extended,) = (event for event in events if isinstance(event, e.PlanExtended))
+    (thought,) = (event for event in events if isinstance(event, e.WorkerThought) and event.worker_id == "gap_0")
+    (view,) = extended.perspectives
+    assert view.questions == ("How loud is it then?",)
+    assert len(thought.queries) == 4 > SMALL["queries_per_thought"]
+    assert {"How loud is it then?", "view-2 after 9 searches"} < set(thought.queries)

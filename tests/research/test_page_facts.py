@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,6 +120,44 @@ def test_a_quote_that_a_page_has_twice_is_where_it_was_shown() -> None:
 def test_the_semicolon_of_quoted_code_belongs_to_it() -> None:
     text = "# SQL\n\n```\nSELECT a FROM b WHERE c;\n```\n"
     assert _found(text, "SELECT a FROM b WHERE c;")[0][0].quote.endswith("c;")
+
+
+@pytest.mark.parametrize(
+    ("quote", "own"),
+    [
+        ("> 1000: will always be installed", "> 1000: will always be installed"),
+        ("--force-confold keeps the old file", "--force-confold keeps the old file"),
+        ("# reboot --now -f", "# reboot --now -f"),
+        ("## After work, reboot", "After work, reboot"),
+        ("reboot --now -f", "reboot --now -f"),
+        ("**Unattended** upgrades follow", "**Unattended** upgrades follow"),
+    ],
+)
+def test_the_signs_before_a_quoted_word_belong_to_it_where_the_page_has_them(quote: str, own: str) -> None:
+    text = """# Pins
+
+- > 1000: will always be installed
+- --force-confold keeps the old file
+
+## After work, reboot {#reboot}
+
+```
+# reboot --now -f
+```
+
+**Unattended** upgrades follow
+"""
+    facts, rejected = _found(text, quote=quote)
+    assert not rejected
+    assert facts[0].quote.removeprefix("- ") == own
+
+
+def test_a_quoted_heading_is_in_its_own_section() -> None:
+    text = (
+        "# Manual\n\n## queue_lifetime (default: 5d) {#life}\n\nHow long.\n\n## size_limit (default: 10) {#size}\n\nHow much.\n"
+    )
+    fact = _found(text, quote="size_limit (default: 10)")[0][0]
+    assert (fact.anchor, fact.path[-1]) == ("size", "size_limit (default: 10)")
 
 
 LONG = "# Manual\n\n" + "\n\n".join(f"## Part {n} {{#p{n}}}\n\n{f'Sentence {n} of it. ' * 60}" for n in range(40))
