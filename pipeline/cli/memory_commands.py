@@ -23,6 +23,7 @@ from pipeline.cli.presentation import price
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.values import FOREVER
+from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import id_digest
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.values import EXTRACTIVE
@@ -95,7 +96,7 @@ def _consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, a
             return await consolidate_sessions(env.store, context, sessions)
         factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
         try:
-            reasoner = factory.memory_model(model, settings.query_limits.cost_usd)
+            reasoner = factory.model_for(model, Budget(Caps(settings.query_limits.cost_usd), name="consolidation"))
             return await consolidate_sessions(env.store, context, sessions, reasoner)
         finally:
             await factory.aclose()

@@ -44,7 +44,7 @@ from pipeline.search.local_model import files_of, missing_packages
 from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import moment_of
 from pipeline.wiring import workspace_adapters as w
-from pipeline.wiring.session_adapters import Searches, documents_of, embedding_client, local_model, thin_documents
+from pipeline.wiring.session_adapters import Searches, documents_of, embedding_client, index_file, local_model
 from pipeline.wiring.store_adapters import file_store, refuse_missing_log, require_psycopg, store_of
 
 _KEY_NAMES = (OPENROUTER.key_name, OPENAI.key_name, *(one.key_name for one in SEARCHES.values() if one.key_name))
@@ -242,7 +242,9 @@ def _documents(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield problem("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:
         yield ok("documents", text + ("" if wanted else "; not searched"))
-    yield from (note("documents", thin) for thin in thin_documents(workspace))
+    if index_file(workspace.folder).is_file():  # what lacks much of its text, as the last refresh found it
+        for thin in documents_of(workspace).thin():
+            yield note("documents", f"{workspace.document_name(thin.path)}: {thin.reason}")
 
 
 def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:

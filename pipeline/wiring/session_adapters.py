@@ -6,12 +6,12 @@ of the model's server. Belongs to one event loop.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pipeline.config.keys import Keys
 from pipeline.config.services import (
@@ -97,14 +97,13 @@ class Searches:
         Raises:
             UsageError: one of them needs a key or an address which is not set.
         """
-        return FallbackChain([self._member(name) for name in names])
-
-    def _member(self, name: str) -> Member:
-        if name not in self._members and (access := search_access(name, self._settings, self._keys)):
-            headers = {"user-agent": agent_of(self._settings)}
-            search = web_search(name, access.url, access.key, self._http, headers, self._pace)
-            self._members[name] = Member(search, price=search.price)
-        return self._members[name]
+        chosen = list(names)
+        for name in chosen:
+            if name not in self._members and (access := search_access(name, self._settings, self._keys)):
+                headers = {"user-agent": agent_of(self._settings)}
+                search = web_search(name, access.url, access.key, self._http, headers, self._pace)
+                self._members[name] = Member(search, price=search.price)
+        return FallbackChain([self._members[name] for name in chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,21 +205,13 @@ class AdapterFactory:
             rated=lambda query_id: read_decisions(self.store).ratings.about(query_id),
         )
 
-    def talk_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:
-        """Return a model for one talk, which may spend ``budget_usd`` in all and has ``spent`` some of it.
+    def model_for(self, model: str, budget: Budget) -> Reasoner:
+        """Return a model for a talk or a consolidation, which may spend what this budget and the night have left.
 
         Raises:
             UsageError: the model is not set up.
         """
-        return self._model(model).for_query((Budget(Caps(budget_usd), name="talk", spent=spent), self._night))
-
-    def memory_model(self, model: str, budget_usd: float | None) -> Reasoner:
-        """Return a model for one consolidation, which may spend ``budget_usd``.
-
-        Raises:
-            UsageError: the model is not set up.
-        """
-        return self._model(model).for_query((Budget(Caps(budget_usd), name="consolidation"), self._night))
+        return self._model(model).for_query((budget, self._night))
 
     def may_cost(self, config: ResearchConfig) -> bool:
         """Return whether a session of that config may cost money; the network is not asked.
@@ -249,7 +240,7 @@ class AdapterFactory:
         within = state.config.within
         local: Search = FallbackChain([Member(self._documents.inside(within))]) if within else self._searches.chain([LOCAL])
         if self._meaning or self._reranker:
-            local = ChargedSearch(local, CombinedBudget((ledger, night)))
+            local = Charged(local, CombinedBudget((ledger, night)))
         if not web:
             return local
         search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, night))) if chain.price else chain
@@ -372,48 +363,34 @@ def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) 
     return Reranker(http(), asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
-@contextmanager
-def _paid_by(budget: CombinedBudget) -> Iterator[None]:
-    token = paying.set(budget)
-    try:
-        yield
-    finally:
-        paying.reset(token)
-
-
 @dataclass(frozen=True, slots=True)
-class ChargedSearch:
-    """The search ``inner``; what its embeddings cost is charged to ``budget``."""
+class Charged:
+    """The searches of ``inner``; what their embeddings cost is charged to ``budget``."""
 
-    inner: Search
-    budget: CombinedBudget
-
-    async def search(self, query: str, limit: int) -> SearchResult:
-        """Search. Raises as ``inner``."""
-        with _paid_by(self.budget):
-            return await self.inner.search(query, limit)
-
-
-@dataclass(frozen=True, slots=True)
-class ChargedPages:
-    """The passages that ``inner`` finds; what their embeddings cost is charged to ``budget``."""
-
-    inner: PassageSearch
+    inner: Any
     budget: CombinedBudget
 
     async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
         """Find passages of stored pages. Raises as ``inner``."""
-        with _paid_by(self.budget):
-            return await self.inner.find(question, sessions, limit)
+        found: FoundPassages = await self._paid(self.inner.find(question, sessions, limit))
+        return found
 
     async def search(self, query: str, limit: int) -> SearchResult:
-        """Find passages of the folders. Raises as ``inner``."""
-        with _paid_by(self.budget):
-            return await self.inner.search(query, limit)
+        """Search, or find passages of the folders. Raises as ``inner``."""
+        found: SearchResult = await self._paid(self.inner.search(query, limit))
+        return found
 
     async def read(self, url: str) -> Page:
         """Read a document. Raises as ``inner``."""
-        return await self.inner.read(url)
+        page: Page = await self.inner.read(url)
+        return page
+
+    async def _paid(self, work: Awaitable[Any]) -> Any:
+        token = paying.set(self.budget)
+        try:
+            return await work
+        finally:
+            paying.reset(token)
 
 
 def documents_of(
@@ -421,28 +398,16 @@ def documents_of(
     meaning: Meaning | None = None,
     extractor: Extractor | None = None,
     reranker: Reranker | None = None,
+    store: EventStore | None = None,
 ) -> PassageSearch:
-    """Return the search over the workspace's own documents."""
+    """Return the search over the workspace's own documents and, given the ``store``, over the pages that sessions stored."""
     file = index_file(workspace.folder)
-    return PassageSearch(file, workspace.corpora, meaning=meaning, reranker=reranker, extractor=extractor)
+    return PassageSearch(file, workspace.corpora, store=store, meaning=meaning, reranker=reranker, extractor=extractor)
 
 
 def index_file(folder: Path) -> Path:
     """Return the path of a workspace's index of passages."""
     return folder / "events" / "local" / FILE
-
-
-def thin_documents(workspace: Workspace) -> list[str]:
-    """Return what lacks much of its text among the documents that are indexed, as the last refresh found them."""
-    thin = documents_of(workspace).thin() if index_file(workspace.folder).is_file() else ()
-    return [f"{workspace.document_name(one.path)}: {one.reason}" for one in thin]
-
-
-def passages_of(
-    workspace: Workspace, store: EventStore, meaning: Meaning | None = None, reranker: Reranker | None = None
-) -> PassageSearch:
-    """Return the search over the pages that the workspace's sessions stored, and over its folders of documents."""
-    return PassageSearch(index_file(workspace.folder), workspace.corpora, store=store, meaning=meaning, reranker=reranker)
 
 
 def remove_text_caches(folder: Path) -> None:
@@ -506,14 +471,14 @@ async def talk_context(
 
         budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
         meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
-        searched = passages_of(workspace, store, meaning, reranker_of(settings, keys, http))
-        pages = ChargedPages(searched, CombinedBudget((budget, night) if night else (budget,)))
+        searched = documents_of(workspace, meaning, None, reranker_of(settings, keys, http), store)
+        pages = Charged(searched, CombinedBudget((budget, night) if night else (budget,)))
         plain = PassageReasoner()
         reasoner: Reasoner = plain
         if state.reasoner != EXTRACTIVE:
             factory = AdapterFactory(workspace, store, keys, night=night)
             opened.push_async_callback(factory.aclose)
-            reasoner = factory.talk_model(state.reasoner, state.budget_usd, state.cost())
+            reasoner = factory.model_for(state.reasoner, budget)
         yield TalkContext(
             reasoner, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, state.last_at[:10],
             is_gone, None if is_unusable else pages,
