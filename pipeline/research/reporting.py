@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import (
@@ -16,7 +16,7 @@ from pipeline.domain.findings import (
     survey_statistics,
 )
 from pipeline.domain.report_parts import items_of, kept_text
-from pipeline.domain.state import SUMMARY, Failure, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import ChoosePassages, Compare, Complete, Fail, MakeReport, Read
 from pipeline.domain.values import (
     Changes,
@@ -117,7 +117,12 @@ def limits(state: SessionState) -> Iterator[str]:
         messages = sorted(failure.message for failure in _final_failures(state, kind))
         if messages:
             yield f"{len(messages)} {one if len(messages) == 1 else many} {what}: {messages[0]}"
-    yield from _failed_sides(state)
+    for origin, (some, never) in _SIDES.items():
+        reasons = sorted(side.reason for search in _searches(state) for side in search.failed if side.origin == origin)
+        if reasons and len(reasons) == len(_searches(state)):
+            yield f"{never}: {reasons[0]}"
+        elif reasons:
+            yield f"{len(reasons)} {'search' if len(reasons) == 1 else 'searches'} of {some} could not be made: {reasons[0]}"
     for kind, what in _SKIPPED.items():
         if failed := _final_failures(state, kind):
             yield f"{what}: {failed[-1].message}"
@@ -135,22 +140,14 @@ def _without_room(state: SessionState) -> list[str]:
     chosen = dict.fromkeys(url for worker, number in ended for url in chosen_pages(state, worker, number))
     query, known = query_of(state), survey_statistics(state)
     near: dict[str, list[StemmedText]] = {url: [] for url in chosen if url in state.pages and url not in seen}
-    for search in (*([state.survey] if state.survey else []), *state.searches.values()):
-        for hit in (one for one in search.hits if page_of(one.url) in near):
-            near[page_of(hit.url)].append(StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", query.language))
+    for hit in (one for search in _searches(state) for one in search.hits if page_of(one.url) in near):
+        near[page_of(hit.url)].append(StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", query.language))
     ordered = sorted(near, key=lambda url: -best_coverage(query, near[url], known))
     return [state.pages[url].title for url in ordered]
 
 
-def _failed_sides(state: SessionState) -> Iterator[str]:
-    """Yield the limits from searches in which one side, own documents or the web, failed."""
-    searches = [*([state.survey] if state.survey else []), *state.searches.values()]
-    for origin, (some, never) in _SIDES.items():
-        reasons = sorted(side.reason for search in searches for side in search.failed if side.origin == origin)
-        if reasons and len(reasons) == len(searches):
-            yield f"{never}: {reasons[0]}"
-        elif reasons:
-            yield f"{len(reasons)} {'search' if len(reasons) == 1 else 'searches'} of {some} could not be made: {reasons[0]}"
+def _searches(state: SessionState) -> list[SearchDone]:
+    return [*([state.survey] if state.survey else []), *state.searches.values()]
 
 
 def _final_failures(state: SessionState, kind: str) -> list[Failure]:
@@ -173,8 +170,7 @@ def fail(step: Fail, _state: SessionState) -> StepResult:
 
 async def choose_passages(_step: ChoosePassages, state: SessionState, context: StepContext) -> StepResult:
     """Choose the passages of the pages read that come nearest to the question."""
-    searches = [*([state.survey] if state.survey else []), *state.searches.values()]
-    near = cosines_by_page(hit for search in searches for hit in search.hits)
+    near = cosines_by_page(hit for search in _searches(state) for hit in search.hits)
     pages = [
         ReadPage(page.url, page.title, page.digest, context.page_text(page.digest), near.get(page.url, {}))
         for page in sorted(state.pages.values(), key=lambda page: page.url)
@@ -237,79 +233,54 @@ def session_changes(earlier: EarlierSession, state: SessionState, text_of: TextO
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
-    text did not contain its quote.
+    text did not contain its quote. A lost fact and the most similar new one of its source are a change; each is in one at most.
     """
-    facts = all_facts(state)
-    known = {fact.id for fact in facts}
+
+    def states(digest: str, fact: Fact) -> bool:
+        return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
+
+    before, facts = {source.url: source for source in earlier.sources}, all_facts(state)
+    known, ids = {fact.id for fact in facts}, {fact.id for fact in earlier.facts}
     read_again = [fact for fact in earlier.facts if fact.id in known or fact.url in state.pages]
-    lost = [fact for fact in read_again if fact.id not in known and not _is_still_stated(fact, state.pages[fact.url], text_of)]
-    fresh, noticed = _new_and_noticed(earlier, facts, text_of)
-    changed = _replacements(lost, fresh)
-    replaced, replacing = {pair.before.id for pair in changed}, {pair.after for pair in changed}
-    return Changes(
-        session=earlier.session,
-        since=earlier.reported_at,
-        added=tuple(fact.id for fact in fresh if fact.id not in replacing),
-        noticed=noticed,
-        changed=changed,
-        gone=tuple(fact for fact in lost if fact.id not in replaced),
-        sources=tuple(_changed_sources(earlier, state)),
-        unread=tuple(_unread(earlier, state)),
-        kept=len(read_again) - len(lost),
-    )
-
-
-def _is_still_stated(fact: Fact, page: e.PageRead, text_of: TextOf) -> bool:
-    return page.digest == fact.digest or holds_quote(text_of(page.digest), fact.quote)
-
-
-def _new_and_noticed(earlier: EarlierSession, facts: Sequence[Fact], text_of: TextOf) -> tuple[list[Fact], tuple[str, ...]]:
-    """Return the facts that the earlier session lacks: the new ones, and the ids of those that were in its sources already."""
-    ids, quotes = {fact.id for fact in earlier.facts}, {normalised(fact.quote) for fact in earlier.facts}
-    before = {source.url: source.digest for source in earlier.sources}
+    lost = [fact for fact in read_again if fact.id not in known and not states(state.pages[fact.url].digest, fact)]
+    quotes = {normalised(fact.quote) for fact in earlier.facts}
     fresh: list[Fact] = []
-    noticed: list[str] = []
-    for fact in facts:
-        if fact.id in ids:
-            continue
-        was_stated = before.get(fact.url) == fact.digest or normalised(fact.quote) in quotes
-        if was_stated or (fact.url in before and holds_quote(text_of(before[fact.url]), fact.quote)):
+    noticed: list[str] = []  # it was in the sources already
+    for fact in (one for one in facts if one.id not in ids):
+        if normalised(fact.quote) in quotes or (fact.url in before and states(before[fact.url].digest, fact)):
             noticed.append(fact.id)
         else:
             fresh.append(fact)
-    return fresh, tuple(noticed)
-
-
-def _replacements(lost: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[FactChange, ...]:
-    """Return pairs of a lost fact and the most similar new fact of its source; each fact is in one pair at most."""
-    before, after = list(lost), list(fresh)
-    scored = [
+    alike = sorted(
         (-jaccard(content_stems(old.quote), content_stems(new.quote)), place, other)
-        for place, old in enumerate(before)
-        for other, new in enumerate(after)
+        for place, old in enumerate(lost)
+        for other, new in enumerate(fresh)
         if old.url == new.url
-    ]
+    )
     partner: dict[int, int] = {}
-    for score, place, other in sorted(scored):
+    for score, place, other in alike:
         if -score >= REPLACEMENT_SIMILARITY and place not in partner and other not in partner.values():
             partner[place] = other
-    return tuple(FactChange(before=before[place], after=after[other].id) for place, other in sorted(partner.items()))
-
-
-def _changed_sources(earlier: EarlierSession, state: SessionState) -> Iterable[SourceChange]:
-    for source in earlier.sources:
-        page = state.pages.get(source.url)
-        if page is not None and page.digest != source.digest:
-            yield SourceChange(url=source.url, title=page.title, before=source.digest, after=page.digest)
-
-
-def _unread(earlier: EarlierSession, state: SessionState) -> Iterable[SourceChange]:
-    titles = {source.url: source for source in earlier.sources}
-    for url in earlier.cited:
-        if url not in state.pages and url in titles:
-            failure = state.failures.get(Read(url).key)
-            reason = failure.message if failure else "there was no time to read it again"
-            yield SourceChange(url=url, title=titles[url].title, before=titles[url].digest, reason=reason)
+    unread = []
+    for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
+        failure = state.failures.get(Read(source.url).key)
+        reason = failure.message if failure else "there was no time to read it again"
+        unread.append(SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
+    return Changes(
+        session=earlier.session,
+        since=earlier.reported_at,
+        added=tuple(fact.id for other, fact in enumerate(fresh) if other not in partner.values()),
+        noticed=tuple(noticed),
+        changed=tuple(FactChange(before=lost[place], after=fresh[other].id) for place, other in sorted(partner.items())),
+        gone=tuple(fact for place, fact in enumerate(lost) if place not in partner),
+        sources=tuple(
+            SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
+            for source in earlier.sources
+            if (page := state.pages.get(source.url)) and page.digest != source.digest
+        ),
+        unread=tuple(unread),
+        kept=len(read_again) - len(lost),
+    )
 
 
 async def compare(_step: Compare, state: SessionState, context: StepContext) -> StepResult:
