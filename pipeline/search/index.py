@@ -2,7 +2,7 @@
 
 A page is kept by the SHA-256 of its text, whoever read it and however often, with the stems of its passages (FTS5) and one vector
 a passage. What is searched is a ``Scope``: some pages, with the address at which each is found. The file is a cache and may be
-deleted at any time; vectors are then made, or paid for, again. SQLite finds candidates, ``pipeline.search.ranking`` ranks them.
+deleted at any time; vectors are then made, or paid for, again. SQLite finds candidates, ``passage_search`` ranks them.
 A passage's number derives from its page's digest, so equally good ones have the same order in whatever order they were indexed.
 """
 
@@ -177,10 +177,6 @@ class Index:
         """Return those of the pages that are not here yet, each once, sorted."""
         return sorted(set(digests) - {row[0] for row in self._db.execute("SELECT digest FROM pages")})
 
-    def put_pages(self, texts: Mapping[str, str]) -> None:
-        """Add pages, given by the digest of their text, in one transaction."""
-        self.put_files((), texts)
-
     def _add(self, texts: Mapping[str, str]) -> None:
         """Cut pages into passages and insert them, in the order of their numbers: FTS5 is slow with numbers out of order."""
         self._scope = None
@@ -193,7 +189,10 @@ class Index:
             sums = len(found), sum(map(len, bodies)), sum(len(headings[one.headings]) for one in found)
             self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?)", (page, digest, language, *sums))
             numbered = list(enumerate(zip(found, bodies, strict=True), page << _ORDINAL_BITS))
-            self._db.executemany("INSERT INTO passages VALUES (?, ?, ?)", [_row(n, one) for n, (one, _) in numbered])
+            for number, (one, _) in numbered:
+                parts = (one.path, one.anchor, one.lead, one.text, one.start)
+                packed = zlib.compress(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+                self._db.execute("INSERT INTO passages VALUES (?, ?, ?)", (number, packed, key_of(_whole(one))))
             words = [(n, " ".join(headings[one.headings]), " ".join(body)) for n, (one, body) in numbered]
             self._db.executemany("INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)", words)
 
@@ -364,11 +363,6 @@ def remove_index(path: Path) -> None:
     for name in (path.name, *_EARLIER):
         for suffix in ("", "-wal", "-shm"):
             path.with_name(f"{name}{suffix}").unlink(missing_ok=True)
-
-
-def _row(number: int, one: Passage) -> tuple[int, bytes, int]:
-    parts = (one.path, one.anchor, one.lead, one.text, one.start)
-    return number, zlib.compress(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")), key_of(_whole(one))
 
 
 def _unpacked(packed: bytes) -> Passage:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.domain.values import Hit
-from pipeline.search.addresses import canonical, distinct, identity
+from pipeline.search.providers import canonical, distinct, identity
 
 SPELLINGS = [
     ("HTTPS://Example.ORG", "https://example.org/"),

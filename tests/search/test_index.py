@@ -29,7 +29,7 @@ def page_of(name: str, text: str) -> str:
 def put(index: Index, *pages: tuple[str, str]) -> Scope:
     """Put pages, given by name and text; return the scope of them."""
     texts = {digest_of(page_of(name, text).encode()): page_of(name, text) for name, text in pages}
-    index.put_pages(texts)
+    index.put_files((), texts)
     scope = Scope({digest: Source(f"corpus:{name}.md", name) for digest, (name, _) in zip(texts, pages, strict=True)})
     index.limit_to(scope)
     return scope

@@ -31,7 +31,7 @@ class Kept:
     def __init__(self, folder: Path, texts: Sequence[str] = TEXTS) -> None:
         self.index = Index(folder / "passages.sqlite")
         pages = {digest_of(text.encode()): text for text in texts}
-        self.index.put_pages(pages)
+        self.index.put_files((), pages)
         self.scope = Scope({digest: Source(text) for digest, text in pages.items()})
 
     async def __call__(self, action: Callable[[Index], T]) -> T:
