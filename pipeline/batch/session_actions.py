@@ -13,7 +13,7 @@ from pipeline.batch.session_index import SessionIndex
 from pipeline.domain import fold
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.stream_events import Scope, TalkOpened
+from pipeline.domain.events.stream_events import Scope
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.steps import StartWorker
@@ -216,64 +216,31 @@ class TalkScope:
     subject: str
     sessions: tuple[str, ...]
 
-    @property
-    def name(self) -> str:
-        """The scope in a few words, for the talk's id."""
-        return self.subject or " ".join(self.ids) or "all"
 
-
-def session_scope(known: SessionIndex, session: str) -> TalkScope:
-    """Return the scope of one session's pages."""
-    subject = next((one.query for one in known.sessions if one.id == session), "")
-    return TalkScope("session", (session,), subject, (session,))
-
-
-def topic_scope(known: SessionIndex, tag: str) -> TalkScope:
-    """Return the scope of all sessions with a tag.
+def talk_scope(known: SessionIndex, scope: Scope, ids: tuple[str, ...] = (), subject: str = "") -> TalkScope:
+    """Return a scope with the sessions that belong to it now: all for the whole vault, even if there are none.
 
     Raises:
-        SessionUnknown: no session has it.
+        SessionUnknown: there is none with that id or tag.
     """
-    sessions = tuple(one.id for one in known.sessions if is_tagged(one.tags, (tag,)))
-    if not sessions:
+    if scope == "vault":
+        return TalkScope(scope, ids, subject, tuple(one.id for one in known.sessions))
+    if scope == "topic":
+        found = [one for one in known.sessions if is_tagged(one.tags, ids)]
+    else:
+        found = [one for one in known.sessions if one.id in ids or (scope == "query" and one.query_id in ids)]
+    if not found:
         tags = sorted({tag for one in known.sessions for tag in one.tags})
         hint = f"tags with sessions: {', '.join(tags[:10])}" if tags else "research list shows the sessions; none has a tag"
-        raise SessionUnknown(f"no session has the tag {tag!r}", hint=hint)
-    return TalkScope("topic", (tag,), "", sessions)
-
-
-def vault_scope(known: SessionIndex) -> TalkScope:
-    """Return the scope of all sessions; without any, only the folders of documents are asked."""
-    return TalkScope("vault", (), "", tuple(one.id for one in known.sessions))
-
-
-def scope_of(state: TalkState, known: SessionIndex) -> TalkScope:
-    """Return the scope of a talk that goes on: the sessions that belong to it now.
-
-    Raises:
-        SessionUnknown: they are gone.
-    """
-    if state.scope == "topic":
-        return topic_scope(known, state.ids[0])
-    if state.scope == "vault":
-        return vault_scope(known)
-    named = ((one.id, one.query_id if state.scope == "query" else "") for one in known.sessions)
-    sessions = tuple(name for name, query_id in named if name in state.ids or query_id in state.ids)
-    if not sessions:
-        raise SessionUnknown(f"the session of the talk {state.id} is gone: {', '.join(state.ids)}", hint="research list")
-    return TalkScope(state.scope, state.ids, state.subject, sessions)
+        what = f"no session has the tag {ids[0]!r}" if scope == "topic" else f"the session of the talk is gone: {', '.join(ids)}"
+        raise SessionUnknown(what, hint=hint if scope == "topic" else "research list")
+    subject = subject or (found[0].query if scope == "session" else "")
+    return TalkScope(scope, ids, subject, tuple(one.id for one in found))
 
 
 def new_talk_id(at: str, name: str) -> str:
     """Return an id for a talk that begins at ``at``, an event's timestamp."""
     return f"talk-{at[:10]}-{slug(name, 40)}-{secrets.token_hex(2)}"
-
-
-def opening_of(scope: TalkScope, reasoner: str, budget_usd: float | None, note: str = "") -> TalkOpened:
-    """Return the first event of a talk."""
-    return TalkOpened(
-        scope=scope.scope, ids=scope.ids, subject=scope.subject, reasoner=reasoner, budget_usd=budget_usd, note=note
-    )
 
 
 def latest_talk(talks: Sequence[TalkState], scope: TalkScope | None) -> TalkState:

@@ -11,19 +11,11 @@ from typing import Any
 
 import click
 
-from pipeline.batch.session_actions import (
-    TalkScope,
-    latest_talk,
-    new_talk_id,
-    opening_of,
-    scope_of,
-    session_scope,
-    topic_scope,
-    vault_scope,
-)
+from pipeline.batch.session_actions import TalkScope, latest_talk, new_talk_id, talk_scope
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.domain.events.stream_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk import TalkLog, answer_question, finish_question
@@ -72,14 +64,16 @@ def ask(
             session, question = session_named(console.folder, env.store, question), ""
     if sum([bool(session), topic is not None, everything]) > 1:
         raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
-    scope = session_scope(known, session) if session else topic_scope(known, topic) if topic else vault_scope(known)
+    named: tuple[Scope, str | None] = ("session", session) if session else ("topic", topic) if topic else ("vault", None)
+    scope = talk_scope(known, named[0], (named[1],) if named[1] else ())
     context = context_of(env.workspace, env.keys)
     if goes_on:
         state = latest_talk(talks_in(env.store), scope if session or topic or everything else None)
-        scope = scope_of(state, known)
+        scope = talk_scope(known, state.scope, state.ids, state.subject)
     else:
         cap = env.workspace.queue.settings.query_limits.cost_usd
-        state = TalkState(id=new_talk_id(timestamp(context.now()), question or scope.name), budget_usd=cap)
+        name = question or scope.subject or " ".join(scope.ids) or "all"
+        state = TalkState(id=new_talk_id(timestamp(context.now()), name), budget_usd=cap)
     state.budget_usd = state.budget_usd if max_cost is None else max_cost
 
     def value_of(turn: Turn) -> dict[str, Any]:
@@ -118,7 +112,8 @@ async def _talk(
                 if note and text in {turn.text for turn in state.turns}:  # what was left open was this one
                     continue
                 if not state.version:
-                    log.record(opening_of(scope, state.reasoner, state.budget_usd, note))
+                    about = {"scope": scope.scope, "ids": scope.ids, "subject": scope.subject, "note": note}
+                    log.record(TalkOpened(**about, reasoner=state.reasoner, budget_usd=state.budget_usd))
                 turns.append(await answer_question(log, talk, text, by="note" if note else "person"))
                 show(turns[-1])
     finally:
@@ -219,11 +214,11 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> No
         context, cap = context_of(env.workspace, env.keys), env.workspace.queue.settings.query_limits.cost_usd
         known = read_sessions(env.console, env.store, again=True)
         kind, _, name = note.partition(":")
-        scope = vault_scope(known)
+        scope = talk_scope(known, "vault")
         if kind in ("report", "session") and any(one.id == name for one in known.sessions):
-            scope = session_scope(known, name)
+            scope = talk_scope(known, "session", (name,))
         elif tag := next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), ""):
-            scope = topic_scope(known, tag)
+            scope = talk_scope(known, "topic", (tag,))
         try:
             state = next((talk for talk in talks_in(env.store) if talk.note == note), None)
             named = new_talk_id(timestamp(context.now()), note.replace(":", " "))

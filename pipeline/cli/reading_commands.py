@@ -64,7 +64,8 @@ def why(console: Console, session: str, words: str) -> None:
 def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
     if found.sentence:
         yield f"“{found.sentence.text}”"
-        yield f"  in the section “{found.sentence.title}”" + (f"; it was cut: {found.sentence.cut}" if found.sentence.cut else "")
+        cut = f"; it was cut: {found.sentence.reason}" if found.sentence.reason else ""
+        yield f"  in the section “{found.sentence.title}”{cut}"
         if not found.evidence:
             yield "  it cites no fact"
     for one in found.evidence:

@@ -44,23 +44,14 @@ def gist(event: e.EventBase) -> str:
             return " | ".join(event.queries) or event.reasoning
         case e.PageRead():
             return f"{event.title}, {counted(event.characters, 'character')}"
-        case e.FactsObserved() | e.GapLookedUp():
+        case e.FactsObserved():
             return f"{counted(len(event.facts), 'fact')}: {'; '.join(fact.claim for fact in event.facts)}"
-        case e.WorkerEvaluated():
-            return "sufficient" if event.sufficient else f"open: {'; '.join(event.gaps)}"
-        case e.AnalysisCompleted() | e.GapsFound():
+        case e.GapsFound():
             return f"{counted(len(event.gaps), 'gap')}: {'; '.join(gap.question for gap in event.gaps)}"
         case e.PassagesChosen():
             return f"{counted(len(event.passages), 'passage')}: {'; '.join(fact.quote for fact in event.passages)}"
-        case e.ReportWritten():
+        case e.ReportWritten() | e.ReportRevised():
             return " ".join(item.text for item in items_of(event.sections))
-        case e.ReportRevised() if event.sections:
-            return " ".join(item.text for item in items_of(event.sections))
-        case e.ReportRevised():
-            return " ".join(sentence.text for part in event.paragraphs for sentence in part.sentences)
-        case e.Retired():  # the section of a report
-            paragraphs = (event.model_extra or {}).get("paragraphs", ())
-            return " ".join(sentence["text"] for part in paragraphs for sentence in part["sentences"]) or event.type
         case e.ClaimsChecked():
             unsupported = sum(not verdict.supported for verdict in event.verdicts)
             return f"{counted(unsupported, 'sentence')} not supported"

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.domain.findings import all_facts, contradictions, page_of
 from pipeline.domain.report_parts import kept_text
 from pipeline.domain.state import SUMMARY, SessionState, workers_in_order
-from pipeline.domain.values import Fact, Hit, Paragraph, ReportSection
+from pipeline.domain.values import CutSentence, Fact, Hit
 from pipeline.text.normalise import normalised
 from pipeline.text.questions import content_stems
 from pipeline.text.words import jaccard
@@ -18,34 +18,23 @@ _LEAST_LIKENESS = 0.2  # of the words asked for and a sentence's
 _SHORTEST_ID = 4
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenSentence:
-    """A sentence with its section and the ids of the facts that it cites. ``cut`` is why it was cut, or ""."""
+def sentences_of_report(state: SessionState) -> list[CutSentence]:
+    """Return the sentences of the report, the summary first, then those that were cut; before the report, those written.
 
-    section: str
-    title: str
-    text: str
-    facts: tuple[str, ...]
-    cut: str = ""
-
-
-def sentences_of_report(state: SessionState) -> list[WrittenSentence]:
-    """Return the sentences of the report, the summary first, then those that were cut; before the report, those written."""
+    Of one that was not cut the ``reason`` is "".
+    """
     kept, cut = (state.report.sections, state.report.cut_sentences) if state.report else kept_text(state)
-    summary = ReportSection(id=SUMMARY, title="", paragraphs=(Paragraph(sentences=state.report.summary if state.report else ()),))
-    found = [
-        WrittenSentence(section.id, _title(section.id, section.title), one.text, one.facts)
-        for section in (summary, *kept)
+    summary = state.report.summary if state.report else ()
+    found = [CutSentence(section=SUMMARY, title="", text=one.text, facts=one.facts) for one in summary]
+    found += [
+        CutSentence(section=section.id, title=section.title, text=one.text, facts=one.facts)
+        for section in kept
         for paragraph in section.paragraphs
         for one in paragraph.sentences
     ]
     known = {(one.section, one.text) for one in found}
-    lost = (one for one in cut if (one.section, one.text) not in known)
-    return found + [WrittenSentence(one.section, _title(one.section, one.title), one.text, one.facts, one.reason) for one in lost]
-
-
-def _title(section: str, title: str) -> str:
-    return "In short" if section == SUMMARY else title
+    found += [one for one in cut if (one.section, one.text) not in known]
+    return [one.model_copy(update={"title": "In short"}) if one.section == SUMMARY else one for one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +65,7 @@ class Evidence:
 class Why:
     """A sentence, or None for a fact that was named, and the evidence for it, in the order of its citations."""
 
-    sentence: WrittenSentence | None
+    sentence: CutSentence | None
     evidence: tuple[Evidence, ...]
 
 
@@ -91,7 +80,7 @@ def why(state: SessionState, words: str) -> Why | None:
         return Why(None, (_evidence(state, facts, named[0]),))
     plain, stems, sentences = normalised(words).casefold(), content_stems(words), sentences_of_report(state)
 
-    def likeness(one: WrittenSentence) -> float:
+    def likeness(one: CutSentence) -> float:
         said = content_stems(one.text)
         share = len(stems & said) / len(stems) if stems else 0.0
         return max(jaccard(stems, said), 0.5 * share)
@@ -131,7 +120,7 @@ def _origins(state: SessionState, url: str) -> Iterator[Origin]:
 def value_of(found: Why) -> dict[str, Any]:
     """Return a sentence and its evidence as one JSON value."""
     sentence = found.sentence
-    named = {"text": sentence.text, "section": sentence.section, "cut": sentence.cut} if sentence else None
+    named = {"text": sentence.text, "section": sentence.section, "cut": sentence.reason} if sentence else None
     evidence = [
         {
             "fact": one.fact.model_dump(),

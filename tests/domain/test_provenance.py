@@ -51,7 +51,7 @@ def counted_paths(events: tuple[dict[str, Any], ...], fact: str) -> int:
 @pytest.mark.parametrize("seed", range(REPORTS))
 def test_every_cited_sentence_has_a_path_to_the_thoughts_behind_its_pages(seed: int) -> None:
     state, events = simulated(seed)
-    cited = [one for one in sentences_of_report(state) if one.facts and not one.cut]
+    cited = [one for one in sentences_of_report(state) if one.facts and not one.reason]
     assert cited
     for sentence in cited:
         found = why(state, sentence.text)

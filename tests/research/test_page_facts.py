@@ -153,9 +153,7 @@ def test_the_signs_before_a_quoted_word_belong_to_it_where_the_page_has_them(quo
 
 
 def test_a_quoted_heading_is_in_its_own_section() -> None:
-    text = (
-        "# Manual\n\n## queue_lifetime (default: 5d) {#life}\n\nLong.\n\n## size_limit (default: 10) {#size}\n\nHow much.\n"
-    )
+    text = "# Manual\n\n## queue_lifetime (default: 5d) {#life}\n\nLong.\n\n## size_limit (default: 10) {#size}\n\nHow much.\n"
     fact = _found(text, quote="size_limit (default: 10)")[0][0]
     assert (fact.anchor, fact.path[-1]) == ("size", "size_limit (default: 10)")
 

@@ -532,7 +532,7 @@ class ReportRevised(Answered):
     """Unsupported sentences of a part were replaced or left out (``lost``), and missing facts brought in.
 
     ``sections`` is the part's text now, ``new`` the places of what is new in it. In logs of earlier versions a section was
-    revised, and ``section_id`` names it, with its ``paragraphs``.
+    revised, and ``section_id`` names it.
     """
 
     type: Literal["report.revised"] = "report.revised"
@@ -542,7 +542,6 @@ class ReportRevised(Answered):
     sections: tuple[v.ReportSection, ...] = ()
     new: tuple[int, ...] = ()
     lost: tuple[v.CutSentence, ...] = ()
-    paragraphs: tuple[v.Paragraph, ...] = ()
 
 
 class ChangesFound(EventBase):
