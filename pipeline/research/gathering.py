@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read
@@ -93,27 +92,23 @@ def _window(context: StepContext) -> int:
     return window
 
 
-def plain_view(query: str) -> Perspective:
-    """Return the question itself as the only perspective."""
-    asked = tuple(dict.fromkeys((query, *parse_question(query).parts)))
-    return Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
-
-
-def _plan_of(views: tuple[Perspective, ...], state: SessionState, **more: Any) -> e.PlanCreated:
-    return e.PlanCreated(perspectives=views, nodes=first_plan(views, validates=state.config.reasoner != EXTRACTIVE), **more)
-
-
 async def make_plan(step: Plan | PlainPlan, state: SessionState, context: StepContext) -> StepResult:
     """Ask for the kind of answer and the perspectives, with their first queries, and make the DAG.
 
-    Without a model, the question itself is the only perspective, with a search for each of its parts.
+    Without a model, the question itself is the only perspective, with a search for each of its parts. Of an earlier session on
+    the query the model is shown the facts, those of cited sources first.
 
     Raises:
         AnswerInvalid: the answer has no perspective with a question.
     """
-    config = state.config
-    if config.reasoner == EXTRACTIVE or isinstance(step, PlainPlan):
-        return StepResult((_plan_of((plain_view(state.query),), state, window=_window(context)),))
+    config, earlier = state.config, state.earlier
+    validates = config.reasoner != EXTRACTIVE
+    if not validates or isinstance(step, PlainPlan):
+        asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
+        plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
+        nodes = first_plan((plain,), validates=validates)
+        return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=_window(context)),))
+    facts = sorted(earlier.facts, key=lambda fact: fact.url not in earlier.cited) if earlier else []
     question = PlanQuestion(
         query=state.query,
         hits=state.survey.hits if state.survey else (),
@@ -121,23 +116,18 @@ async def make_plan(step: Plan | PlainPlan, state: SessionState, context: StepCo
         questions=config.questions,
         today=today_of(state),
         recalled=state.recalled or Recalled(),
-        **_earlier_facts(state),
+        earlier=tuple(facts[:MAX_EARLIER_FACTS]),
+        earlier_on=earlier.reported_at[:10] if earlier else "",
     )
     answer = await context.reasoner.answer(question)
     said = answer.value
     with charged_to(answer):
         planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
         views = _valid_perspectives(planned, config.perspectives, config.questions)
-    return paid(answer, _plan_of(views, state, kind=said.kind, recent=said.recent, window=_window(context)))
-
-
-def _earlier_facts(state: SessionState) -> dict[str, Any]:
-    """Return question fields with the facts of an earlier session on the same query, those of cited sources first."""
-    if state.earlier is None:
-        return {}
-    cited = set(state.earlier.cited)
-    facts = sorted(state.earlier.facts, key=lambda fact: fact.url not in cited)
-    return {"earlier": tuple(facts[:MAX_EARLIER_FACTS]), "earlier_on": state.earlier.reported_at[:10]}
+    nodes = first_plan(views, validates=validates)
+    return paid(
+        answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=said.kind, recent=said.recent, window=_window(context))
+    )
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:

@@ -243,7 +243,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         part=step.part,
         revision=step.revision,
         verdicts=tuple(verdicts[place] for place in sorted(verdicts)),
-        outcome=_worse(part.outcome or "answered", _SAID[said.outcome]),
+        outcome=max(part.outcome or "answered", _SAID[said.outcome], key=_WORST_LAST.index),
     )
     if not question.whole:
         return paid(answer, event)
@@ -302,10 +302,6 @@ def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], un
         elif place not in claimless:
             verdicts[place] = known
     return verdicts
-
-
-def _worse(one: Outcome, other: Outcome) -> Outcome:
-    return max(one, other, key=_WORST_LAST.index)
 
 
 def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterator[Contradiction]:

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_actions import earlier_knowledge, new_session
 from pipeline.domain.agenda import agenda
-from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
-from pipeline.domain.session import ResearchSession, refusal
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
@@ -226,19 +225,6 @@ def test_two_sessions_are_compared_when_the_sections_stand_and_all_was_read_agai
     assert agenda(state) == (Compare(),)
     del state.pages[state.earlier.cited[0]]
     assert agenda(state) == (Read(state.earlier.cited[0]),)
-
-
-def test_changes_that_fit_no_earlier_session_are_refused() -> None:
-    _, state, _ = night_after_night()
-    state.status, state.changes = "synthesizing", None
-    assert state.earlier is not None
-    sound = Changes(session=state.earlier.session, since="")
-    assert refusal(state, e.ChangesFound(changes=sound)) == ""
-    assert "no such earlier session" in refusal(state, e.ChangesFound(changes=sound.model_copy(update={"session": "other"})))
-    assert "unknown facts" in refusal(state, e.ChangesFound(changes=sound.model_copy(update={"added": ("nobody",)})))
-    state.changes = sound
-    assert "already recorded" in refusal(state, e.ChangesFound(changes=sound))
-    assert "recalled already" in refusal(state, e.EarlierRecalled(earlier=state.earlier))
 
 
 def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None:

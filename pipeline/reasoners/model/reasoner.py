@@ -124,26 +124,23 @@ class OpenAIReasoner:
         last = model == role.models[-1]
         attempt = _ModelAttempt(self._prompts, known, self._delimiters, role, model, question, last)
         try:
-            value = await self._attempted(attempt, calls)
-        except AnswerInvalid:
-            known.count_unusable(name, model)
-            raise
-        known.count_usable(name, model)
-        return value
-
-    async def _attempted(self, attempt: _ModelAttempt, calls: AnswerCalls) -> Reply:
-        while True:
-            attempt.retried = attempt.retried or calls.paid >= MOST_PAID - 1
-            found = await self._client.ask(attempt.wanted(), calls)
-            if isinstance(found, Content):
+            while True:
+                attempt.retried = attempt.retried or calls.paid >= MOST_PAID - 1
+                found = await self._client.ask(attempt.wanted(), calls)
+                if not isinstance(found, Content):
+                    attempt.meet(found)
+                    continue
                 try:
                     value = attempt.value(found)
                 except UnusableReply as fault:
                     attempt.ask_again(found, str(fault))
-                    continue
-                attempt.learn(calls.costs[-1].output_tokens)
-                return value
-            attempt.meet(found)
+                else:
+                    attempt.learn(calls.costs[-1].output_tokens)
+                    known.count_usable(name, model)
+                    return value
+        except AnswerInvalid:
+            known.count_unusable(name, model)
+            raise
 
 
 @dataclass
@@ -209,26 +206,43 @@ class _ModelAttempt:
 
     def meet(self, found: Meaning) -> None:
         """Prepare the next call after a reply without content, or raise a ``StepError``."""
-        if isinstance(found, CutOff):
-            self._enlarge()
-        elif isinstance(found, Unparsed):
-            # Without a response format and with all room: the server does not say which of the two was at fault.
-            self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
-            self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
-        elif isinstance(found, Withheld):
-            raise AnswerWithheld(
-                f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"
-            )
-        elif isinstance(found, TooLong):
-            self._shorten(found)
-        elif isinstance(found, NoModel):
-            raise ServiceFailed(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
-        elif isinstance(found, NoCapacity):
-            error = ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
-            error.outage = Outage(self.model, found.after_s or 0.0)
-            raise error
-        else:
-            raise AnswerInvalid(f"{self.model} gave no answer")
+        match found:
+            case CutOff():  # the same prompt with all the room that a reply may have, once
+                if self.retried or self._most_room <= self.max_tokens:
+                    self.known.learn_room(self.model, self.max_tokens)
+                    raise AnswerInvalid(
+                        f"{self.model}'s reply was cut off at {self.max_tokens:,} tokens",
+                        hint="give it more room or less thought in queries.yaml: `reasoner: {max_tokens: 32000, effort: low}`",
+                    )
+                self.retried, self.cut_off, self.max_tokens = True, True, self._most_room
+            case Unparsed():
+                # Without a response format and with all room: the server does not say which of the two was at fault.
+                self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
+                self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
+            case Withheld():
+                raise AnswerWithheld(
+                    f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"
+                )
+            case TooLong():  # the question with less fetched text, once; a limit that the prompt seems to keep says nothing
+                now = min(self.known.material(self.model, self.role.material), tokens("".join(self.messages[1]["content"])))
+                fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4
+                fits = fits if found.limit and fits < now else now // 4
+                if self.shortened or fits < _LEAST_MATERIAL:
+                    raise ServiceFailed(
+                        f"the prompt is too long for {self.model}: {found.why}",
+                        hint="give the model a larger context at its server, or name one that has it in queries.yaml",
+                    )
+                self.shortened = True
+                self.known.learn_material(self.model, fits)
+                self._put(self.question)
+            case NoModel():
+                raise ServiceFailed(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
+            case NoCapacity():
+                error = ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
+                error.outage = Outage(self.model, found.after_s or 0.0)
+                raise error
+            case _:
+                raise AnswerInvalid(f"{self.model} gave no answer")
 
     @property
     def _most_room(self) -> int:
@@ -240,28 +254,3 @@ class _ModelAttempt:
             self.known.prove(self.model, plain=True)
         if self.cut_off:
             self.known.learn_room(self.model, min(self.max_tokens, round(used * _SPARE)))
-
-    def _enlarge(self) -> None:
-        """Prepare the same prompt with all the room that a reply may have, once."""
-        most = self._most_room
-        if self.retried or most <= self.max_tokens:
-            self.known.learn_room(self.model, self.max_tokens)
-            raise AnswerInvalid(
-                f"{self.model}'s reply was cut off at {self.max_tokens:,} tokens",
-                hint="give it more room, or let it think less, in queries.yaml: `reasoner: {max_tokens: 32000, effort: low}`",
-            )
-        self.retried, self.cut_off, self.max_tokens = True, True, most
-
-    def _shorten(self, found: TooLong) -> None:
-        """Prepare the question with less fetched text, once. A stated limit that the prompt seems to keep says nothing."""
-        now = min(self.known.material(self.model, self.role.material), tokens("".join(self.messages[1]["content"])))
-        fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4
-        fits = fits if found.limit and fits < now else now // 4
-        if self.shortened or fits < _LEAST_MATERIAL:
-            raise ServiceFailed(
-                f"the prompt is too long for {self.model}: {found.why}",
-                hint="give the model a larger context at its server, or name one that has it in queries.yaml",
-            )
-        self.shortened = True
-        self.known.learn_material(self.model, fits)
-        self._put(self.question)
