@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -101,56 +100,44 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
 def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], failed: Callable[[str], None]) -> None:
     """Build once, then after each change, until interrupted. A failed build is reported and tried again at the next change.
 
-    ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "".
+    ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "". An event that any
+    machine records in a database counts as a change too.
     """
     folder = console.folder
     (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # a folder must exist to be watched
     watched = FileWatcher([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
     if watched.polls and not poll:
         console.say("the system cannot watch so many folders; they are polled instead", fg="yellow")
+    in_database, events = bool(store_address(folder)), str(folder / "events")
+    of_the_site = f"{os.path.realpath(folder / 'templates' / 'site')}/"
+
+    def build_again(changed: frozenset[str] = frozenset()) -> None:
+        only_site = bool(changed) and all(path.startswith(of_the_site) for path in changed)
+        try:
+            report = None if only_site else bring_vault_up_to_date(console)
+            print_decisions(console, report)
+            notes = len(report.written) if report else 0
+            made = bring_site_up_to_date(console)
+        except ResearchError as error:
+            problem = f"{error.message}\n  → {error.hint or 'nothing else was changed'}"
+            console.say(problem, fg="red")
+            failed(problem)
+            return
+        failed("")
+        if notes or made.written or made.removed:
+            files = counted(len(made.written), "file")
+            console.say(f"{counted(notes, 'note')} and {files} of the site written, {len(made.removed)} removed")
+            then()
+
     try:
-        _build_and_report(console, True, then, failed)
+        build_again()
         console.say("watching templates and events; Ctrl-C ends it", dim=True)
-        with _events_of_the_database(folder, watched):
-            of_the_site = f"{os.path.realpath(folder / 'templates' / 'site')}/"
-
-            def build_again(changed: frozenset[str]) -> None:
-                _build_and_report(console, not all(path.startswith(of_the_site) for path in changed), then, failed)
-
+        with EventWatcher(store_of(folder), lambda: watched.changes.add(events)) if in_database else nullcontext():
             run_on_changes(watched, build_again)
     except KeyboardInterrupt:
         console.say("no longer watching", dim=True)
     finally:
         watched.close()
-
-
-@contextmanager
-def _events_of_the_database(folder: Path, watched: FileWatcher) -> Iterator[None]:
-    """While the context is open, an event that any machine records in a database counts as a change below ``events``."""
-    if not store_address(folder):
-        yield
-        return
-    with EventWatcher(store_of(folder), lambda: watched.changes.add(str(folder / "events"))):
-        yield
-
-
-def _build_and_report(console: Console, vault: bool, then: Callable[[], None], failed: Callable[[str], None]) -> None:
-    try:
-        report = bring_vault_up_to_date(console) if vault else None
-        print_decisions(console, report)
-        notes = len(report.written) if report else 0
-        made = bring_site_up_to_date(console)
-    except ResearchError as error:
-        problem = f"{error.message}\n  → {error.hint or 'nothing else was changed'}"
-        console.say(problem, fg="red")
-        failed(problem)
-        return
-    failed("")
-    if notes or made.written or made.removed:
-        console.say(
-            f"{counted(notes, 'note')} and {counted(len(made.written), 'file')} of the site written, {len(made.removed)} removed"
-        )
-        then()
 
 
 @click.command()

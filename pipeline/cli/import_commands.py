@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipeline.cli.command_parts import bring_up_to_date, require_workspace
-from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
@@ -75,37 +75,23 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
     lines.append("  nothing of it is checked: no report, answer or export cites it")
     for line in faults.lines:
         console.say(f"  {line}", always=bool(faults.left_out), fg="yellow")
-    asked = _open_questions(env, questions)
+    known = {spelling_free(query.text) for query in env.workspace.queue.queries}
+    on_one_line = (" ".join(clean(question).split()) for question in questions)
+    asked = list({spelling_free(line): line for line in on_one_line if line and spelling_free(line) not in known}.values())
     if asked and not queue:
         lines.append(f"  {counted(len(asked), 'question')} still open: --queue adds them to queries.yaml")
-    added = _queue(env, asked, tags) if queue and not dry_run else []
+    added = []
+    for question in asked if queue and not dry_run else ():
+        try:
+            added.append(add_query(console.folder / QUEUE_FILE, question, **({"tags": list(tags)} if tags else {})).id)
+        except UsageError as error:
+            console.say(f"  not added: {question[:60]}: {error.message}", always=True, fg="yellow")
     lines += [f"  added to queries.yaml: {name}" for name in added]
     value = {"dry_run": dry_run, "checked": False, "sessions": done, "faults": faults.lines, "left_out": faults.left_out}
     console.data(lines, value | {"questions": asked, "queued": added})
     build = not dry_run and outcomes.keys() & {"new", "changed"}
     problems = bring_up_to_date(console, env.workspace) if build else 0
     end(problems or (1 if faults.left_out else 0))
-
-
-def _open_questions(env: RunEnvironment, questions: list[str]) -> list[str]:
-    """Each question once, on one line, without those that are in the queue already."""
-    known = {spelling_free(query.text) for query in env.workspace.queue.queries}
-    found: dict[str, str] = {}
-    for line in (" ".join(clean(question).split()) for question in questions):
-        if line and spelling_free(line) not in known:
-            found.setdefault(spelling_free(line), line)
-    return list(found.values())
-
-
-def _queue(env: RunEnvironment, questions: list[str], tags: tuple[str, ...]) -> list[str]:
-    """Add questions to the queue; return the ids that they have there. One that the queue refuses is named."""
-    added = []
-    for question in questions:
-        try:
-            added.append(add_query(env.console.folder / QUEUE_FILE, question, **({"tags": list(tags)} if tags else {})).id)
-        except UsageError as error:
-            env.console.say(f"  not added: {question[:60]}: {error.message}", always=True, fg="yellow")
-    return added
 
 
 @click.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,10 +13,9 @@ import click
 from pipeline.cli.command_parts import require_workspace
 from pipeline.cli.main import refuse_unprintable
 from pipeline.config import workspace_files
-from pipeline.config.keys import Keys
 from pipeline.config.queue_file import add_query
-from pipeline.config.settings import QUEUE_FILE, Workspace, keys_of, load_workspace
-from pipeline.config.workspace_files import TemplateUpdate, update_templates
+from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
+from pipeline.config.workspace_files import update_templates
 from pipeline.ops.console_output import Console
 from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 from pipeline.ops.doctor import Finding, answers_with_a_model, examine, exit_code, local_findings, probe
@@ -57,39 +55,34 @@ def init(console: Console, directory: Path | None) -> None:
 def doctor(console: Console, online: bool, schedule: bool) -> None:
     """Check settings, keys, documents, log and clock, and print how to fix each problem."""
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    settings = workspace.queue.settings
     if schedule:
-        _print_schedule(console, workspace, keys)
+        found = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
+        unseen, deadline = keys_out_of_reach(keys), settings.limits.deadline
+        lines = schedule_lines(found, f"{deadline:%H:%M}" if deadline else "", unseen)
+        console.data(lines, {**asdict(found), "keys_out_of_reach": unseen})
         return
     findings = examine(workspace, keys)
     findings += [] if answers_with_a_model(workspace, keys) else local_findings()
-    findings += asyncio.run(_probe_services(workspace, keys)) if online else []
-    code = exit_code(findings)
+
+    async def probed() -> list[Finding]:
+        http = http_of(settings, keys)
+        try:
+            return [finding async for finding in probe(workspace, keys, http)]
+        finally:
+            await http.aclose()
+
+    findings += asyncio.run(probed()) if online else []
+    code, problems = exit_code(findings), sum(finding.level == "problem" for finding in findings)
     lines = [f"{finding.level:<7}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
-    value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
-    problems = sum(finding.level == "problem" for finding in findings)
     lines.append(f"{counted(problems, 'problem')} to fix" if problems else "ready: research run")
+    value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
     console.data(lines, {"findings": value, "exit_code": code})
     sys.exit(code)
 
 
-def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
-    schedule = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
-    unseen = keys_out_of_reach(keys)
-    deadline = workspace.queue.settings.limits.deadline
-    lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)
-    console.data(lines, {**asdict(schedule), "keys_out_of_reach": unseen})
-
-
 def _todo(finding: Finding) -> str:
     return f"\n         → {finding.todo}" if finding.todo else ""
-
-
-async def _probe_services(workspace: Workspace, keys: Keys) -> list[Finding]:
-    http = http_of(workspace.queue.settings, keys)
-    try:
-        return [finding async for finding in probe(workspace, keys, http)]
-    finally:
-        await http.aclose()
 
 
 @click.command()
@@ -126,26 +119,14 @@ def update(console: Console, replace: bool, dry: bool) -> None:
     """
     require_workspace(console.folder)
     done = update_templates(console.folder, replace=replace, dry=dry)
-    value = {
-        "added": done.added,
-        "updated": done.updated,
-        "replaced": done.replaced,
-        "edited": done.edited,
-        "removed": done.removed,
-    }
-    console.data(list(_lines(done, dry=dry)), value)
-
-
-def _lines(done: TemplateUpdate, *, dry: bool) -> Iterator[str]:
-    yield from (f"new: templates/{name}" for name in done.added)
-    yield from (f"updated: templates/{name}" for name in done.updated)
-    yield from (f"replaced: templates/{name} (yours is templates/{copy})" for name, copy in done.replaced.items())
-    yield from (f"removed, no longer used: templates/{name}" for name in done.removed)
-    yield from (f"edited, left as it is: templates/{name}" for name in done.edited)
-    changed = len(done.added) + len(done.updated) + len(done.replaced) + len(done.removed)
-    if dry:
-        yield f"{counted(changed, 'template')} would be changed; nothing was"
-    else:
-        yield f"{counted(changed, 'template')} changed" + ("; next: research build" if changed else "")
+    lines = [f"new: templates/{name}" for name in done.added]
+    lines += [f"updated: templates/{name}" for name in done.updated]
+    lines += [f"replaced: templates/{name} (yours is templates/{copy})" for name, copy in done.replaced.items()]
+    lines += [f"removed, no longer used: templates/{name}" for name in done.removed]
+    lines += [f"edited, left as it is: templates/{name}" for name in done.edited]
+    changed = counted(len(done.added) + len(done.updated) + len(done.replaced) + len(done.removed), "template")
+    after = "" if changed.startswith("0") else "; next: research build"
+    lines.append(f"{changed} would be changed; nothing was" if dry else f"{changed} changed{after}")
     if done.edited:
-        yield "research templates update --replace takes the program's; yours are kept in templates/replaced"
+        lines.append("research templates update --replace takes the program's; yours are kept in templates/replaced")
+    console.data(lines, asdict(done))

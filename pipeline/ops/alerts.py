@@ -107,21 +107,20 @@ async def _sent(
 
 def post_digest(to: Notify, title: str, text: str, route: Route) -> Iterator[str]:
     """Post a digest; yield why it was not delivered, for each address that did not take it."""
-    if to.ntfy:
-        parts = urlsplit(to.ntfy)
-        server, _, topic = parts.path.rstrip("/").rpartition("/")
-        body = {"topic": topic, "title": title, "message": text.encode()[:_NTFY_BYTES].decode(errors="ignore")}
-        yield from _posted("ntfy", to.ntfy, urlunsplit(parts._replace(path=server or "/")), body, route)
-    if to.webhook:
-        chat = f"{title}\n\n{text}"[:_CHAT_SIGNS]  # what Slack and Mattermost call `text`, Discord calls `content`
-        yield from _posted("webhook", to.webhook, to.webhook, {"title": title, "text": chat, "content": chat}, route)
-
-
-def _posted(name: str, address: str, target: str, body: dict[str, Any], route: Route) -> Iterator[str]:
-    secrets = [one for one in secrets_in(Secret(address, "notify")) if len(one.reveal()) >= _SECRET_FROM]
-    add_mask(Redaction(secrets).text)
-    try:
-        asyncio.run(_sent(name, target, body, {}, deadline_s=10, route=route))
-    except Exception as error:  # noqa: BLE001 - a message that is not delivered must not fail the night
-        _log.warning("the digest was not delivered by %s: %s", name, type(error).__name__, extra=PRINTED)
-        yield f"the digest was not delivered by {name} ({urlsplit(target).hostname}): {Redaction(secrets).text(str(error))}"
+    parts = urlsplit(to.ntfy)
+    server, _, topic = parts.path.rstrip("/").rpartition("/")
+    short = text.encode()[:_NTFY_BYTES].decode(errors="ignore")
+    chat = f"{title}\n\n{text}"[:_CHAT_SIGNS]  # what Slack and Mattermost call `text`, Discord calls `content`
+    for name, address, target, body in (
+        ("ntfy", to.ntfy, urlunsplit(parts._replace(path=server or "/")), {"topic": topic, "title": title, "message": short}),
+        ("webhook", to.webhook, to.webhook, {"title": title, "text": chat, "content": chat}),
+    ):
+        if not address:
+            continue
+        secrets = [one for one in secrets_in(Secret(address, "notify")) if len(one.reveal()) >= _SECRET_FROM]
+        add_mask(Redaction(secrets).text)
+        try:
+            asyncio.run(_sent(name, target, body, {}, deadline_s=10, route=route))
+        except Exception as error:  # noqa: BLE001 - a message that is not delivered must not fail the night
+            _log.warning("the digest was not delivered by %s: %s", name, type(error).__name__, extra=PRINTED)
+            yield f"the digest was not delivered by {name} ({urlsplit(target).hostname}): {Redaction(secrets).text(str(error))}"

@@ -41,12 +41,33 @@ def schedule_of(program: Sequence[str], folder: Path, at: time = AT) -> Schedule
             f"{str(folder)!r} cannot be written in a crontab", hint="move the workspace to a path without control characters"
         )
     name = f"night-research-{slug(folder.name or 'root', 40)}"
-    return Schedule(
-        crontab=f"{at.minute} {at.hour} * * *  {crontab_command(command)}",
-        name=name,
-        service=_service(command, folder),
-        timer=_timer(name, at),
-    )
+    service = f"""\
+[Unit]
+Description=Night research in {str(folder).replace("%", "%%")}
+
+[Service]
+Type=oneshot
+ExecStart={systemd_command(command)}
+# 3: stopped by a limit, work remains for the next run. 5: the sources did not answer a question.
+SuccessExitStatus=3 5
+# After SIGTERM a run finishes its current calls (10 s), writes the notes and stops its worker processes.
+KillMode=mixed
+TimeoutStopSec=120
+Nice=10
+"""
+    timer = f"""\
+[Unit]
+Description=Every night: {name}
+
+[Timer]
+OnCalendar=*-*-* {at:%H:%M:%S}
+# If the machine was off at that time, run when it is on again.
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+    return Schedule(f"{at.minute} {at.hour} * * *  {crontab_command(command)}", name, service, timer)
 
 
 def program_of(argument: str, python: str) -> list[str]:
@@ -74,46 +95,12 @@ def crontab_command(command: Sequence[str]) -> str:
 
 def systemd_command(command: Sequence[str]) -> str:
     """Return a command as systemd reads it: ``%`` and ``$`` doubled, and quoted where it must be."""
-    return " ".join(_systemd_word(word) for word in command)
-
-
-def _systemd_word(word: str) -> str:
-    doubled = word.replace("%", "%%").replace("$", "$$")
-    if _BARE.fullmatch(word):
-        return doubled
-    return '"' + doubled.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _service(command: Sequence[str], folder: Path) -> str:
-    return (
-        "[Unit]\n"
-        f"Description=Night research in {str(folder).replace('%', '%%')}\n"
-        "\n"
-        "[Service]\n"
-        "Type=oneshot\n"
-        f"ExecStart={systemd_command(command)}\n"
-        "# 3: stopped by a limit, work remains for the next run. 5: the sources did not answer a question.\n"
-        "SuccessExitStatus=3 5\n"
-        "# After SIGTERM a run finishes its current calls (10 s), writes the notes and stops its worker processes.\n"
-        "KillMode=mixed\n"
-        "TimeoutStopSec=120\n"
-        "Nice=10\n"
-    )
-
-
-def _timer(name: str, at: time) -> str:
-    return (
-        "[Unit]\n"
-        f"Description=Every night: {name}\n"
-        "\n"
-        "[Timer]\n"
-        f"OnCalendar=*-*-* {at:%H:%M:%S}\n"
-        "# If the machine was off at that time, run when it is on again.\n"
-        "Persistent=true\n"
-        "\n"
-        "[Install]\n"
-        "WantedBy=timers.target\n"
-    )
+    words = []
+    for word in command:
+        doubled = word.replace("%", "%%").replace("$", "$$")
+        quoted = doubled.replace("\\", "\\\\").replace('"', '\\"')
+        words.append(doubled if _BARE.fullmatch(word) else f'"{quoted}"')
+    return " ".join(words)
 
 
 def schedule_lines(schedule: Schedule, deadline: str, unseen: Sequence[str] = ()) -> list[str]:

@@ -84,57 +84,46 @@ class UnattendedRun:
 
 @contextmanager
 def unattended_run(console: Console, program: str, ping_url_file: Path | None = None) -> Iterator[UnattendedRun]:
-    """Handle signals, write the log file, and ping a monitor at start and end while the context is open."""
+    """Handle signals, write the log file, and ping a monitor at start and end while the context is open.
+
+    A run that had nothing to do leaves no line in the log file.
+    """
     run = UnattendedRun(console, program, Stop(signals.GRACE_S))
     logs = log_to_file(console.folder) if (console.folder / "queries.yaml").exists() else nullcontext()
     with logs, handle_signals(run.stop, end_at_once):
-        ping = _ping_of(ping_url_file)
-        if ping is not None:
-            ping.send_start()
+        ping: MonitorPing | None = None
+        if ping_url_file is not None:
+            from pipeline.ops.alerts import MonitorPing, read_address, secrets_in  # it asks by HTTP, which takes long to import
+
+            try:
+                url = read_address(ping_url_file)
+            except UsageError as error:
+                _log.warning("%s", error.message)  # reported, but a run without pings is better than none
+            else:
+                add_mask(Redaction(secrets_in(url)).text)
+                ping = MonitorPing(url)
+                ping.send_start()
         code, why = 0, ""
         try:
             yield run
         except BaseException as error:
-            code, why = _exit_code_and_reason(error)
+            code, why = getattr(error, "exit_code", 1), one_line(getattr(error, "message", ""), 500)
+            if isinstance(ends := getattr(error, "code", None), int):  # the program is ending, with that code
+                code = ends
+            elif not isinstance(error, ResearchError):
+                code, why = 1, f"unexpected {type(error).__name__}"
+                _log.error("%s", why, exc_info=error, extra=PRINTED)
+            else:
+                _log.error("%s: %s", type(error).__name__, error.message, exc_info=error, extra=PRINTED)
             raise
         finally:
-            _report_end(run, ping, code, why)
-
-
-def _ping_of(path: Path | None) -> MonitorPing | None:
-    if path is None:
-        return None
-    from pipeline.ops.alerts import MonitorPing, read_address, secrets_in  # it asks by HTTP, which takes long to import
-
-    try:
-        url = read_address(path)
-    except UsageError as error:
-        _log.warning("%s", error.message)  # reported, but a run without pings is better than none
-        return None
-    add_mask(Redaction(secrets_in(url)).text)
-    return MonitorPing(url)
-
-
-def _exit_code_and_reason(error: BaseException) -> tuple[int, str]:
-    if isinstance(code := getattr(error, "code", None), int):  # the program is ending, with that code
-        return code, ""
-    if isinstance(error, ResearchError):
-        _log.error("%s: %s", type(error).__name__, error.message, exc_info=error, extra=PRINTED)
-        return error.exit_code, one_line(error.message, 500)
-    _log.error("unexpected %s", type(error).__name__, exc_info=error, extra=PRINTED)
-    return 1, f"unexpected {type(error).__name__}"
-
-
-def _report_end(run: UnattendedRun, ping: MonitorPing | None, code: int, why: str) -> None:
-    """Write the summary to the log file and send it to the monitor; a run that had nothing to do leaves no log line."""
-    word = run.summary_line or why
-    if word:
-        _log.info("%s ended: %s; exit code %d", run.program, word, code, extra=PRINTED)
-    if ping is not None:
-        # A monitor takes every code but 0 for a failure, and a question without an answer is none.
-        ping.send_end(
-            0 if code == NOT_FOUND else code, {"summary": masked(word) or "nothing to do", "exit_code": code, **run.details}
-        )
+            word = run.summary_line or why
+            if word:
+                _log.info("%s ended: %s; exit code %d", run.program, word, code, extra=PRINTED)
+            if ping is not None:
+                # A monitor takes every code but 0 for a failure, and a question without an answer is none.
+                about = {"summary": masked(word) or "nothing to do", "exit_code": code, **run.details}
+                ping.send_end(0 if code == NOT_FOUND else code, about)
 
 
 LARGEST = 1_000_000  # bytes; up to three older files of that size are kept
