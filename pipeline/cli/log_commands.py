@@ -129,7 +129,7 @@ def _pruned_lines(store: EventStore) -> list[str]:
         stones = [event for event in events if isinstance(event, SessionPruned | ObjectsPruned | SessionForgotten)]
         sessions = sum(isinstance(event, SessionPruned) for event in stones)
         forgotten = sum(isinstance(event, SessionForgotten) for event in stones)
-        quotes = sum(event.quotes for event in stones if not isinstance(event, SessionForgotten))
+        quotes = sum(event.quotes for event in stones if isinstance(event, SessionPruned))
         what = [counted(sessions, "session")] if sessions else []
         what += [counted(forgotten, "forgotten session")] if forgotten else []
         what.append(counted(sum(len(event.objects) for event in stones), "page or exchange", "pages and exchanges"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
@@ -56,50 +56,29 @@ def kept_events(history: Sequence[e.EventBase], state: SessionState) -> tuple[e.
     dropped = [event for event in history if not isinstance(event, _KEPT)]
     if state.pruned or not dropped:
         return tuple(history)
-    envelope = {name: getattr(dropped[-1], name) for name in ("id", "session_id", "version", "at", "run_id")}
     kept: list[e.EventBase] = [event for event in history if isinstance(event, _KEPT)]
-    kept.append(_summary_event(history, state).model_copy(update=envelope))
-    return tuple(sorted(kept, key=lambda event: event.version))
-
-
-def _summary_event(history: Sequence[e.EventBase], state: SessionState) -> ResearchPruned:
-    """Return the event that takes the place of the dropped ones."""
-    wanted = set(_shown_facts(state))
-    facts = tuple(fact for fact in all_facts(state) if fact.id in wanted)
+    # The facts that are shown anywhere: in the report, as disagreements, as new since the report before.
+    shown = b"".join(map(encode, kept)) + repr(contradictions(state)).encode()
+    facts = tuple(fact for fact in all_facts(state) if fact.id.encode() in shown)
+    names = {fact.id for fact in facts}
     urls = {fact.url for fact in facts} | {entry.url for entry in (state.report.references if state.report else ())}
-    claims = {name: bears for name, bears in state.claims.items() if name in wanted}
+    claims = {name: bears for name, bears in state.claims.items() if name in names}
     cost = cost_of(state)  # calls that were never answered count at their worst case
     costs = {one.name: getattr(cost, one.name) for one in fields(Spent) if hasattr(cost, one.name)}
     models = (event.cost.model or event.cost.model_requested for event in history if isinstance(event, e.Answered))
-    return ResearchPruned(
+    summary = ResearchPruned(
+        **{name: getattr(dropped[-1], name) for name in ("id", "session_id", "version", "at", "run_id")},
         counts=counts_of(state) | {"steps": progress(state)[0]},
         spent=Spent(**{**asdict(state.spent), **costs}),
         facts=facts,
         pages=tuple(page.model_copy(update=_UNPAID) for url, page in state.pages.items() if url in urls),
-        contradictions=contradictions(state) if _is_set(state, "contradictions") else None,
-        gaps=open_gaps(state) if _is_set(state, "gaps") else None,
+        contradictions=contradictions(state) if any(one.contradictions is not None for one in state.analyses) else None,
+        gaps=open_gaps(state) if any(one.gaps is not None for one in state.analyses) else None,
         claims=claims or ({"": True} if state.claims else {}),  # not empty: claims were compared in this session
         run_ends={run.run_id: run.last_at for run in state.runs},
         models=tuple(name for name in dict.fromkeys(models) if name),
     )
-
-
-def _is_set(state: SessionState, part: str) -> bool:
-    return any(getattr(analysis, part) is not None for analysis in state.analyses)
-
-
-def _shown_facts(state: SessionState) -> Iterator[str]:
-    """Yield the facts that are shown anywhere: in the report, as disagreements, as new since the report before."""
-    pairs = contradictions(state)
-    if report := state.report:
-        yield from (name for entry in report.references for name in entry.facts)
-        blocks = (block for section in report.sections for block in section.paragraphs)
-        said = (*report.summary, *(sentence for block in blocks for sentence in block.sentences))
-        yield from (name for sentence in said for name in sentence.facts)
-        pairs += report.contradictions
-    yield from (name for pair in pairs for name in (pair.a, pair.b))
-    if state.changes:
-        yield from (*state.changes.added, *state.changes.noticed, *(one.after for one in state.changes.changed))
+    return tuple(sorted([*kept, summary], key=lambda event: event.version))
 
 
 Prunable = Literal["exchanges", "pages", "sessions", "originals"]
@@ -259,10 +238,16 @@ def prune(store: EventStore, context: RunContext, chosen: PrunePlan, usage: Usag
                 raise
             except LogError as error:
                 done.left[name] = error.message
-        sound, quotes = _sound_pages(store, chosen.pages, usage, done)
-        _prune_objects(store, log, "pages", sound, done, quotes)
-        _prune_objects(store, log, "exchanges", chosen.exchanges, done)
-        _prune_objects(store, log, "originals", chosen.originals, done)
+        kinds: tuple[Literal["pages", "exchanges", "originals"], ...] = ("pages", "exchanges", "originals")
+        for kind in kinds:  # some hundreds under each tombstone
+            stored = tuple(digest for digest in getattr(chosen, kind) if store.objects.size(digest))
+            for start in range(0, len(stored), AT_ONCE):
+                some = stored[start : start + AT_ONCE]
+                size = sum(map(store.objects.size, some))
+                log.record(ObjectsPruned(kind=kind, objects=some, bytes=size))
+                store.objects.remove(some)
+                done.bytes += size
+            setattr(done, kind, len(stored))
         if log.version:
             log.record(PruneEnded())
     finally:
@@ -299,35 +284,6 @@ def _prune_session(store: EventStore, log: StreamLog, name: str, usage: Usage, d
     done.sessions.append(name)
     done.quotes += audit.quotes
     done.bytes += size - store.objects.size(tombstone.report)
-
-
-def _sound_pages(store: EventStore, pages: Sequence[str], usage: Usage, done: Pruned) -> tuple[list[str], int]:
-    """Return the pages whose quotes are all there, and how many these are; one that lacks a quote stays, to be looked into."""
-    wanted, bad, quotes = {digest for digest in pages if store.objects.size(digest)}, set(), 0
-    for name in sorted(name for name, used in usage.streams.items() if kind_of(name) == "session" and used.pages & wanted):
-        state = state_of(name, decode_all(record.data for record in store.load(name)))
-        state.facts = {key: fact for key, fact in state.facts.items() if fact.digest in wanted}
-        wrong = {entry.where for entry in citation_audit.check(state, store).unsupported}
-        bad |= {fact.digest for key, fact in state.facts.items() if key in wrong}
-        quotes += len(state.facts)
-    done.left |= {f"page {digest[:12]}": "a quote is not in it; see research verify" for digest in sorted(bad)}
-    done.quotes += quotes
-    return [digest for digest in pages if digest not in bad], quotes
-
-
-def _prune_objects(
-    store: EventStore, log: StreamLog, kind: Literal["pages", "exchanges", "originals"], digests: Iterable[str], done: Pruned,
-    quotes: int = 0,
-) -> None:  # fmt: skip
-    """Prune objects, some hundreds under each tombstone; the first names the number of checked quotes."""
-    stored = tuple(digest for digest in digests if store.objects.size(digest))
-    for start in range(0, len(stored), AT_ONCE):
-        some = stored[start : start + AT_ONCE]
-        size = sum(map(store.objects.size, some))
-        log.record(ObjectsPruned(kind=kind, objects=some, quotes=0 if start else quotes, bytes=size))
-        store.objects.remove(some)
-        done.bytes += size
-    setattr(done, kind, getattr(done, kind) + len(stored))
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,12 +322,11 @@ class SessionPruned(EventBase):
 
 
 class ObjectsPruned(EventBase):
-    """A tombstone of pages, exchanges or originals of imports; ``quotes`` counts the quotes found in these pages before."""
+    """A tombstone of pages, exchanges or originals of imports."""
 
     type: Literal["objects.pruned"] = "objects.pruned"
     kind: Literal["pages", "exchanges", "originals"]
     objects: tuple[str, ...]
-    quotes: int = 0
     bytes: int = 0
 
 
