@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, StandAloneQuestion, TalkQuestion
-from pipeline.domain.values import Fact, Hit, Recalled
+from pipeline.domain.values import Fact
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message
 from pipeline.text.normalise import clean, holds_quote, one_line, tokens
@@ -117,10 +117,54 @@ def view_of(question: q.Question[Any], delimiters: Delimiters, limit: int) -> Vi
     ``limit`` is the most fetched text in tokens, where the model has been found to take less than the question holds.
     """
     view: View = {"query": question.query}
+
+    def block(key: str, text: str) -> Material | str:
+        return delimiters.block(key, text) if text else ""
+
     if isinstance(question, q.EvidenceQuestion):
         shown, left_out = _evidence(question.facts, question.published, delimiters, min(limit, question.room))
         view |= {"evidence": shown, "more": question.more + left_out, "today": question.today}
-    return view | _VIEWS[type(question)](question, delimiters, limit)
+    match question:
+        case q.PlanQuestion():
+            pages = [hit.url.partition("#")[0] for hit in question.hits]
+            few = [hit for place, hit in enumerate(question.hits) if pages[:place].count(pages[place]) < _OF_ONE_PAGE]
+            dates = [f", {hit.published}" if hit.published else "" for hit in few]
+            found = (
+                f"- {one_line(hit.title)} ({_place_of(hit.url, hit.heading)}{date}): {one_line(hit.snippet, _SNIPPET)}"
+                for hit, date in zip(few, dates, strict=True)
+            )
+            known = question.recalled  # what earlier nights found, without keys, because it is no evidence
+            lines = [f"- {one.question} ({one.day}): {one.text}" for one in known.episodes]
+            lines += [f"- {one.statement.claim} ({_place_of(one.statement.url)}, {one.day})" for one in known.statements]
+            lines += [f"- left open: {text}" for text in known.open]
+            lines += [f"- searched for in vain: {text}" for text in known.fruitless]
+            earlier = _within((f"- {one_line(fact.claim, _SNIPPET)}" for fact in question.earlier), _RECALLED)
+            view |= {
+                "hits": delimiters.block("HITS", _within(found, min(limit, _HITS)) or "(none)"),
+                "recalled": block("RECALLED", _within((one_line(line, 2 * _SNIPPET) for line in lines), _RECALLED)),
+                "earlier": block("EARLIER", earlier),
+                **{name: getattr(question, name) for name in ("count", "questions", "today", "earlier_on")},
+            }
+        case q.ReadingQuestion():
+            view |= _reading(question, delimiters, limit)
+        case q.ReportQuestion():
+            names = ("kind", "words", "part", "parts", "earlier_on", "beyond", "unknown", "on", "written")
+            view |= {name: getattr(question, name) for name in names}
+        case q.CheckQuestion():
+            view["sentences"] = [
+                {"key": key, "text": one.text, "keys": ", ".join(one.keys), "cites": one.cites, "warning": one.warning}
+                for key, one in question.sentences.items()
+            ]
+            view |= {"whole": question.whole, "unknown": [{"key": key, "text": text} for key, text in question.unknown.items()]}
+        case StandAloneQuestion():
+            before = block("EARLIER", "\n".join(map(one_line, question.folded)))
+            view |= {"history": block("HISTORY", _history(question.history)), "earlier": before, "subject": question.subject}
+        case TalkQuestion():
+            view |= {"history": block("HISTORY", _history(question.history)), "words": question.words}
+        case EpisodeQuestion():
+            left = "\n".join(f"- {one_line(text, _SNIPPET)}" for text in question.open)
+            view |= {"open": block("OPEN", left), "count": question.count, "words": question.words}
+    return view
 
 
 def _evidence(
@@ -189,36 +233,6 @@ def _within(lines: Iterable[str], left: int) -> str:
     return "\n".join(kept)
 
 
-def _plan(question: q.PlanQuestion, delimiters: Delimiters, limit: int) -> View:
-    earlier = _within((f"- {one_line(fact.claim, _SNIPPET)}" for fact in question.earlier), _RECALLED)
-    pages = [hit.url.partition("#")[0] for hit in question.hits]
-    shown = (hit for place, hit in enumerate(question.hits) if pages[:place].count(pages[place]) < _OF_ONE_PAGE)
-    return {
-        "hits": delimiters.block("HITS", _within(map(_hit, shown), min(limit, _HITS)) or "(none)"),
-        "count": question.count,
-        "questions": question.questions,
-        "today": question.today,
-        "recalled": _recalled(question.recalled, delimiters),
-        "earlier": delimiters.block("EARLIER", earlier) if earlier else "",
-        "earlier_on": question.earlier_on,
-    }
-
-
-def _hit(hit: Hit) -> str:
-    date = f", {hit.published}" if hit.published else ""
-    return f"- {one_line(hit.title)} ({_place_of(hit.url, hit.heading)}{date}): {one_line(hit.snippet, _SNIPPET)}"
-
-
-def _recalled(recalled: Recalled, delimiters: Delimiters) -> Material | str:
-    """Return what earlier nights found, without keys, because it is no evidence."""
-    lines = [f"- {one.question} ({one.day}): {one.text}" for one in recalled.episodes]
-    lines += [f"- {one.statement.claim} ({_place_of(one.statement.url)}, {one.day})" for one in recalled.statements]
-    lines += [f"- left open: {text}" for text in recalled.open]
-    lines += [f"- searched for in vain: {text}" for text in recalled.fruitless]
-    shown = _within((one_line(line, 2 * _SNIPPET) for line in lines), _RECALLED)
-    return delimiters.block("RECALLED", shown) if shown else ""
-
-
 def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) -> View:
     """Return the pages; of a page that is longer than the model takes, the beginning."""
     pages: list[View] = []
@@ -245,54 +259,11 @@ def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) ->
     }
 
 
-def _report(question: q.ReportQuestion, _delimiters: Delimiters, _limit: int) -> View:
-    names = ("kind", "words", "part", "parts", "earlier_on", "beyond")
-    lists = {"unknown": list(question.unknown), "on": list(question.on), "written": list(question.written)}
-    return {name: getattr(question, name) for name in names} | lists
-
-
-def _check(question: q.CheckQuestion, _delimiters: Delimiters, _limit: int) -> View:
-    sentences = [
-        {"key": key, "text": one.text, "keys": ", ".join(one.keys), "cites": one.cites, "warning": one.warning}
-        for key, one in question.sentences.items()
-    ]
-    unknown = [{"key": key, "text": text} for key, text in question.unknown.items()]
-    return {"sentences": sentences, "whole": question.whole, "unknown": unknown}
-
-
-def _stand_alone(question: StandAloneQuestion, delimiters: Delimiters, _limit: int) -> View:
-    earlier = delimiters.block("EARLIER", "\n".join(map(one_line, question.folded))) if question.folded else ""
-    return {"history": _history(question.history, delimiters), "earlier": earlier, "subject": question.subject}
-
-
-def _history(turns: Sequence[PastTurn], delimiters: Delimiters) -> Material | str:
+def _history(turns: Sequence[PastTurn]) -> str:
     """Return the last turns; the answers quote pages, so they are material."""
-    lines = [
+    return "\n".join(
         f"Asked: {one_line(turn.question)}\nAnswered: {one_line(turn.answer, _ANSWER) or '(nothing found)'}" for turn in turns
-    ]
-    return delimiters.block("HISTORY", "\n".join(lines)) if lines else ""
-
-
-def _talk(question: TalkQuestion, delimiters: Delimiters, _limit: int) -> View:
-    return {"history": _history(question.history, delimiters), "words": question.words}
-
-
-def _episode(question: EpisodeQuestion, delimiters: Delimiters, _limit: int) -> View:
-    left = "\n".join(f"- {one_line(text, _SNIPPET)}" for text in question.open)
-    return {"open": delimiters.block("OPEN", left) if left else "", "count": question.count, "words": question.words}
-
-
-_VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, Delimiters, int], View]] = MappingProxyType(
-    {
-        q.PlanQuestion: _plan,
-        q.ReadingQuestion: _reading,
-        q.ReportQuestion: _report,
-        q.CheckQuestion: _check,
-        StandAloneQuestion: _stand_alone,
-        TalkQuestion: _talk,
-        EpisodeQuestion: _episode,
-    }
-)
+    )
 
 
 SYSTEM = "_shared"
