@@ -103,15 +103,26 @@ def choose(
     if not known.passages:
         known = statistics_of(texts, query.language)
     cosines = [page.cosines.get(passage_key(passage.body)) for page, passage in found]
-    strength = [
-        _DEFINES * score if _opens_with(query, text) else score
+    words = {term.stem for term in query.terms}
+    strength = [  # a passage that begins with all that a short question names: "A torn write is …" for "What is a torn write?"
+        _DEFINES * score if len(words) <= _SHORT and words <= set(text.body[: len(words) + 2]) else score
         for score, text in zip(scores(query, texts, known, cosines), texts, strict=True)
     ]
     ranking = _ranking(strength)[:_RANKED]
     of_best = [texts[place] for place in ranking]
     ranking = [ranking[place] for place in without_twins(of_best, ["".join(found[place][1].path[1:][-1:]) for place in ranking])]
-    if not ranking or not (judged or _is_near(query, [texts[place] for place in ranking], known, cosines)):
+    if not ranking:
         return Choice()
+    if not judged:  # near by meaning where the search knows that, else by the words of a part
+        by_meaning = [cosine for cosine in cosines if cosine is not None]
+        if by_meaning and known.nearest is not None:
+            is_near = max(by_meaning) >= known.nearest
+        else:
+            of_best = [texts[place] for place in ranking]
+            parts = (parse_question(part, query.language) for part in query.parts)
+            is_near = max(best_coverage(part, of_best, known) for part in parts) >= FLOOR
+        if not is_near:
+            return Choice()
 
     def fact(place: int) -> Fact:
         page, passage = found[place]
@@ -130,7 +141,11 @@ def choose(
     if not query.is_broad:
         chosen = _within(near[:_NARROW], lengths, _NARROW_WORDS)
     else:
-        wanted, room = _whole_section(ranking, sections), _BROAD_WORDS
+        best = [sections[place] for place in ranking[:_BEST_PLACES]]
+        section, count = Counter(best).most_common(1)[0]
+        # The steps of a procedure do not share words, so a section with half of the best passages is shown whole.
+        wanted = [place for place, one in enumerate(sections) if one == section] if 2 * count >= len(best) else []
+        room = _BROAD_WORDS
         if len(query.parts) > 1 or len({sections[place] for place in near}) > 1:  # several sections compete
             wanted += _spread(query, texts, known, cosines, ranking)
         elif not wanted:
@@ -140,32 +155,9 @@ def choose(
     return Choice(tuple(map(fact, chosen)), tuple(fact(place).model_copy(update={"claim": ""}) for place in others))
 
 
-def _is_near(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics, cosines: Sequence[float | None]) -> bool:
-    """Return whether a passage is near the question: by meaning where the search knows that, else by the words of a part."""
-    by_meaning = [cosine for cosine in cosines if cosine is not None]
-    if by_meaning and known.nearest is not None:
-        return max(by_meaning) >= known.nearest
-    return max(best_coverage(parse_question(part, query.language), texts, known) for part in query.parts) >= FLOOR
-
-
-def _opens_with(query: ParsedQuestion, text: StemmedText) -> bool:
-    """Return whether a passage begins with all that a short question names: "A torn write is …" for "What is a torn write?"."""
-    wanted = {term.stem for term in query.terms}
-    return len(wanted) <= _SHORT and wanted <= set(text.body[: len(wanted) + 2])
-
-
 def _ranking(strength: Sequence[float]) -> list[int]:
     places = (place for place, score in enumerate(strength) if score > 0)
     return sorted(places, key=lambda place: (-round(strength[place], 9), place))
-
-
-def _whole_section(ranking: Sequence[int], sections: Sequence[tuple[str, tuple[str, ...]]]) -> list[int]:
-    """Return the passages, in order, of the section with half of the best ones: the steps of a procedure do not share words."""
-    best = ranking[:_BEST_PLACES]
-    section, count = Counter(sections[place] for place in best).most_common(1)[0]
-    if 2 * count < len(best):
-        return []
-    return [place for place, one in enumerate(sections) if one == section]
 
 
 def _spread(

@@ -256,7 +256,14 @@ class ModelClient:
         def judge(reply: Reply) -> Verdict:
             reply = whole(reply)
             said: Meaning = meaning_of(reply, self._redaction.text)
-            cost = self._billed(reply, wanted, worst)
+            body = body_of(reply)
+            model = answered_by(body) or wanted.model
+            if states_usage(body):
+                cost = self._prices.billed(body, wanted.model, worst)
+            elif may_be_billed(reply):
+                cost = worst.model_copy(update={"model": model})
+            else:
+                cost = Cost(calls=1, model_requested=wanted.model, model=model)
             if is_absurd(cost, worst):
                 claimed = f"a reply states {cost.usd:,.2f} USD and {cost.total_tokens:,} tokens for one call, which can cost"
                 most = f"{worst.usd:.4f} USD and {worst.total_tokens:,} tokens at most"
@@ -271,15 +278,6 @@ class ModelClient:
             return said if isinstance(said, Again | Refused | Failed) else Good()  # the reasoner itself handles the others
 
         return judge
-
-    def _billed(self, reply: Reply, wanted: ModelRequest, worst: Cost) -> Cost:
-        body = body_of(reply)
-        if states_usage(body):
-            return self._prices.billed(body, wanted.model, worst)
-        model = answered_by(body) or wanted.model
-        if may_be_billed(reply):
-            return worst.model_copy(update={"model": model})
-        return Cost(calls=1, model_requested=wanted.model, model=model)
 
     def _worst(self, wanted: ModelRequest) -> Cost:
         sent = sum(tokens("".join(message["content"])) + _PER_MESSAGE for message in wanted.messages)

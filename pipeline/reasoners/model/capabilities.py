@@ -226,18 +226,11 @@ async def window_of(http: HttpClient, name: str, base_url: str, key: Secret | No
         properties = await _asked(http, name, "GET", f"{root}/props", key)
         return _named(properties.get("default_generation_settings")) or _count(_inside(entry["meta"]).get("n_ctx_train"))
     shown = await _asked(http, name, "POST", f"{root}/api/show", key, {"model": model})
-    if shown:
-        return _set_in_file(shown) or _named(_entry(await _asked(http, name, "GET", f"{root}/api/ps", key), model))
+    if shown:  # the trained length says nothing: Ollama gives less, and cuts off
+        lines = (line.split() for line in str(shown.get("parameters", "")).splitlines())
+        set_in_file = (_count(int(line[1])) for line in lines if line[:1] == ["num_ctx"] and line[1:] and line[1].isdecimal())
+        return next(set_in_file, 0) or _named(_entry(await _asked(http, name, "GET", f"{root}/api/ps", key), model))
     return _named(_entry(await _asked(http, name, "GET", f"{root}/api/v0/models", key), model))
-
-
-def _set_in_file(shown: Mapping[str, Any]) -> int:
-    """Return ``num_ctx``, which an Ollama model's file can set. The trained length says nothing: Ollama gives less, and cuts off.
-
-    What it gives else is listed once the model is loaded.
-    """
-    lines = (line.split() for line in str(shown.get("parameters", "")).splitlines())
-    return next((_count(int(line[1])) for line in lines if line[:1] == ["num_ctx"] and line[1:] and line[1].isdecimal()), 0)
 
 
 async def _asked(

@@ -75,8 +75,13 @@ def parse_reply(content: str, wire: type[W]) -> W:
                 try:
                     return wire.model_validate(_fitted(inner, schema, schema.get("$defs", {})))
                 except ValidationError as error:
-                    told = "The JSON does not fit the schema: " + "; ".join(_schema_errors(error)) + "."
-                    fault = fault or UnusableReply(told)
+                    found = error.errors(include_url=False, include_input=False, include_context=False)
+                    named = [
+                        f"{one_line('.'.join(map(str, one['loc'])) or 'the reply', 80)}: {one['msg']}"
+                        for one in found[:_ERRORS_NAMED]
+                    ]
+                    named += [f"and {len(found) - _ERRORS_NAMED} more"] if len(found) > _ERRORS_NAMED else []
+                    fault = fault or UnusableReply(f"The JSON does not fit the schema: {'; '.join(named)}.")
     except Malformed as error:
         fault = fault or UnusableReply(f"The reply is not one JSON object and nothing else: {error.message}.")
     raise fault or UnusableReply("The reply is not one JSON object and nothing else.")
@@ -201,9 +206,24 @@ def _fitted(value: Any, schema: Schema, types: Mapping[str, Schema]) -> Any:
         return next((one for one in schema["enum"] if _plain(str(one)) == _plain(value)), value)
     match schema.get("type"):
         case "object":
-            return _fitted_object(value, schema, types)
+            value = _value_of(value)
+            properties: Mapping[str, Schema] = schema.get("properties", {})
+            if isinstance(value, str) and properties:  # a finding that is its quote alone
+                value = {schema.get("required", list(properties))[0]: value}
+            if not isinstance(value, dict) or not properties:
+                return value
+            named = {_plain(str(name)): entry for name, entry in value.items()}
+            return {
+                name: _fitted(named[_plain(name)], part, types)
+                for name, part in properties.items()
+                if _plain(name) in named and not (named[_plain(name)] is None and "default" in part)
+            }
         case "array":
-            return _fitted_list(value, schema, types)
+            value = _value_of(value)
+            if value is None or value == "":
+                return []
+            entries = (value if isinstance(value, list) else [value])[: schema.get("maxItems")]
+            return [_fitted(entry, schema.get("items", {}), types) for entry in entries if entry is not None]
         case "string" if value is None or isinstance(value, bool | int | float):
             return "" if value is None else str(value)
         case "string" if isinstance(value, list) and all(isinstance(line, str) for line in value):
@@ -216,37 +236,6 @@ def _fitted(value: Any, schema: Schema, types: Mapping[str, Schema]) -> Any:
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
-def _fitted_object(value: Any, schema: Schema, types: Mapping[str, Schema]) -> Any:
-    value = _value_of(value)
-    properties: Mapping[str, Schema] = schema.get("properties", {})
-    if isinstance(value, str) and properties:  # a finding that is its quote alone
-        value = {schema.get("required", list(properties))[0]: value}
-    if not isinstance(value, dict) or not properties:
-        return value
-    named = {_plain(str(name)): entry for name, entry in value.items()}
-    return {
-        name: _fitted(named[_plain(name)], part, types)
-        for name, part in properties.items()
-        if _plain(name) in named and not (named[_plain(name)] is None and "default" in part)
-    }
-
-
-def _fitted_list(value: Any, schema: Schema, types: Mapping[str, Schema]) -> Any:
-    value = _value_of(value)
-    if value is None or value == "":
-        return []
-    entries = value if isinstance(value, list) else [value]
-    return [_fitted(entry, schema.get("items", {}), types) for entry in entries[: schema.get("maxItems")] if entry is not None]
-
-
 def _plain(name: str) -> str:
     """Return a name without case and joining signs: ``openQuestions`` is ``open_questions``."""
     return "".join(filter(str.isalnum, name)).casefold()
-
-
-def _schema_errors(error: ValidationError) -> list[str]:
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    named = [
-        f"{one_line('.'.join(map(str, fault['loc'])) or 'the reply', 80)}: {fault['msg']}" for fault in found[:_ERRORS_NAMED]
-    ]
-    return named if len(found) <= _ERRORS_NAMED else [*named, f"and {len(found) - _ERRORS_NAMED} more"]
