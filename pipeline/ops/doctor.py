@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -297,11 +298,8 @@ def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding
         todo = "let both set their clocks by NTP; the times in notes and logs are those of the machine that did the work"
         word = "ahead of" if ahead_s > 0 else "behind"
         yield note("machines", f"the database's clock is {abs(ahead_s):.0f} s {word} this machine's", todo)
-    for name, count in Counter(workers).items():
-        again = f"{count} workers go by the name {name}; RESEARCH_MACHINE gives a worker another name"
-        yield ok("machines", f"a worker on {name}" if count == 1 else again)
-    if not workers:
-        yield ok("machines", "no worker is connected: research work starts one")
+    connected = f"workers are connected: {', '.join(sorted(workers))}"
+    yield ok("machines", connected if workers else "no worker is connected: research work starts one")
 
 
 def _log(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
@@ -349,44 +347,38 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
     What is not set up rightly is left to the checks without network.
     """
     settings = workspace.queue.settings
-    names: dict[str, None] = {}
-    for wanted in (settings.search, *(query.search for query in workspace.queue.queries)):
-        try:
-            names |= dict.fromkeys(searches_for(wanted, settings, keys).names if wanted else ())
-        except UsageError:
-            continue
-    try:
-        choice = reasoner_for(settings, keys)
-    except UsageError:
-        choice = None
-    if choice is not None and choice.server is not None:
-        try:
-            yield await _model(choice.server, http)
-        except StepError as error:
-            yield _failed(f"model server {choice.server.name}", error)
-    if isinstance(settings.embeddings, EmbeddingChoice) and not settings.embeddings.folder:
-        try:
-            client = embedding_client(settings, keys, http)
-            assert client is not None  # noqa: S101 - the settings name a model
-            found = await client.embed([PROBE, "bicycle"])
-            yield ok("embeddings", f"it answers, and {client.model.model} gives vectors of {len(found.vectors[0])} numbers")
-        except StepError as error:
-            yield _failed("embeddings", error)
-        except UsageError:
-            pass
-    for name in names:
-        if name == "local":
-            continue
-        about = f"search {name}"
-        try:
-            result = await Searches(settings, keys, http, documents_of(workspace)).chain((name,)).search(PROBE, 3)
-        except (StepError, CorpusUnusable) as error:
-            yield _failed(about, error)
-            continue
+
+    async def vectors() -> Finding:
+        client = embedding_client(settings, keys, http)
+        assert client is not None  # noqa: S101 - the settings name a model
+        found = await client.embed([PROBE, "bicycle"])
+        text = f"it answers, and {client.model.model} gives vectors of {len(found.vectors[0])} numbers"
+        return ok("embeddings", text)
+
+    async def hits(name: str) -> Finding:
+        result = await Searches(settings, keys, http, documents_of(workspace)).chain((name,)).search(PROBE, 3)
         if result.hits:
-            yield ok(about, f"it answers, with {counted(len(result.hits), 'hit')}")
-        else:
-            yield problem(about, f"it answers, but finds nothing for {PROBE!r}", "check the provider's own settings", 1)
+            return ok(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
+        text = f"it answers, but finds nothing for {PROBE!r}"
+        return problem(f"search {name}", text, "check the provider's own settings", 1)
+
+    asked: dict[str, Callable[[], Awaitable[Finding]]] = {}
+    with suppress(UsageError):
+        if server := reasoner_for(settings, keys).server:
+            asked[f"model server {server.name}"] = partial(_model, server, http)
+    if isinstance(settings.embeddings, EmbeddingChoice) and not settings.embeddings.folder:
+        asked["embeddings"] = vectors
+    for wanted in (settings.search, *(query.search for query in workspace.queue.queries)):
+        with suppress(UsageError):
+            names = searches_for(wanted, settings, keys).names if wanted else ()
+            asked |= {f"search {name}": partial(hits, name) for name in names if name != LOCAL}
+    for about, ask in asked.items():
+        with suppress(UsageError):
+            try:
+                yield await ask()
+            except (StepError, CorpusUnusable) as error:
+                todo = error.hint if error.hint and "--online" not in error.hint else _WAIT  # that is what was just run
+                yield problem(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)
 
 
 async def _model(server: ModelServer, http: HttpClient) -> Finding:
@@ -422,29 +414,10 @@ def _ids(data: Any) -> list[str]:
     return [name for name in entries if isinstance(name, str)]
 
 
-def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:
-    todo = _WAIT if "--online" in error.hint else error.hint or _WAIT  # --online is what the user has just run
-    return problem(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)
-
-
 def local_findings(ports: Mapping[str, int] = PORTS) -> list[Finding]:
     """Return a note on each server that answers on this machine within a moment, with the lines that use its first model."""
-    found = []
-    for (name, port), models in zip(ports.items(), asyncio.run(_models_of(ports)), strict=True):
-        if models:
-            more = f" and {len(models) - 5} more" if len(models) > 5 else ""
-            model = json.dumps(models[0], ensure_ascii=False)
-            lines = ("settings:", f'  reasoner: {{model: {model}, base_url: "http://localhost:{port}/v1"}}')
-            todo = "to have it answer, write in queries.yaml:" + "".join(f"\n             {line}" for line in lines)
-            found.append(note("reasoner", f"{name} answers on this machine, with {', '.join(models[:5])}{more}", todo))
-    return found
 
-
-async def _models_of(ports: Mapping[str, int]) -> list[list[str]]:
-    """Return the models that the servers at those ports list; none where there is no server, or one of something else."""
-    http = HttpClient(Policy(attempts=1), guard=AddressGuard([f"http://127.0.0.1:{port}" for port in ports.values()]))
-
-    async def models_at(port: int) -> list[str]:
+    async def models_at(http: HttpClient, port: int) -> list[str]:
         call = Call(str(port), "GET", f"http://127.0.0.1:{port}/v1/models", deadline_s=_LOCAL_WAIT_S, total_s=_LOCAL_WAIT_S)
         try:
             data = (await http.send(call, judged_by_status)).json_object().get("data")
@@ -453,7 +426,19 @@ async def _models_of(ports: Mapping[str, int]) -> list[list[str]]:
         named = (one_line(name, 100) for name in _ids(data))
         return [name for name in named if name and not any(word in name.lower() for word in _NO_CHAT)]
 
-    try:
-        return await asyncio.gather(*(models_at(port) for port in ports.values()))
-    finally:
-        await http.aclose()
+    async def models() -> list[list[str]]:
+        http = HttpClient(Policy(attempts=1), guard=AddressGuard([f"http://127.0.0.1:{port}" for port in ports.values()]))
+        try:
+            return await asyncio.gather(*(models_at(http, port) for port in ports.values()))
+        finally:
+            await http.aclose()
+
+    found = []
+    for (name, port), listed in zip(ports.items(), asyncio.run(models()), strict=True):
+        if listed:
+            more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+            model = json.dumps(listed[0], ensure_ascii=False)
+            lines = ("settings:", f'  reasoner: {{model: {model}, base_url: "http://localhost:{port}/v1"}}')
+            todo = "to have it answer, write in queries.yaml:" + "".join(f"\n             {line}" for line in lines)
+            found.append(note("reasoner", f"{name} answers on this machine, with {', '.join(listed[:5])}{more}", todo))
+    return found

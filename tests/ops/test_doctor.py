@@ -254,12 +254,6 @@ def test_clocks_that_differ_by_more_than_a_few_seconds_are_named_with_the_direct
     assert "90 s behind" in behind.text
 
 
-def test_each_machine_with_a_worker_is_named_and_several_of_one_name_with_what_to_do() -> None:
-    _, north, south = machine_findings(0, ["north", "south", "south"])
-    assert north.text == "a worker on north"
-    assert south.text == "2 workers go by the name south; RESEARCH_MACHINE gives a worker another name"
-
-
 def test_the_queue_in_a_database_is_checked(folder: Path, monkeypatch: pytest.MonkeyPatch, postgres_store_url: str) -> None:
     monkeypatch.setenv("RESEARCH_STORE", postgres_store_url)
     found = [one.text for one in examine(load_workspace(folder), Keys(folder)) if one.about == "machines"]
