@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -15,11 +16,13 @@ import click
 
 from pipeline.batch.session_index import SessionIndex, read_all, refresh
 from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
+from pipeline.config.vault_queue import QUEUE_NOTE, linked
+from pipeline.domain.summary import Summary
 from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
 from pipeline.ops.console_output import PRINTED, Console, note_damage
-from pipeline.ops.report_links import link_reports
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of, first_few
+from pipeline.system.folders import Obstacle, Tree
+from pipeline.text.normalise import digest_of, first_few, spelling_free
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of
@@ -166,8 +169,49 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
         note_damage(read_all(store, summaries).damaged.values())
     if mode == "check":
         return report
-    problems = link_reports(workspace, lambda: read_all(store, summaries), workspace_adapters.report_of(folder))
+    problems = _link_reports(workspace, lambda: read_all(store, summaries), workspace_adapters.report_of(folder))
     return replace(report, problems=(*report.problems, *problems))
+
+
+def _link_reports(workspace: Workspace, known: Callable[[], SessionIndex], report: Callable[[str], str]) -> list[str]:
+    """Link each question in the vault to its newest report, in the note that asks it; return what could not be written, and why.
+
+    ``known`` returns the sessions, ``report`` the path of a session's report in the workspace, "" if there is none. What to link
+    follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass changes nothing.
+    A note that changes meanwhile is left to the next build.
+    """
+    vault, queries = workspace.folder / "vault", workspace.queue.queries
+    files = sorted({QUEUE_NOTE, *(query.file.removeprefix("vault/") for query in queries if query.file)})
+    if workspace.queue.settings.vault_queue == "ignore" or not any((vault / file).exists() for file in files):
+        return []
+    by_block = {query.id: query for query in queries if query.file}
+    by_text = {spelling_free(query.text): query for query in queries}
+    words = {"complete": "Report", "not-found": "Not found"}
+
+    @cache
+    def ended() -> list[Summary]:  # the latest first; they are read only for the first question
+        found = (one for one in known().sessions if one.status in words)
+        return sorted(found, key=lambda one: (one.started_at, one.id), reverse=True)
+
+    def find(text: str, identity: str) -> tuple[str, str] | None:
+        query = by_block.get(identity) or by_text.get(spelling_free(text))
+        latest = next((one for one in ended() if query and one.query_id == query.id and report(one.id)), None)
+        if latest is None or spelling_free(latest.query) != spelling_free(text):
+            return None  # edited since: not researched yet
+        path = report(latest.id).removeprefix("vault/").removesuffix(".md")
+        return path, f"{words[latest.status]}, {latest.started_at[:10]}"
+
+    problems = []
+    with closing(Tree(vault)) as tree:
+        for file in files:
+            try:
+                data = tree.read(file) or b""
+                fresh = linked(data.decode("utf-8"), find, is_queue=file == QUEUE_NOTE, stem=Path(file).stem).encode()
+                if fresh != data and tree.read(file) == data:
+                    tree.write(file, fresh, durable=True)
+            except (Obstacle, OSError, UnicodeDecodeError) as error:
+                problems.append(f"vault/{file}: its questions are not linked to their reports: {error}")
+    return problems
 
 
 def _print_notices(console: Console, report: Any) -> None:
