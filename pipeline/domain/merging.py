@@ -126,24 +126,20 @@ _OF_A_TURN = (
 )  # fmt: skip
 
 
-def canonical(first: Branch, second: Branch) -> tuple[Branch, Branch]:
-    """Return the branch that goes on, and the other: the one with a report, else the longer, else that of the smaller hash."""
-
-    def order(branch: Branch) -> tuple[bool, int, str]:
-        return not any(record.type == "report.generated" for record in branch.records), -len(branch.records), branch.head
-
-    kept, taken = sorted((first, second), key=order)
-    return kept, taken
-
-
 def joined(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
     """Return the branch that goes on, and the records that join the other to it and follow its last one.
+
+    The one with a report goes on, else the longer, else that of the smaller hash.
 
     Raises:
         LogDamaged: a record of a session is no event.
         SchemaTooNew: a newer major version of this program wrote one.
     """
-    kept, taken = canonical(first, second)
+
+    def order(branch: Branch) -> tuple[bool, int, str]:
+        return not any(record.type == "report.generated" for record in branch.records), -len(branch.records), branch.head
+
+    kept, taken = sorted((first, second), key=order)
     base = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(kept.records, taken.records, strict=False)))
     fresh = {hash_: record for hash_, record in taken.known.items() if hash_ not in kept.known}
     match kind_of(kept.records[0].session_id):

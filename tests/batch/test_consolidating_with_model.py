@@ -23,7 +23,7 @@ from pipeline.domain.events.session_events import CallSent, EventBase, StepFaile
 from pipeline.domain.memory import cost_of_calls
 from pipeline.domain.reasoner_questions import EpisodeQuestion, EpisodeText, Question, Reply
 from pipeline.domain.values import Cost, Fact, Sentence
-from pipeline.errors import AnswerInvalid, ProviderRefused, StepError
+from pipeline.errors import ProviderRefused, StepError
 from pipeline.ports import Answer
 from tests.fakes import MemoryStore, context_for
 from tests.vault.builders import a_store
@@ -104,16 +104,6 @@ def test_a_model_that_refuses_is_asked_no_more_and_no_session_is_lost() -> None:
     assert len(done.sessions) == 3
     assert "402" in done.problems[0]
     assert [one.error for one in events(store, done.stream) if isinstance(one, StepFailed)] == ["ProviderRefused"]
-
-
-def test_an_unusable_answer_is_paid_told_and_costs_only_its_own_sentences() -> None:
-    error = AnswerInvalid("no JSON")
-    error.cost = PAID
-    store, model = a_store(), Model(error)
-    done = ask(store, model)
-    assert len(model.asked) > 1
-    assert done.cost.usd == pytest.approx(0.001 * len(model.asked))
-    assert len(done.problems) == 1
 
 
 def test_a_cap_of_money_ends_the_asking_and_not_the_consolidation() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.scheduling import Decision, Selection, archived, decide, split_at_limit
+from pipeline.batch.scheduling import Decision, Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.values import Query
@@ -41,12 +41,6 @@ def test_an_interrupted_session_is_resumed(status: Status) -> None:
     decision = decided(query("pumps"), last("pumps", status))
     assert (decision.action, decision.due, decision.session) == ("resume", True, "s-pumps")
     assert status in decision.reason
-
-
-def test_what_is_complete_is_done_even_when_it_is_named() -> None:
-    for only in ((), ("pumps",)):
-        decision = decided(query("pumps"), last("pumps"), *only)
-        assert (decision.action, decision.due) == ("done", False)
 
 
 def test_what_is_complete_is_researched_once_more_if_that_is_asked_for() -> None:
@@ -181,11 +175,6 @@ def test_a_recurring_question_that_failed_is_tried_again_when_it_is_due(days_ago
     assert cancelled.action == "cancelled"
 
 
-def test_another_spelling_of_a_question_is_not_researched_again() -> None:
-    state = last("pumps", query="how  do PUMPS behave?")
-    assert decided(query("pumps"), state).action == "done"
-
-
 @pytest.mark.parametrize(("days_ahead", "action"), [(0.5, "done"), (2, "again"), (4_000, "again")])
 def test_a_clock_that_was_years_ahead_does_not_put_off_a_recurring_query_for_years(days_ahead: float, action: str) -> None:
     assert decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=-days_ahead)).action == action
@@ -223,13 +212,6 @@ def test_a_damaged_session_that_a_sound_one_has_followed_is_history() -> None:
 def test_a_tag_takes_up_what_has_it_or_one_below_it(tags: tuple[str, ...], chosen: list[str]) -> None:
     all_of_it = queue(query("pumps", tags=("law",)), query("valves", tags=("law/patents",)), query("seals", tags=("sea",)))
     assert [decision.query.id for decision in decide(all_of_it, known({}), NOW, Selection(tags=tags))] == chosen
-
-
-def test_a_limit_leaves_the_rest_of_what_is_due() -> None:
-    decisions = decide(queue(*map(query, "abcd")), known(last("b")), NOW)
-    for limit, first, rest in ((2, ["a", "c"], ["d"]), (None, ["a", "c", "d"], []), (9, ["a", "c", "d"], [])):
-        due, beyond = split_at_limit(decisions, limit)
-        assert ([d.query.id for d in due], [d.query.id for d in beyond]) == (first, rest)
 
 
 def test_a_session_whose_query_is_gone_is_archived() -> None:

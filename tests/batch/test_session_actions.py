@@ -43,14 +43,6 @@ def test_a_complete_session_cannot_be_gone_on_with() -> None:
     assert name in caught.value.hint
 
 
-def test_a_session_is_named_for_its_day_and_query_and_never_like_another() -> None:
-    store, context = MemoryStore(), context_for()
-    decision = Decision(query("pumps"), "new", "")
-    names = {asyncio.run(new_session(store, decision, ResearchConfig(), context)).id for _ in range(5)}
-    assert len(names) == 5
-    assert all(name.startswith("2026-11-21-pumps-") for name in names)
-
-
 def state_of(store: MemoryStore, name: str) -> SessionState:
     return ResearchSession.open(store, name).state
 
@@ -98,14 +90,6 @@ def waiting() -> tuple[MemoryStore, str]:
     assert [(event.status, event.cause) for event in result.ended] == [("waiting", "")]
     assert result.exit_code == 0
     return night.store, result.ended[0].session
-
-
-def test_a_plan_that_needs_approval_is_made_and_nothing_more() -> None:
-    store, name = waiting()
-    events = [event.type for event in decode_all(record.data for record in store.load(name))]
-    assert events == ["run.started", "research.started", "topic.surveyed", "plan.created", "approval.requested"]
-    state = state_of(store, name)
-    assert (state.waiting, state.status, state.ended) == (True, "planning", False)
 
 
 def test_an_approved_plan_is_carried_out_by_the_next_night_and_nothing_is_asked_again() -> None:

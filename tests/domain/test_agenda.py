@@ -180,11 +180,6 @@ def test_the_agenda_changes_nothing_and_answers_the_same_again() -> None:
         assert state == earlier
 
 
-def test_what_is_pending_or_ended_has_no_agenda() -> None:
-    assert agenda(SessionState(id="s1")) == ()
-    assert agenda(after(e.ResearchCompleted)[0]) == ()
-
-
 def test_all_workers_start_at_once_up_to_the_limit() -> None:
     state, _ = after(e.PlanCreated)
     assert agenda(state) == (s.StartWorker("search_0"), s.StartWorker("search_1"))
@@ -253,13 +248,3 @@ def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_an
     state = reopened(before(e.AnalysisStarted)[0])
     assert state.workers["search_1"].status == "running"
     assert any("search_1" in step.key for step in agenda(state))
-
-
-def test_each_question_that_a_round_left_open_is_searched_for_by_itself_beside_the_last_queries() -> None:
-    events = stream(**{**SMALL, "perspectives": 3, "gap_rounds": 1})
-    (extended,) = (event for event in events if isinstance(event, e.PlanExtended))
-    (thought,) = (event for event in events if isinstance(event, e.WorkerThought) and event.worker_id == "gap_0")
-    (view,) = extended.perspectives
-    assert view.questions == ("How loud is it then?",)
-    assert len(thought.queries) == 4 > SMALL["queries_per_thought"]
-    assert {"How loud is it then?", "view-2 after 9 searches"} < set(thought.queries)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.memory import consolidated
 from pipeline.domain.state import SessionState
 from tests.fakes import MemoryStore
@@ -87,11 +85,3 @@ def test_a_session_researched_again_says_which_statements_its_sources_no_longer_
     again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28", pages=PAGES).whole()
     found = consolidated(again.scribe.session.state).superseded
     assert {one.by for one in found} == {"", again.facts[2].id}
-
-
-def test_the_same_state_gives_the_same_bytes_and_they_are_read_back() -> None:
-    first, second = consolidated(whole(), "0" * 64), consolidated(whole(), "0" * 64)
-    assert encode(first) == encode(second)
-    found = decode(encode(first.model_copy(update={"at": "2026-11-21T02:15:00.000Z"})))
-    assert isinstance(found, SessionConsolidated)
-    assert found.statements == first.statements

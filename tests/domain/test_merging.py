@@ -10,7 +10,7 @@ import pytest
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, merge_run_id
-from pipeline.domain.merging import canonical, joined
+from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped, state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
@@ -104,13 +104,6 @@ def test_a_branch_with_a_report_goes_on_and_adopts_nothing() -> None:
     assert event.adopted == ()
     assert state.status == "complete"
     assert (event.lost, state.spent.lost) == (last, last)
-
-
-def test_the_longer_branch_goes_on_else_that_of_the_smaller_hash() -> None:
-    short, long = branch("a", READS[:1]), branch("b", READS[:2])
-    assert canonical(short, long) == (long, short)
-    equal = branch("c", READS[1:2])
-    assert canonical(short, equal)[0].head == min(short.head, equal.head)
 
 
 def test_the_cost_of_both_branches_counts_each_call_once() -> None:

@@ -10,7 +10,6 @@ from pipeline.domain.events.records import Snapshot
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import fold_id
-from pipeline.domain.values import Cost
 from pipeline.errors import CommandRefused
 from tests.recorded import SMALL, copied, recorded, records, stream
 
@@ -58,22 +57,6 @@ def test_a_refused_event_changes_nothing_and_says_why() -> None:
     with pytest.raises(CommandRefused, match=r"research\.completed was refused: there is no report"):
         session.record(stream(**CONFIG)[-1])
     assert session.state == folded(10)
-
-
-def test_recording_the_events_of_a_stream_gives_the_state_of_its_replay() -> None:
-    session = ResearchSession("s1")
-    for event in stream(**CONFIG):
-        session.record(event)
-    assert session.state == folded(len(records(**CONFIG)))
-
-
-def test_what_answers_cost_is_added_up_with_every_call_that_they_took() -> None:
-    state = folded(2)
-    thought = e.SearchCompleted(query="q", provider="p", hits=(), cost=Cost(usd=0.1, total_tokens=3, calls=2))
-    fold.apply(state, thought)
-    fold.apply(state, thought.model_copy(update={"cost": Cost()}))
-    fold.apply(state, thought.model_copy(update={"cost": Cost(usd=0.2, input_tokens=7, calls=1)}))
-    assert (state.spent.calls, state.spent.usd, state.spent.total_tokens, state.spent.input_tokens) == (3, 0.3, 3, 7)
 
 
 def test_a_reopened_session_goes_on_where_it_was_with_its_failures_forgotten() -> None:

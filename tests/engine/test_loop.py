@@ -64,29 +64,9 @@ def test_a_finding_whose_quote_is_not_in_the_page_is_kept_as_rejected_and_goes_n
     assert all("no page at all" not in fact.quote for fact in all_facts(state))
 
 
-def test_gaps_become_workers_that_run_after_the_first_analysis() -> None:
-    store = MemoryStore()
-    state = research(Journal(), store)
-    types = [event.type for event in stored(store)]
-    assert "gap_0" in state.workers
-    assert types.index("plan.extended") > types.index("gaps.found")
-    assert [analysis.round for analysis in state.analyses] == [0, 1]
-
-
 @pytest.fixture(scope="module")
 def in_order() -> bytes:
     return report_bytes(research(Journal(), iterations=2))
-
-
-def test_the_bill_is_the_sum_of_the_events() -> None:
-    store, journal = MemoryStore(), Journal()
-    state = research(journal, store)
-    asked = [name for name in journal.calls if not name.startswith(("read:", "search:", "survey"))]
-    assert state.spent.calls == len(asked)
-    assert state.spent.usd == pytest.approx(0.001 * len(asked))
-    answered = [event for event in stored(store) if isinstance(event, e.Answered) and event.exchange]
-    assert all(event.exchange in store.objects for event in answered)
-    assert len(answered) == len(asked)
 
 
 def test_a_search_that_fails_once_is_made_again_and_one_that_fails_for_good_is_named_in_the_report() -> None:
@@ -207,20 +187,6 @@ def test_a_spent_budget_stops_the_gathering_and_the_report_says_so() -> None:
     assert state.status == "complete"
     assert state.report is not None
     assert any("cut short (usd)" in line for line in state.report.limits)
-
-
-def test_facts_that_do_not_fit_one_prompt_are_all_shown_to_some_part_of_the_report() -> None:
-    journal, store = Journal(), MemoryStore()
-    state = research(journal, store, context_tokens=6_000)
-    parts = [event for event in stored(store) if isinstance(event, e.ReportWritten)]
-    assert len(parts) > 2
-    assert {event.part for event in parts} == set(range(len(parts)))
-    assert {event.parts for event in parts} == {len(parts) - 1}
-    assert state.status == "complete"
-    assert state.report is not None
-    assert state.report.summary
-    cited = {name for entry in state.report.references for name in entry.facts}
-    assert cited == set(state.facts)
 
 
 def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again(in_order: bytes) -> None:

@@ -95,14 +95,6 @@ def test_a_worker_knows_what_was_searched_for_and_found_before(in_order: tuple[A
     assert list(gap.questions.values()) == ["How loud is it then?"]  # others found what one left open
 
 
-def test_what_writer_and_checker_are_shown_is_the_same(in_order: tuple[Asked, bytes]) -> None:
-    asked, _ = in_order
-    kinds: tuple[type[q.EvidenceQuestion[Any]], ...] = (q.ReportQuestion, q.CheckQuestion)
-    shown = [kind.model_validate_json(asked.of(kind.name)[0].partition(" ")[2]) for kind in kinds]
-    assert [one.facts for one in shown] == [shown[0].facts] * 2
-    assert list(shown[0].facts) == [f"E{number}" for number in range(1, len(shown[0].facts) + 1)]
-
-
 @pytest.mark.parametrize("window", [6_000, 8_000, 32_000, 200_000])
 def test_in_every_window_all_facts_are_shown_to_some_writing_and_the_question_is_answered(window: int) -> None:
     asked = Asked(Journal())

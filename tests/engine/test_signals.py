@@ -21,8 +21,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.signals import WRITING, SteadyClock, Stop, ending_at, handle_signals, reserved_for_writing
-from pipeline.errors import ProviderRefused
+from pipeline.engine.signals import SteadyClock, Stop, ending_at, handle_signals
 from pipeline.research import StepResult
 from tests.fakes import (
     Journal,
@@ -114,13 +113,6 @@ def test_a_machine_that_slept_finds_the_deadline_passed() -> None:
     assert asyncio.run(scene()).exit_code == 3
 
 
-def test_a_part_of_the_night_is_kept_for_writing() -> None:
-    assert reserved_for_writing(START, START + timedelta(hours=4)) == WRITING
-    assert reserved_for_writing(START, START + timedelta(seconds=20)) == timedelta(seconds=5)
-    assert reserved_for_writing(START, START - timedelta(hours=1)) == timedelta()
-    assert reserved_for_writing(START, None) == timedelta()
-
-
 # ---- a session that is asked to stop -------------------------------------------------------------------------------
 
 
@@ -178,19 +170,6 @@ def test_a_step_that_waits_for_its_turn_does_not_begin_after_the_stop() -> None:
     assert len([name for name in journal.calls if name.startswith("reading")]) == 1
 
 
-def test_a_refusing_provider_does_not_keep_the_stop_from_its_grace() -> None:
-    store, stop = MemoryStore(), Stop(0.01)
-    context = context_for(stop=stop)
-    readings = (f"reading:{name}:1" for name in ("basic-facts", "view-1", "view-2", "view-3"))
-    journal = Journal(
-        note=lambda name: stop.ask("enough", 143) if name == "reading:view-1:1" else None,
-        latency=lambda name: 3_600 if name == "reading:view-1:1" else 0,
-        faults={name: [ProviderRefused("no credit")] for name in readings},
-    )
-    with pytest.raises(ProviderRefused):
-        asyncio.run(run_session(begun(store, context), store, step_context_for(store, journal), context))
-
-
 @pytest.mark.parametrize("cap", ["deadline", "time"])
 def test_a_cap_of_time_is_noticed_while_steps_are_under_way_and_the_report_is_written_from_what_there_is(cap: str) -> None:
     store, wall = MemoryStore(), [START]
@@ -222,12 +201,3 @@ def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night()
     state = asyncio.run(run_session(begun(store, context), store, step_context_for(store, Journal()), context))
     assert not state.facts
     assert (state.ended, state.exhausted) == (False, "")
-
-
-def test_the_events_of_a_run_never_go_back_in_time() -> None:
-    store, steps = MemoryStore(), iter(range(100_000))
-    clock = SteadyClock(lambda: START - timedelta(seconds=3 * next(steps)), lambda: 0.0)
-    context = replace(context_for(), now=clock)
-    asyncio.run(run_session(begun(store, context), store, step_context_for(store, Journal()), context))
-    times = [record.at for record in store.load("s1")]
-    assert times == sorted(times)
