@@ -61,7 +61,7 @@ def build_vault(
     """
 
     def built() -> BuildReport:
-        with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}-{workers}", in_memory=mode == "check")) as kept:
+        with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}-{workers}")) as kept:
             marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
             settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
             with suppress(OSError):

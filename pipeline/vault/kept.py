@@ -97,7 +97,7 @@ class KnownNote(NamedTuple):
 
 
 class Kept:
-    """The open file. One build at a time; ``commit`` stores the changes. ``in_memory``: no change is ever stored.
+    """The open file. One build at a time; ``commit`` stores the changes.
 
     ``layout`` identifies the program that derived the tables.
 
@@ -105,9 +105,9 @@ class Kept:
         SystemRefused: the file cannot be used, or another build has it.
     """
 
-    def __init__(self, folder: Path, layout: str, *, in_memory: bool = False) -> None:
+    def __init__(self, folder: Path, layout: str) -> None:
         self._layout = layout
-        self._base = _copy_in_memory(folder) if in_memory else _opened(folder)
+        self._base = _opened(folder)
         self.files = Files(self._base)
         self.read = Manifest(self._base, "records", "read_folders")  # the files of the vault as the site read them
         self.pages = Manifest(self._base, "pages", "site_folders")  # the files of the site
@@ -228,20 +228,6 @@ def _opened(folder: Path) -> sqlite3.Connection:
         base.execute("PRAGMA schema_version").fetchone()
     except (sqlite3.OperationalError, OSError) as error:
         raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
-    return base
-
-
-def _copy_in_memory(folder: Path) -> sqlite3.Connection:
-    """A copy of the file in memory; an empty database if there is none or it is damaged."""
-    base = connect_sqlite(None)
-    try:
-        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
-            stored.backup(base)
-    except sqlite3.OperationalError:
-        if (folder / FILE).is_file():
-            raise
-    except sqlite3.DatabaseError:
-        return connect_sqlite(None)
     return base
 
 

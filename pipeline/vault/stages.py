@@ -22,7 +22,7 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NoteRated, import_of
 from pipeline.domain.state import workers_in_order
 from pipeline.domain.talk import Turn
-from pipeline.errors import LogError, ObjectMissing, SystemRefused, TemplateInvalid
+from pipeline.errors import LogError, SystemRefused, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
@@ -45,7 +45,7 @@ from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.report import MOST, report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
-from pipeline.vault.notes.source import around_of, source_note
+from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id
@@ -141,7 +141,8 @@ class Build:
             writer.result.written += own
             report = self._record(stale, writer.result)
             self._check_in_place()
-            self._kept.commit()
+            if not dry:
+                self._kept.commit()
             return report
         except ValidationError as error:
             raise sqlite3.DatabaseError("what is kept contains values that this program did not write") from error
@@ -252,27 +253,16 @@ class Build:
 
     def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
-        stones = self._store.tombstones().objects
-        pruned = repr(self._store.marks(("prune",))) if stones else ""
-
-        @cache
-        def texts(digest: str) -> str | None:
-            with suppress(ObjectMissing):
-                return self._store.objects.get(digest).decode("utf-8", "replace")
-            return None
 
         def note(source: Source) -> Iterator[Note]:
             hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
-            yield source_note(source, around_of(source, texts), self._documents, hidden)
+            yield source_note(source, self._documents, hidden)
 
         for url, readings in readings_by_url(model.by_id.values()).items():
             if url not in noted:
                 continue
             source = Source(url, model.sources[url], tuple(readings))
-            sessions = [
-                (self._values.marks[card.id], card.session_path, card.report_path, reading.page.digest in stones and pruned)
-                for card, reading in readings
-            ]
+            sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
             value = repr((source.place, sessions, self._documents))
             reports = tuple(f"report:{card.id}" for card, _ in readings)
             own: tuple[Kind, str, str] = ("source", source.place.path, "")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import quote as encoded
 
 from pipeline.text import labels
-from pipeline.text.normalise import one_line
-from pipeline.text.quotes import find_quote
 from pipeline.text.ranking import page_origin
-from pipeline.text.words import language_code, split_sentences
+from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, Source, key_of
 from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes.parts import address_words, best_link, properties_of
@@ -28,19 +25,12 @@ from pipeline.vault.output.escaping import (
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import claim_beside, flat, is_plain
 
-LONGEST = 240  # characters of a sentence beside a quote
-_BESIDE = 800  # characters of the page on each side of a quote
 _WORDS = 6  # at each end of a quote that a browser looks for
-_NO_SENTENCES = ("#", "|", "`", "- ", "<", "!")  # beginnings of headings, tables, code, items
 _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a text fragment
 
-Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and after its quote
 
-
-def source_note(
-    source: Source, around: Around = MappingProxyType({}), documents: Path | None = None, hidden: Collection[str] = ()
-) -> Note:
-    """Return the note of a source; ``around`` is what ``around_of`` finds, ``documents`` the folder of the user's documents.
+def source_note(source: Source, documents: Path | None = None, hidden: Collection[str] = ()) -> Note:
+    """Return the note of a source; ``documents`` is the folder of the user's documents.
 
     A quote that several sessions found is not said to be of one whose report is ``hidden``.
     """
@@ -57,7 +47,7 @@ def source_note(
         if reading.number:
             citing.setdefault(card.query_id or card.id, []).append((card, reading))
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
-    quotes = [_quote(source, found, around, language, file) for found in latest_first]
+    quotes = [_quote(source, found, language, file) for found in latest_first]
     versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in source.readings), 1)}
     own: dict[str, Property] = {
         "source_url": property_address(source.url),
@@ -124,13 +114,11 @@ def _file(url: str, documents: Path | None) -> Path | None:
 def _quote(
     source: Source,
     finds: list[tuple[Card, Quoted]],
-    around: Around,
     language: str,
     file: Path | None,
 ) -> View:
     """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
     (_, first), (found_by, latest) = finds[0], finds[-1]
-    before, after = around.get(first.fact, ("", ""))
     page = source.readings[-1][1].page
     web = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
     there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
@@ -147,39 +135,9 @@ def _quote(
         "cited_in": tuple(best_link(card) for card in {card.query_id: card for card, quote in finds if quote.cited}.values()),
         "found_for": best_link(found_by),
         "found_at": found_by.started_at,
-        "before": before,
-        "after": after,
         "there": Inert(there),
         "sheet": first.sheet,
     }
-
-
-def around_of(source: Source, texts: Callable[[str], str | None]) -> dict[str, tuple[str, str]]:
-    """Return the sentences around each cited quote, by fact id, in the version that it was found in.
-
-    ``texts`` returns the stored text of a page by its digest, None if it is no longer stored.
-    """
-    quotes = {quote.fact: quote for _, reading in reversed(source.readings) for quote in reading.quotes if quote.cited}
-    found = {fact: sentences_around(texts(said.digest) or "", said.text) for fact, said in quotes.items()}
-    return {fact: around for fact, around in found.items() if any(around)}
-
-
-def sentences_around(text: str, said: str) -> tuple[str, str]:
-    """Return the sentence before a quote and the one after it in a stored page text; "" where there is none, or a heading.
-
-    A quote that is not in the text as it is has no sentences around it.
-    """
-    start = text.find(said)
-    start, end = (start, start + len(said)) if start >= 0 else find_quote(text, said) or (0, len(text))
-    if text.count("```", 0, start) % 2:
-        return "", ""  # code has no sentences
-    head, tail = text[max(0, start - _BESIDE) : start], text[end : end + _BESIDE]
-    above, below = head.rstrip().rpartition("\n\n")[2], tail.lstrip().partition("\n\n")[0]
-    before = [] if above.lstrip().startswith(_NO_SENTENCES) else split_sentences(above)
-    after = [] if below.startswith(_NO_SENTENCES) else split_sentences(below)
-    if start > _BESIDE and len(before) == 1 and above == head.rstrip():
-        before = []  # its beginning is further up
-    return one_line(before[-1], LONGEST) if before else "", one_line(after[0], LONGEST) if after else ""
 
 
 def fragment_of(said: str) -> str:
