@@ -162,7 +162,7 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     folder = workspace.folder
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
     documents = None if travels else workspace.corpus.absolute()
-    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers, documents)
+    report = workspace_adapters.build(folder, mode, documents)
     store, summaries = store_of(folder), workspace_adapters.summaries_of(folder)
     refresh(store, summaries, report.marks, report.sessions)
     if report.problems:

@@ -327,8 +327,7 @@ class Settings:
     is that of the night's noon, "" for this computer's. ``store`` is
     the address of the database that holds the log; "": it is in files. ``objects`` is where pages are kept beside the database.
     ``embeddings``: the model of the search by meaning;
-    ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone. ``workers`` have ``notes`` in
-    the vault, or are ``folded`` into their session's.
+    ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone.
     ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
     """
 
@@ -354,7 +353,6 @@ class Settings:
     notify: Notify = Notify()
     sources: Sources = Sources()
     beyond: bool = False
-    workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
     machine: Annotated[str, _machine] = ""
     timezone: Annotated[str, _zone] = ""

@@ -120,7 +120,7 @@ class Mapping(Node):
 
 Reader = Callable[[Node], Any]
 # Keys of earlier versions: each is read over, with one notice.
-OLDER = {"snapshot_every", "context_tokens", "max_workers", "budget_tokens", "budget_calls"}
+OLDER = {"snapshot_every", "workers", "context_tokens", "max_workers", "budget_tokens", "budget_calls"}
 OLDER |= {"tokens", "calls", "concurrency", "questions"}  # some of these still have a meaning elsewhere
 _log = logging.getLogger("pipeline.config")
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase
 
     Record = Callable[[Sequence[EventBase]], None]
-    from pipeline.vault.note import Workers
 
 Mode = Literal["new", "all", "check"]
 _FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
@@ -38,18 +37,16 @@ def build_vault(
     vault: Path,
     state_dir: Path,
     mode: Mode = "new",
-    workers: Workers = "notes",
     record: Record | None = None,
     documents: Path | None = None,
 ) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
-    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps what was derived between
-    builds. Mode ``new`` renders only notes with new content; ``all``
-    renders every note; ``check`` renders every note and reports what would change, but writes nothing. ``workers`` have
-    ``notes``, or are ``folded`` into their session's. The same events and templates always give the same bytes, so a second
-    build writes nothing. If the log of a session is damaged or missing, the report lists it as a problem, its notes stay as they
-    are, and this build removes no file. The notes of a session that was written off are removed.
+    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps what was derived between builds. Mode
+    ``new`` renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would
+    change, but writes nothing. The same events and templates always give the same bytes, so a second build writes nothing. If the
+    log of a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes
+    no file. The notes of a session that was written off are removed.
 
     A note that a person moved is kept up to date where it is now, one that a person removed is no longer made. ``record`` stores
     these decisions in the log before any file is written; without it they last until the next build. ``documents`` is the folder
@@ -61,18 +58,25 @@ def build_vault(
     """
 
     def built() -> BuildReport:
-        with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}-{workers}")) as kept:
+        with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}")) as kept:
             marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
             settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
             with suppress(OSError):
                 below, streams = digest_below(templates), store.marks(("session", "batch", "talk", "import", "vault", "prune"))
                 settled = digest_of(repr((sorted(streams.items()), below, str(documents))).encode("utf-8", "replace"))
-            if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled and _is_unchanged(kept, vault):
-                return BuildReport(unchanged=len(kept.files.all()), marks=marks)
+            if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled:
+                with closing(Tree(vault)) as tree:
+                    drift, lacks_types = kept.files.drift(tree), True  # a new file may be a note that somebody put back
+                    with suppress(OSError):
+                        lacks_types = complete_types(tree, dry=True) != (False, "")
+                if not drift.folders and not lacks_types:
+                    drift.record({})
+                    kept.commit()
+                    return BuildReport(unchanged=len(kept.files.all()), marks=marks)
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
-            return Build(store, Renderer(templates), vault, kept, mode, marks, settled, workers, record, documents).run()
+            return Build(store, Renderer(templates), vault, kept, mode, marks, settled, record, documents).run()
 
     try:
         return built()
@@ -81,16 +85,3 @@ def build_vault(
     except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
         remove_damaged(state_dir)
         return built()
-
-
-def _is_unchanged(kept: Kept, vault: Path) -> bool:
-    """Tell whether no file of the vault has changed; one that is new in a folder may be a note that somebody put back."""
-    with closing(Tree(vault)) as tree:
-        drift, lacks_types = kept.files.drift(tree), True
-        with suppress(OSError):
-            lacks_types = complete_types(tree, dry=True) != (False, "")
-    if drift.folders or lacks_types:
-        return False
-    drift.record({})
-    kept.commit()
-    return True

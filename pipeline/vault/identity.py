@@ -26,7 +26,6 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME, OWN
 from pipeline.vault.output.escaping import inert
-from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
 
 RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
@@ -242,13 +241,15 @@ class Identity:
             body = _TO_QUOTE.sub(r"\1", body)
         if self._links:
             body = relinked(body, self._links.get, inert)
-            properties = {name: self._relinked(value) for name, value in properties.items()}
+            changed = {
+                name: tuple(relinked(one, self._links.get) for one in value)
+                if isinstance(value, tuple)
+                else relinked(value, self._links.get)
+                for name, value in properties.items()
+                if isinstance(value, tuple | str)
+            }
+            properties = {**properties, **changed}
         return replace(fresh, path=self.paths[fresh.id], body=body, properties=properties, doubles=self._doubles(fresh.id))
-
-    def _relinked(self, value: Property) -> Property:
-        if isinstance(value, tuple):
-            return tuple(relinked(entry, self._links.get) for entry in value)
-        return relinked(value, self._links.get) if isinstance(value, str) else value
 
     def _doubles(self, note: str) -> tuple[str, ...]:
         """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
@@ -326,16 +327,16 @@ def taken_over(
     for path, kind in sorted(orphans.items()):
         led = [at[name] for name in targets_in(_bytes_of(tree, path)) if name in at and name != HOME]
         found = [one for one in led if one.kind in _HEIRS] if kind != "memory" else []  # what was remembered is about no report
-        heir = max(found, key=_rank, default=home if is_retired(kind) else None)
+        heir = max(
+            found,
+            key=lambda one: (-_HEIRS.index(one.kind), str((one.properties or {}).get("created")), one.path),
+            default=home if is_retired(kind) else None,
+        )
         if heir is not None:
             former.setdefault(heir.id, []).append(path)
             name = path.removesuffix(".md")
             links |= dict.fromkeys((name, name.rpartition("/")[2]), heir.path.removesuffix(".md"))
     return [replace(one, former=tuple(former.get(one.id, ()))) if one.id in former else one for one in files], links
-
-
-def _rank(one: GeneratedFile) -> tuple[int, str, str]:
-    return -_HEIRS.index(one.kind), str((one.properties or {}).get("created")), one.path
 
 
 def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:

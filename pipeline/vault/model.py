@@ -36,10 +36,10 @@ from pipeline.domain.findings import (
     shown_sources,
 )
 from pipeline.domain.progress import summary_of
-from pipeline.domain.state import SessionState, Worker, workers_in_order
+from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
-from pipeline.domain.values import Changes, Fact, Sentence, SourceChange
+from pipeline.domain.values import Fact, Sentence, SourceChange
 from pipeline.errors import GONE, LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, one_line, slug
@@ -47,7 +47,7 @@ from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
 from pipeline.vault.kept import Kept, rows_in
-from pipeline.vault.note import Names, View, Workers
+from pipeline.vault.note import Names, View
 from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.markdown import flat, statement
 
@@ -187,15 +187,18 @@ class Card(Summary):
         return bool(self.reported_at)
 
 
-def card_of(state: SessionState, reported_at: str = "", workers: Workers = "notes") -> Card:
-    """Return a session's card. ``reported_at``: when the report was finished, or "".
-
-    ``workers``: whether they have notes, or are folded into the session's, as they always are without a model.
-    """
+def card_of(state: SessionState, reported_at: str = "") -> Card:
+    """Return a session's card. ``reported_at``: when the report was finished, or ""."""
     report, summary, judged = state.report, summary_of(state), by_model(state)
     named_by = (state.query, state.id, state.started_at, state.names)
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
-    found = state.changes
+    found, compared, workers = state.changes, set[str](), []
+    if found:
+        compared = {*(fact.url for fact in found.gone), *(source.url for source in (*found.sources, *found.unread))}
+    for worker in workers_in_order(state):  # without a model they are folded into the session's note
+        name = state.perspectives[worker.perspective_id].name
+        path = note.worker_path(state.query, state.id, state.started_at, name, state.names) if judged else ""
+        workers.append(WorkerCard(worker.id, path, name.removeprefix("Gap: "), "" if judged else f"w-{slug(worker.id)}"))
     unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
     return Card(
         **{part.name: getattr(summary, part.name) for part in fields(Summary)},
@@ -206,7 +209,7 @@ def card_of(state: SessionState, reported_at: str = "", workers: Workers = "note
         report_path=note.report_path(*named_by),
         report_title=(report.title if report else "") or state.query,
         has_report=report is not None,
-        workers=tuple(_worker_card(state, worker, own=workers == "notes" and judged) for worker in workers_in_order(state)),
+        workers=tuple(workers),
         answer=answer,
         disputed=not disputed_facts(state).isdisjoint(facts),
         disagreements=len(report.contradictions) if report and judged else 0,
@@ -215,12 +218,8 @@ def card_of(state: SessionState, reported_at: str = "", workers: Workers = "note
         cited=tuple(entry.url for entry in report.references) if report else (),
         read=_readings(state),
         compared_with=found.session if found else "",
-        compared=_compared(found) if found else (),
+        compared=tuple(sorted(compared)),
     )
-
-
-def _compared(found: Changes) -> tuple[str, ...]:
-    return tuple(sorted({*(fact.url for fact in found.gone), *(source.url for source in (*found.sources, *found.unread))}))
 
 
 def named(card: Card, taken: Names) -> Card:
@@ -230,13 +229,6 @@ def named(card: Card, taken: Names) -> Card:
         replace(one, path=session_path if one.block else taken.claim(one.path, f"{card.id}/{one.id}")) for one in card.workers
     )
     return replace(card, session_path=session_path, report_path=report_path if card.has_note else "", workers=tuple(workers))
-
-
-def _worker_card(state: SessionState, worker: Worker, *, own: bool) -> WorkerCard:
-    """``own``: the worker has a note of its own, else it is in the session's."""
-    name = state.perspectives[worker.perspective_id].name
-    path = note.worker_path(state.query, state.id, state.started_at, name, state.names) if own else ""
-    return WorkerCard(worker.id, path, name.removeprefix("Gap: "), "" if own else f"w-{slug(worker.id)}")
 
 
 def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, list[str]]:
@@ -515,8 +507,8 @@ class Values:
     each import's note, and when it began. ``problems`` say which streams cannot be read, and why.
     """
 
-    def __init__(self, store: EventStore, kept: Kept, workers: Workers) -> None:
-        self._store, self._kept, self._workers = store, kept, workers
+    def __init__(self, store: EventStore, kept: Kept) -> None:
+        self._store, self._kept = store, kept
         self.marks: dict[str, str] = {}
         self.fresh: dict[str, Card] = {}
         self.problems: list[str] = []
@@ -551,7 +543,7 @@ class Values:
         state, events = folded(name, (record.data for record in self._store.load(name)))
         if not state.query:
             return None
-        self.fresh[name] = card = summarised(state, events, self._workers)
+        self.fresh[name] = card = summarised(state, events)
         return card
 
     def _import(self, name: str) -> tuple[Link, str] | None:
@@ -574,10 +566,9 @@ class Values:
         return LoadedSession(card, *folded(card.id, (record.data for record in self._store.load(card.id))), beside)
 
 
-def summarised(state: SessionState, events: Sequence[e.EventBase], workers: Workers = "notes") -> Card:
+def summarised(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     """Return a session's card."""
-    reported_at = next((event.at for event in reversed(events) if isinstance(event, e.ReportGenerated)), "")
-    return card_of(state, reported_at, workers)
+    return card_of(state, next((event.at for event in reversed(events) if isinstance(event, e.ReportGenerated)), ""))
 
 
 def stored_cards(state_dir: Path) -> list[Card]:

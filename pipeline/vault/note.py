@@ -26,7 +26,6 @@ OWN = "my"  # the folder for a person's own notes
 ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
 LATIN, NESTED = "latin", "nested"  # names of Latin letters only; names in any script, and workers in folders of their sessions
-Workers = Literal["notes", "folded"]  # whether they have notes of their own, or are in their session's
 # What may stand in a block id of Obsidian, and what may not in the end of a session's id.
 _BLOCK_ID, _NOT_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}"), re.compile(r"[^a-z0-9]+")
 

@@ -40,7 +40,7 @@ from pipeline.vault.model import (
     named,
     readings_by_url,
 )
-from pipeline.vault.note import ID, Kind, Names, Note, Plain, Workers, block_id, source_path
+from pipeline.vault.note import ID, Kind, Names, Note, Plain, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.report import MOST, report_note
@@ -82,7 +82,7 @@ class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
     ``marks`` are the store's and ``settled`` a digest of all that notes are made from, read while no other build was running;
-    ``workers``, ``record`` and ``documents`` as in ``build_vault``.
+    ``record`` and ``documents`` as in ``build_vault``.
     """
 
     def __init__(
@@ -94,12 +94,11 @@ class Build:
         mode: str,
         marks: Mapping[str, str],
         settled: str,
-        workers: Workers = "notes",
         record: Callable[[Sequence[EventBase]], None] | None = None,
         documents: Path | None = None,
     ) -> None:
         self._store, self._mode, self._marks, self._settled = store, mode, marks, settled
-        self._record_decisions, self._documents, self._workers = record, documents, workers
+        self._record_decisions, self._documents = record, documents
         self._renderer, self._vault, self._tree, self._kept = renderer, vault, Tree(vault), kept
 
     def run(self) -> BuildReport:
@@ -113,7 +112,7 @@ class Build:
         try:
             if self._mode != "new" or not self._kept.is_current:
                 self._kept.forget_derived()
-            self._values = Values(self._store, self._kept, self._workers)
+            self._values = Values(self._store, self._kept)
             self._drift = self._kept.files.drift(self._tree)
             self._decisions = read_decisions(self._store)
             ratings = list(self._new_ratings())

@@ -22,7 +22,6 @@ from pipeline.system import files
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
 from pipeline.vault.kept import notes_in, report_paths, source_paths
-from pipeline.vault.note import Workers
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 R = TypeVar("R")
@@ -93,8 +92,8 @@ def templates_of(folder: Path, part: str = "vault") -> Path:
     return own if own.is_dir() else workspace_files.source() / "templates" / part
 
 
-def build(folder: Path, mode: Mode = "new", workers: Workers = "notes", documents: Path | None = None) -> BuildReport:
-    """Bring the vault up to date with the events; ``mode``, ``workers`` and ``documents`` as in ``build_vault``.
+def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> BuildReport:
+    """Bring the vault up to date with the events; ``mode`` and ``documents`` as in ``build_vault``.
 
     Templates of an earlier version of the program give way (``_with_templates_of_now``).
 
@@ -122,7 +121,6 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes", document
         state_dir=folder / "events" / "local",
         mode=mode,
         record=record,
-        workers=workers,
         documents=documents,
     )
     return make() if mode == "check" else _with_templates_of_now(folder, make)

@@ -117,9 +117,9 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
 
 
 def _check(place: Workplace) -> tuple[str, ...]:
-    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.root.rglob("*")}
+    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.vault.rglob("*")}
     report = place.build_as("check")
-    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.root.rglob("*")} == before
+    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.vault.rglob("*")} == before
     return (*report.written, *report.removed, *report.problems)
 
 

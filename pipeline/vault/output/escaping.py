@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from pipeline.text.normalise import clean, one_line
 from pipeline.text.times import moment_of
@@ -98,15 +98,9 @@ def _inert(text: str) -> Inert:
         return Inert(" ")
     tail = _JOINING.get(line[-1:], "")
     body = line[:-1] if tail else line
-    return Inert((body if _is_harmless(body) else _escaped(body)) + tail)
-
-
-def _is_harmless(line: str) -> bool:
-    return not (_SIGNS.search(line) or _FIRST_SIGNS.match(line) or "www." in line.lower())
-
-
-def _escaped(line: str) -> str:
-    return _LONG_NUMBER.sub(r"\1\\\2", _RISKY.sub(lambda found: "\\" + found[0], line))
+    if _SIGNS.search(body) or _FIRST_SIGNS.match(body) or "www." in body.lower():
+        body = _LONG_NUMBER.sub(r"\1\\\2", _RISKY.sub(lambda found: "\\" + found[0], body))
+    return Inert(body + tail)
 
 
 def before_space(text: str) -> Inert:
@@ -167,10 +161,10 @@ def web_address(url: str) -> str:
         return url
     try:
         parts = urlsplit(clean(url).strip())
-        host, port = _host_of(parts), parts.port
+        host, port = (parts.hostname or "").encode("idna").decode("ascii").lower(), parts.port
     except (ValueError, UnicodeError):
         return ""
-    if parts.scheme not in {"http", "https"} or not host or "@" in parts.netloc:
+    if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host) or "@" in parts.netloc:
         return ""
     place = f"{parts.scheme}://{host}" + (f":{port}" if port else "")
     tail = _encoded(parts.path) + _encoded(parts.query, "?") + _encoded(parts.fragment, "#")
@@ -187,11 +181,6 @@ def host_of(url: str) -> str:
 def property_address(url: str) -> str:
     """Return ``url`` for a property: followed only where ``web_address`` follows, else plain words."""
     return web_address(url) or plain(url, 500).replace("://", ": //")
-
-
-def _host_of(parts: SplitResult) -> str:
-    host = (parts.hostname or "").encode("idna").decode("ascii").lower()
-    return host if _HOST.fullmatch(host) else ""
 
 
 def _encoded(part: str, lead: str = "") -> str:

@@ -88,17 +88,12 @@ def _flattened(found: Sequence[Block]) -> Iterable[str]:
     for kind, same in groupby(found, key=lambda block: block.kind):
         if kind == "row":
             yield "; ".join(" · ".join(filter(None, cells(block.text))) for block in same)
-        elif kind == "item":
-            yield _run_on([block.text.strip() for block in same])
+        elif kind == "item":  # one that ends a sentence keeps its mark, behind another stands a semicolon
+            *items, last = [block.text.strip() for block in same]
+            runs = (f"{item.rstrip(';,')}{' ' if _ENDS_SENTENCE.search(item) else '; '}" for item in items)
+            yield "".join(runs) + last.rstrip(";")
         else:
             yield " ".join(block.text for block in same)
-
-
-def _run_on(items: Sequence[str]) -> str:
-    """Return the items of a list on one line: one that ends a sentence keeps its mark, behind another stands a semicolon."""
-    ends = (_ENDS_SENTENCE.search(item) is not None for item in items[:-1])
-    joined = "".join(f"{item.rstrip(';,')}{' ' if end else '; '}" for item, end in zip(items[:-1], ends, strict=True))
-    return joined + items[-1].rstrip(";")
 
 
 def cells(row: str) -> list[str]:
@@ -194,7 +189,9 @@ def _marked(found: re.Match[str], cell: bool) -> str:
     if (code := found["code"]) is not None:
         return _code(code, cell)
     if (math := found["math"]) is not None:
-        return f"${math}$" if _is_safe_math(math) and not (cell and "|" in math) else ""
+        is_risky = not _LIKE_MATH.search(math) or _OBEYED_IN_MATH.search(math) or (cell and "|" in math)
+        is_known = all(name in _SAFE_COMMANDS for name in _COMMAND.findall(math)) and math.count("{") == math.count("}")
+        return f"${math}$" if is_known and not is_risky else ""
     if (bold := found["bold"]) is not None:
         return _around("**", bold, cell)
     return _around("*", found["italic"], cell)
@@ -204,12 +201,6 @@ def _code(code: str, cell: bool) -> str:
     if _OBEYED_IN_CODE.search(code):
         return inert(code)
     return f"`{code}`".replace("|", "\\|") if cell else f"`{code}`"
-
-
-def _is_safe_math(math: str) -> bool:
-    if not _LIKE_MATH.search(math) or _OBEYED_IN_MATH.search(math):
-        return False
-    return all(name in _SAFE_COMMANDS for name in _COMMAND.findall(math)) and math.count("{") == math.count("}")
 
 
 def _around(mark: str, inside: str, cell: bool) -> str:
