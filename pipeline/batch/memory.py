@@ -22,7 +22,7 @@ from pipeline.domain.reasoner_questions import EpisodeQuestion
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
-from pipeline.domain.values import Cost, Fact, Recalled, Sentence
+from pipeline.domain.values import Cost, Recalled, Sentence
 from pipeline.engine.recorder import StreamLog, failed, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
@@ -157,10 +157,15 @@ class MemoryModel:
         Raises:
             LogError: a call or a failure cannot be recorded.
         """
-        context, facts = self.log.context, _cited_facts(state)
+        context, report, known = self.log.context, state.report, {fact.id: fact for fact in all_facts(state)}
+        if report is None:
+            return plain
+        summary = (name for one in report.summary for name in one.facts)  # its facts come first
+        cited = dict.fromkeys([*summary, *(name for reference in report.references for name in reference.facts)])
+        facts = [known[name] for name in cited if name in known][:_MOST_FACTS]
         left_s = None if context.deadline is None else (context.deadline - context.now()).total_seconds()
         may_ask = self._left and self._failures < _FAILURES and not context.stop.asked and (left_s is None or left_s > 0)
-        if not (state.report and facts and may_ask):
+        if not (facts and may_ask):
             return plain
         self._left -= 1
         keyed = {f"E{number}": fact for number, fact in enumerate(facts, start=1)}
@@ -205,13 +210,3 @@ def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence,
         return warning_of(one.text, cited, question.query, question.today)
 
     return tuple(one for one in said[: question.count] if not warning(one))
-
-
-def _cited_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts that the report cites; those of its summary come first."""
-    if state.report is None:
-        return ()
-    summary = (name for one in state.report.summary for name in one.facts)
-    cited = dict.fromkeys([*summary, *(name for reference in state.report.references for name in reference.facts)])
-    known = {fact.id: fact for fact in all_facts(state)}
-    return tuple(known[name] for name in cited if name in known)[:_MOST_FACTS]

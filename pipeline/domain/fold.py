@@ -103,7 +103,14 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.ReportWritten():
             state.parts[event.part] = s.ReportPart(event.sections, event.outcome, event.lacks)
         case e.ClaimsChecked():
-            _claims_checked(state, event)
+            for name in event.claims:
+                state.claims[name] = state.claims.get(name, True) and name not in event.overstated
+            if not event.section_id:  # else of a log of an earlier version
+                part = state.parts[event.part]
+                part.checked, part.verdicts = True, {verdict.sentence: verdict for verdict in event.verdicts}
+                if event.revision == 0:
+                    part.additions, part.outcome = event.additions, event.outcome or part.outcome
+                    part.answered, part.unfound = event.answered, event.unfound
         case e.ReportRevised() if not event.section_id:  # else of a log of an earlier version
             part = state.parts[event.part]
             part.sections, part.revision, part.checked, part.verdicts = event.sections, event.revision, False, {}
@@ -122,7 +129,12 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             state.resume_status = state.status
             state.status, state.ended_at, state.end_reason = "cancelled", event.at, event.reason
         case e.ResearchReopened():
-            _research_reopened(state)
+            state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
+            state.failures, state.exhausted = {}, ""
+            for worker in state.workers.values():  # those that failed or that a cap stopped, if no analysis began without them
+                cut_short = worker.status == "failed" or worker.reason.startswith(s.STOPPED)
+                if cut_short and worker.round >= len(state.analyses) and not state.synthesis:
+                    worker.status, worker.reason = "running", ""
         case e.StepFailed():
             attempts, is_final = event.attempt - 1 if event.outage else event.attempt, not event.recoverable
             state.failures[event.step] = s.Failure(event.step, attempts, is_final, event.error, event.message, event.at)
@@ -130,8 +142,14 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
             state.exhausted = event.cap
         case e.SettingsChanged():
             state.config = state.config.model_copy(update={"reasoner": event.reasoner, "search": event.search})
-        case ResearchPruned():
-            _research_pruned(state, event)
+        case ResearchPruned():  # what is kept of the events in whose place it is; those that followed are folded after it
+            state.pruned = dict(event.counts)
+            state.facts = {fact.id: fact for fact in event.facts}
+            state.pages = {page.url: page for page in event.pages}
+            state.analyses = [s.Analysis(0, event.contradictions, event.gaps)]
+            state.claims, state.spent = dict(event.claims), replace(event.spent)
+            for run in state.runs:
+                run.last_at = event.run_ends.get(run.run_id, run.last_at)
         case e.BranchMerged():
             _add_branch(state, event)
         case e.HandoffInitiated():
@@ -158,39 +176,6 @@ def _facts_observed(state: s.SessionState, event: e.FactsObserved) -> None:
         iteration.evaluated, iteration.sufficient = True, not (event.gaps and event.queries)
         iteration.gaps, iteration.next_queries = event.gaps, event.queries
     _note_substitute(state, event, PlainReading(event.worker_id, event.iteration), ReadPages(event.worker_id, event.iteration))
-
-
-def _claims_checked(state: s.SessionState, event: e.ClaimsChecked) -> None:
-    for name in event.claims:
-        state.claims[name] = state.claims.get(name, True) and name not in event.overstated
-    if event.section_id:  # of a log of an earlier version
-        return
-    part = state.parts[event.part]
-    part.checked, part.verdicts = True, {verdict.sentence: verdict for verdict in event.verdicts}
-    if event.revision == 0:
-        part.additions, part.outcome = event.additions, event.outcome or part.outcome
-        part.answered, part.unfound = event.answered, event.unfound
-
-
-def _research_reopened(state: s.SessionState) -> None:
-    """Allow failed steps again, and workers that failed or were stopped by a cap, if the analysis has not begun without them."""
-    state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
-    state.failures, state.exhausted = {}, ""
-    for worker in state.workers.values():
-        cut_short = worker.status == "failed" or worker.reason.startswith(s.STOPPED)
-        if cut_short and worker.round >= len(state.analyses) and not state.synthesis:
-            worker.status, worker.reason = "running", ""
-
-
-def _research_pruned(state: s.SessionState, event: ResearchPruned) -> None:
-    """Take over what is kept of the events in whose place this one is; those that followed are folded after it."""
-    state.pruned = dict(event.counts)
-    state.facts = {fact.id: fact for fact in event.facts}
-    state.pages = {page.url: page for page in event.pages}
-    state.analyses = [s.Analysis(0, event.contradictions, event.gaps)]
-    state.claims, state.spent = dict(event.claims), replace(event.spent)
-    for run in state.runs:
-        run.last_at = event.run_ends.get(run.run_id, run.last_at)
 
 
 def _note_substitute(state: s.SessionState, event: e.Answered, plain: Step, step: Step) -> None:

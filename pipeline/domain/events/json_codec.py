@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Annotated, Any, Union, cast, get_args
@@ -53,7 +53,13 @@ def decode(data: bytes) -> EventBase:
     try:
         event = _ADAPTER.validate_json(data)
     except ValidationError as error:
-        event = _decode_other(data, error)
+        faults = error.errors(include_url=False)
+        try:
+            event = UnknownEvent.model_validate_json(data)
+        except ValidationError as envelope_error:
+            raise _damaged(None, envelope_error.errors(include_url=False)) from error
+        if not any(fault["type"] == "union_tag_invalid" for fault in faults):
+            raise _damaged(event, faults) from error
     if isinstance(event, RunStarted):
         major = event.schema_version.partition(".")[0]
         if not major.isdigit() or int(major) > SCHEMA_MAJOR:
@@ -66,7 +72,7 @@ def decode(data: bytes) -> EventBase:
         except ValueError:
             has_zone = False
         if not has_zone:
-            raise _damaged(event, f"at: {event.at!r} is no time")
+            raise _damaged(event, (), f"at: {event.at!r} is no time")
     return event
 
 
@@ -75,20 +81,8 @@ def decode_all(datas: Iterable[bytes]) -> Iterator[EventBase]:
     return map(decode, datas)
 
 
-def _decode_other(data: bytes, error: ValidationError) -> EventBase:
-    faults = error.errors(include_url=False)
-    event = None
-    try:
-        event = UnknownEvent.model_validate_json(data)
-        if any(fault["type"] == "union_tag_invalid" for fault in faults):
-            return event
-    except ValidationError as envelope_error:
-        faults = envelope_error.errors(include_url=False)
-    where = ".".join(str(part) for part in faults[0]["loc"])
-    raise _damaged(event, f"{where or 'line'}: {faults[0]['msg']}") from error
-
-
-def _damaged(event: EventBase | None, why: str) -> LogDamaged:
+def _damaged(event: EventBase | None, faults: Sequence[Any], why: str = "") -> LogDamaged:
+    why = why or f"{'.'.join(str(part) for part in faults[0]['loc']) or 'line'}: {faults[0]['msg']}"
     where = f"version {event.version} of {event.session_id}" if event else "a record"
     hint = "the record was not written by this program; bring the log back from a backup or from git"
     return LogDamaged(f"{where} is no event: {why}", hint=hint)
