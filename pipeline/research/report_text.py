@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from textwrap import dedent
 from typing import Literal, NamedTuple
 
@@ -116,14 +117,18 @@ def _paragraphs(lines: list[str], facts: Facts) -> Iterator[Paragraph]:
             behind = lines[end].strip().lstrip("`") if end < len(lines) else ""
             if not behind and end + 1 < len(lines) and not _CITED.sub("", lines[end + 1]).strip(" .") and lines[end + 1].strip():
                 behind, end = lines[end + 1], end + 1
-            yield from _code(code, line.lstrip("`") + behind, facts)
+            if code.strip():
+                cited = _cited_in(line.lstrip("`") + behind, facts)
+                yield Paragraph(sentences=(Sentence(text=dedent(code).strip("\n"), **cited),), form="code")
             at = end + 1
         elif line.startswith("|"):
-            rows = [at]
-            while rows[-1] + 1 < len(lines) and lines[rows[-1] + 1].strip().startswith("|"):
-                rows.append(rows[-1] + 1)
-            yield from _table([lines[row].strip() for row in rows], facts)
-            at = rows[-1] + 1
+            rows = [cells_of(row) for row in takewhile(lambda row: row.strip().startswith("|"), lines[at:])]
+            at += len(rows)
+            is_rule = [all(cell and set(cell) <= set(":- ") for cell in row) for row in rows]
+            header = tuple(map(plain_line, rows[0])) if len(rows) > 1 and is_rule[1] else ()
+            body = [row for place, row in enumerate(rows) if not is_rule[place] and not (place == 0 and header)]
+            if sentences := tuple(one for row in body if (one := row_of(row, header, facts))):
+                yield Paragraph(sentences=sentences, form="table", header=header)
         elif found := _ITEM.match(line):
             form: BlockForm = "steps" if found[1] else "bullets"
             at, items = _items(lines, at, numbered=bool(found[1]))
@@ -186,21 +191,6 @@ def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list
     return at, items
 
 
-def _code(text: str, behind: str, facts: Facts) -> Iterator[Paragraph]:
-    cited = _cited_in(behind, facts)
-    if text.strip():
-        yield Paragraph(sentences=(Sentence(text=dedent(text).strip("\n"), **cited),), form="code")
-
-
-def _table(rows: list[str], facts: Facts) -> Iterator[Paragraph]:
-    split = [cells_of(row) for row in rows]
-    is_rule = [all(cell and set(cell) <= set(":- ") for cell in row) for row in split]
-    header = tuple(map(plain_line, split[0])) if len(split) > 1 and is_rule[1] else ()
-    body = [row for place, row in enumerate(split) if not is_rule[place] and not (place == 0 and header)]
-    if sentences := tuple(one for row in body if (one := row_of(row, header, facts))):
-        yield Paragraph(sentences=sentences, form="table", header=header)
-
-
 def cells_of(row: str) -> list[str]:
     """Return the cells of a table's row; a bar in code, or behind a backslash, ends none."""
     spans = row.strip().strip("|").replace("\\|", "\ue002").split("`")
@@ -210,7 +200,15 @@ def cells_of(row: str) -> list[str]:
 
 def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sentence | None:
     """Return a table's row: its text names the column of each cell, and it cites what its cells cite."""
-    read = [read_sentence(cell, facts) or _wordless(cell, facts) for cell in cells]
+    read = []
+    for cell in cells:
+        one = read_sentence(cell, facts)
+        if one is None:  # without words: with a sign at most, such as a dash or a tick, and with keys
+            sign = _CITED.sub("", cell).replace(DERIVED, "").strip()
+            text = "" if any(map(str.isalnum, sign)) else sign  # an address alone is not shown
+            basis: Literal["derived", "quoted"] = "derived" if DERIVED in cell else "quoted"
+            one = _sentence(text, [Sentence(text=text, basis=basis, **_cited_in(cell, facts))])
+        read.append(one)
     plain = tuple(one.text for one in read)
     names = (*header, *[""] * len(plain))
     text = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, plain, strict=False) if cell)
@@ -218,13 +216,6 @@ def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sente
         return None
     row = _sentence(text, read)
     return row.model_copy(update={"cells": plain, "cell_facts": tuple(one.facts for one in read) if row.facts else ()})
-
-
-def _wordless(cell: str, facts: Facts) -> Sentence:
-    """A cell without words: with a sign at most, such as a dash or a tick, and with keys."""
-    sign = _CITED.sub("", cell).replace(DERIVED, "").strip()
-    text = "" if any(map(str.isalnum, sign)) else sign  # an address alone is not shown
-    return _sentence(text, [Sentence(text=text, basis="derived" if DERIVED in cell else "quoted", **_cited_in(cell, facts))])
 
 
 def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:
