@@ -20,7 +20,7 @@ from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
-from pipeline.domain.steps import Compare, Read
+from pipeline.domain.steps import Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.reporting import earlier_session, session_changes
@@ -166,8 +166,8 @@ def night_after_night() -> tuple[MemoryStore, SessionState, Journal]:
     return first.store, second[0], journal
 
 
-def test_a_recurring_session_recalls_the_one_before_and_compares_before_it_reports() -> None:
-    store, state, _ = night_after_night()
+def test_a_recurring_session_recalls_the_one_before_reads_its_sources_again_and_compares_before_it_reports() -> None:
+    store, state, journal = night_after_night()
     assert state.status == "complete"
     types = [event.type for event in decode_all(record.data for record in store.load(state.id))]
     assert types[:3] == ["run.started", "research.started", "earlier.recalled"]
@@ -176,11 +176,6 @@ def test_a_recurring_session_recalls_the_one_before_and_compares_before_it_repor
     assert state.changes is not None
     assert (state.changes.session, state.changes.since) == (state.previous_session, state.earlier.reported_at)
     assert (state.changes.added, state.changes.gone, state.changes.kept) == ((), (), len(state.earlier.facts))
-
-
-def test_every_source_that_the_report_before_cites_is_read_again() -> None:
-    _, state, journal = night_after_night()
-    assert state.earlier is not None
     assert {f"read:{url}" for url in state.earlier.cited} <= set(journal.calls)
     assert len(set(journal.calls)) == len(journal.calls)
 
@@ -216,15 +211,6 @@ def test_sources_are_read_again_beside_the_work_and_skipped_once_a_cap_is_reache
     assert Read(LAND) not in agenda(state)
     state.exhausted = "usd"
     assert Read(SEA) not in agenda(state)
-
-
-def test_two_sessions_are_compared_when_the_sections_stand_and_all_was_read_again() -> None:
-    _, state, _ = night_after_night()
-    assert state.earlier is not None
-    state.status, state.report, state.changes = "synthesizing", None, None
-    assert agenda(state) == (Compare(),)
-    del state.pages[state.earlier.cited[0]]
-    assert agenda(state) == (Read(state.earlier.cited[0]),)
 
 
 def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None:

@@ -80,11 +80,13 @@ def test_what_may_pass_is_tried_again_and_then_answered(fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", sorted(PASSING))
-def test_what_does_not_pass_is_a_typed_failure_after_two_tries(fault: str) -> None:
+def test_what_does_not_pass_is_a_typed_failure_after_two_tries_and_a_server_that_never_answered_is_down(fault: str) -> None:
     script, reasoner = thinking(PASSING[fault])
-    with pytest.raises(errors.ServiceUnavailable):
+    with pytest.raises(errors.ServiceUnavailable) as caught:
         ask(reasoner, QUESTIONS["reading"])
     assert len(script.requests) == 2
+    assert caught.value.outage is not None
+    assert not caught.value.outage.was_up
 
 
 DOWN = ("F6 rate", "F7 capacity", "F11 overloaded", "bad gateway", "no connection", "a cut connection")
@@ -97,15 +99,6 @@ def test_a_server_that_is_down_is_told_from_a_call_that_failed(fault: str) -> No
     with pytest.raises(errors.ServiceUnavailable) as caught:
         ask(reasoner, QUESTIONS["reading"])
     assert (caught.value.outage is not None) == (fault in DOWN or fault.startswith(("F1 ", "F2 ", "F3 ")))
-
-
-@pytest.mark.parametrize("fault", sorted(PASSING))
-def test_a_server_that_has_not_answered_at_all_is_down(fault: str) -> None:
-    _, reasoner = thinking(PASSING[fault])
-    with pytest.raises(errors.ServiceUnavailable) as caught:
-        ask(reasoner, QUESTIONS["reading"])
-    assert caught.value.outage is not None
-    assert not caught.value.outage.was_up
 
 
 REFUSING = {
@@ -135,12 +128,13 @@ def test_a_refusal_for_good_is_one_hit_and_stops_all_later_calls_even_with_fallb
     "fault",
     [
         reply(400, UNKNOWN),
+        reply(429, CAPACITY),
         reply(404, {"error": {"message": 'model "acme/one" not found, try pulling it first'}}),
         reply(404, {"object": "error", "message": "The model `acme/one` does not exist.", "code": 404}),
         reply(404, {"error": {"message": "m", "type": "invalid_request_error", "code": "model_not_found"}}),
     ],
 )
-def test_an_unknown_model_is_replaced_by_its_fallback_at_once(fault: httpx.Response) -> None:
+def test_a_model_that_is_unknown_or_has_no_capacity_is_replaced_by_its_fallback_at_once(fault: httpx.Response) -> None:
     script, reasoner = thinking(fault, said(GOOD["reading"], model="acme/two"), fallbacks=("acme/two",))
     answer = ask(reasoner, QUESTIONS["reading"])
     assert [body["model"] for body in script.bodies] == [MODEL, "acme/two"]
@@ -154,12 +148,6 @@ def test_an_unknown_model_without_a_fallback_fails_and_says_where_to_correct_it(
     assert "queries.yaml" in caught.value.hint
     assert not caught.value.retryable
     assert len(script.requests) == 1
-
-
-def test_a_model_without_capacity_is_replaced_without_waiting() -> None:
-    script, reasoner = thinking(reply(429, CAPACITY), said(GOOD["reading"]), fallbacks=("acme/two",))
-    ask(reasoner, QUESTIONS["reading"])
-    assert [body["model"] for body in script.bodies] == [MODEL, "acme/two"]
 
 
 LITELLM = {
