@@ -9,17 +9,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from pipeline.cli.command_parts import bring_vault_up_to_date
 from pipeline.config import workspace_files
-from pipeline.domain.events.records import Kind
-from pipeline.ops.console_output import Console
-from pipeline.store.layout import Layout
 from tests.commanding import copied_templates
 
 LONG_S = 40.0
@@ -67,19 +63,6 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
-
-
-def test_a_build_looks_at_the_list_of_sessions_three_times_at_most(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[Path] = []
-    marks = Layout.marks
-
-    def looking(layout: Layout, kinds: Sequence[Kind]) -> Iterator[tuple[str, str]]:
-        looks.extend([layout.root] if "session" in kinds else [])  # the few prunes are looked at more often
-        return marks(layout, kinds)
-
-    monkeypatch.setattr(Layout, "marks", looking)
-    bring_vault_up_to_date(Console(workspace, quiet=True, verbose=False, as_json=False, color=False))
-    assert looks == [workspace / "events"] * 3  # at what changed, at what all is made from, and at the sessions
 
 
 def save(template: Path, text: str) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -87,7 +86,6 @@ def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path, resea
 
 
 def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path, research: Research) -> None:
-    import shutil
 
     research(workspace, "run")
     before = tree(workspace / "vault")
@@ -104,17 +102,6 @@ def test_a_quiet_run_is_silent_unless_something_fails(workspace: Path, research:
     (workspace / "queries.yaml").write_text("queries:\n  - query: Zyzzyva quokka xylophone?\n    id: none\n")
     assert research(workspace, "-q", "run") == Said(5, "", "")  # nothing failed
     assert "xylophone" in research(workspace, "list", "--why").out
-
-
-def test_a_question_without_evidence_is_not_found_and_its_note_says_so(workspace: Path, research: Research) -> None:
-    (workspace / "queries.yaml").write_text("queries:\n  - query: Zyzzyva quokka xylophone?\n    id: none\n")
-    said = research(workspace, "run")
-    assert said.code == 5
-    assert said.out.splitlines()[0].startswith("not found   none: nothing in your 2 documents is near the question")
-    (note,) = (workspace / "vault").glob("reports/**/*.md")
-    assert "> [!question] Not found\n> Nothing in your 2 documents is near the question" in note.read_text()
-    assert research(workspace, "run").code == 0
-    assert research(workspace, "list", "--why").out.startswith("not found   none")
 
 
 def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspace: Path, research: Research) -> None:
@@ -292,35 +279,6 @@ def test_help_imports_nothing_heavy() -> None:
     code = f"import sys, pipeline.cli.main; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("name", [".env", "queries.yaml", "templates/vault/report.md.j2", "templates/vault/bases/reports.base"])
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: socket.socket(socket.AF_UNIX).bind(str(path))], ids=["pipe", "socket"])
-def test_a_pipe_or_socket_where_a_file_belongs_is_refused_with_a_message(
-    workspace: Path, research: Research, name: str, make: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(ROOT / "templates", workspace / "templates", dirs_exist_ok=True)
-    place = workspace / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.unlink(missing_ok=True)
-    monkeypatch.chdir(place.parent)  # a socket's path may not be long
-    make(Path(place.name))
-    said = research(workspace, "run")
-    assert said.code == 2
-    assert place.name in said.err
-
-
-def test_a_link_that_leads_to_itself_ends_neither_a_run_nor_doctor(workspace: Path, research: Research) -> None:
-    (workspace / "corpus" / "self.md").symlink_to("self.md")
-    said = research(workspace, "run")
-    assert said.code == 0
-    assert "skipped corpus/self.md: a link that leads back to itself" in said.err
-    assert research(workspace, "doctor").code == 0
-    (workspace / ".env").symlink_to(".env")
-    for command in ("run", "doctor", "list"):
-        assert research(workspace, command).code in {0, 2}
-    (workspace / "loop").symlink_to("loop")
-    assert research(workspace / "loop", "doctor").code == 2
 
 
 def test_answers_say_how_long_they_took_and_runs_which_machine_acted(

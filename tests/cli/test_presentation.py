@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.cli.presentation import duration, happened, listed, log_line, price, show_lines, shown
+from pipeline.cli.presentation import happened, listed, log_line, show_lines, shown
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.progress import progress, summary_of
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Cost
 from tests.recorded import SMALL, after, stream
 
 CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}
@@ -116,10 +115,6 @@ def test_show_tells_why_a_session_ended(end: e.EventBase) -> None:
     assert f"status     {end.type.removeprefix('research.')}: the well is dry" in told(state)
 
 
-def test_show_of_an_empty_session_tells_that_there_is_nothing() -> None:
-    assert "doing      nothing\n" in told(SessionState(id="s1"))
-
-
 def test_show_tells_the_last_error() -> None:
     state, _ = after(e.PlanCreated)
     for message in ("early", "late"):
@@ -174,15 +169,3 @@ def test_what_is_shown_and_listed_is_plain_json() -> None:
     assert about.items() >= json.loads(json.dumps(listed(summary_of(state)))).items()
     assert about["progress"] == {"done": steps(stream()), "of": steps(stream())}
     assert about["calls"] == state.spent.calls > 0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0.0 s"), (59.94, "59.9 s"), (250, "4 min 10 s"), (3_600, "1 h 0 min"), (7_512, "2 h 5 min")]
-)
-def test_a_length_of_time_is_written_as_people_write_it(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-def test_a_price_is_money_and_tokens_or_nothing() -> None:
-    assert price(Cost()) == "no cost"
-    assert price(Cost(usd=0.5, total_tokens=1_500)) == "0.5000 USD, 1,500 tokens"

@@ -39,11 +39,6 @@ def actions(folder: Path) -> dict[str, str]:
 # ---- quiet and talkative -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args", [["-q", "run"], ["run", "-q"], ["run", "--quiet"]])
-def test_a_quiet_night_is_silent_wherever_that_is_said(folder: Path, args: list[str]) -> None:
-    assert said(folder, *args) == Said(0, "", "")
-
-
 # ---- what is taken up ----------------------------------------------------------------------------------------------
 
 
@@ -100,13 +95,6 @@ def test_of_many_queries_beyond_the_limit_a_few_are_named_and_the_rest_counted(f
     rehearsed = said(folder, "run", "--limit", "2", "--dry-run").out
     assert "… and 51 more are beyond the limit" in rehearsed
     assert len(rehearsed.splitlines()) < 20
-
-
-def test_when_nothing_is_due_a_few_of_what_is_left_are_named_and_the_rest_counted(folder: Path) -> None:
-    (folder / "queries.yaml").write_text("queries:\n" + "".join(f"  - Zyzzyva xylophone {number}?\n" for number in range(9)))
-    said(folder, "run")
-    lines = said(folder, "run").out.splitlines()
-    assert lines[6] == "… and 4 more: research list --why lists them"
 
 
 # ---- the list ------------------------------------------------------------------------------------------------------

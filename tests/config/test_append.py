@@ -137,10 +137,3 @@ def test_any_text_reads_back_or_is_refused(tmp_path: Path, text: str, style: str
         assert read(path).queries[-1] == added
         assert added.text == " ".join(text.split())
         assert parse(path.read_bytes())[0].queries[:-1] == parse(before)[0].queries
-
-
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs", "M"]), min_size=1, max_size=60))
-def test_a_printable_text_is_never_refused(tmp_path: Path, text: str) -> None:
-    question = " ".join(f"Q {text}".split())
-    assert add_query(_file(tmp_path, "queries:\n"), question).text == question

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pipeline.config.queue_file import checked, parse, read
 from pipeline.config.values import Limits, ModelChoice, Price, Query, QueryLimits
 from pipeline.errors import NoWorkspace, QueueInvalid
-from tests.config.faulty import FAULTS, LIST
+from tests.config.faulty import FAULTS
 
 
 @pytest.mark.parametrize(("source", "line", "column", "message", "hint"), FAULTS)
@@ -185,12 +185,6 @@ def test_an_id_never_depends_on_the_place_in_the_file(texts: list[str], random: 
     forth, back = (parse(("queries: " + json.dumps(order)).encode()) for order in (questions, moved))
     assert forth[1] == back[1] == ()
     assert {query.text: query.id for query in forth[0].queries} == {query.text: query.id for query in back[0].queries}
-
-
-def test_ten_thousand_questions_are_all_read() -> None:
-    source = LIST + "".join(f"- Question {number}?\n" for number in range(10_000))
-    queue = checked(source.encode(), "queries.yaml")
-    assert len({query.id for query in queue.queries}) == 10_000
 
 
 def test_the_same_question_may_stand_twice_under_an_id_of_its_own() -> None:

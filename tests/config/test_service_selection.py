@@ -7,7 +7,6 @@ import pytest
 from pipeline.config.keys import Keys
 from pipeline.config.services import (
     Documents,
-    agent_of,
     embedding_server,
     own_servers,
     reasoner_for,
@@ -135,11 +134,6 @@ def test_the_key_that_a_reasoner_names_is_a_secret_whatever_it_is_called() -> No
     settings = Settings(reasoner=ModelChoice("a", "https://models.example/v1", "MINE"))
     assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary", "router-canary"}
     assert {secret.reveal() for secret in secrets_of(Settings(), keys)} == {"router-canary"}
-
-
-def test_the_user_agent_names_the_program_and_whom_to_ask() -> None:
-    assert agent_of(Settings()).startswith("night-research/")
-    assert agent_of(Settings(contact="you@example.org")).endswith(" (+you@example.org)")
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,6 @@ def test_the_sample_queue_is_valid_and_needs_no_network() -> None:
         assert (config.reasoner, config.search) == ("extractive", ("local",))
 
 
-def test_the_queue_knows_the_digest_of_its_bytes(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("queries: [a]\n")
-    first = load_workspace(tmp_path).queue.digest
-    (tmp_path / "queries.yaml").write_text("queries: [b]\n")
-    assert len(first) == 64
-    assert load_workspace(tmp_path).queue.digest != first
-
-
 def test_fast_is_one_perspective_and_one_iteration_with_a_round_for_gaps_where_a_model_says_what_is_open() -> None:
     query = Query(text="a", id="a", line=1, mode="fast")
     for settings, gap_rounds in ((Settings(), 0), (Settings(reasoner=ModelChoice("qwen3", "http://localhost:11434/v1")), 1)):
@@ -85,12 +77,6 @@ def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
     assert workspace.corpus == tmp_path / "docs"
     assert workspace.document_name("a.md") == "docs/a.md"
     assert workspace.document_name("@papers/a.md") == "@papers/a.md"
-
-
-def test_a_model_reads_few_pages_whole_and_without_one_many_give_passages() -> None:
-    model = config_for(Query(text="a", id="a", line=1), Settings(), Keys(env={"OPENAI_API_KEY": "sk-canary-1"}))
-    none = config_for(Query(text="a", id="a", line=1), Settings())
-    assert (model.pages_per_iteration, model.context_tokens, none.pages_per_iteration) == (6, 0, 12)
 
 
 def test_allowed_sources_of_a_query_replace_those_of_the_settings_and_denied_ones_add_up(tmp_path: Path) -> None:

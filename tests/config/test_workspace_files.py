@@ -30,14 +30,6 @@ def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
     assert list((tmp_path / "new" / "place" / "templates" / "vault").glob("*.j2"))
 
 
-def test_every_file_is_laid_out_as_it_is_in_the_starter(tmp_path: Path) -> None:
-    workspace_files.lay_out(tmp_path)
-    made = tree(tmp_path)
-    assert ".env" in made.pop(".gitignore").decode().splitlines()  # it is written, not copied
-    assert "queries.yaml merge=union" in made.pop(".gitattributes").decode().splitlines()
-    assert all(data == (workspace_files.source() / name).read_bytes() for name, data in made.items())
-
-
 def test_of_the_vault_only_the_settings_and_the_users_own_folder_are_laid_out(tmp_path: Path) -> None:
     laid = workspace_files.lay_out(tmp_path)
     inside = {name.split("/")[1] for name in laid.created if name.startswith("vault/")}
@@ -54,14 +46,6 @@ def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "queries.yaml").read_text() == "queries: [mine]\n"
     assert (tmp_path / "corpus" / "README.md").read_text() == "mine too"
     assert not set(laid.kept) & set(laid.created)
-
-
-def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "queries.yaml").symlink_to(tmp_path / "elsewhere.yaml")
-    laid = workspace_files.lay_out(tmp_path / "work")
-    assert "queries.yaml" in laid.kept
-    assert not (tmp_path / "elsewhere.yaml").exists()
 
 
 def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:

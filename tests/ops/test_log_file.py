@@ -64,10 +64,3 @@ def test_a_disk_that_refuses_it_is_no_matter(tmp_path: Path, capfd: pytest.Captu
     with log_to_file(tmp_path):
         log.info("nowhere to go")
     assert capfd.readouterr() == ("", "")
-
-
-def test_lone_surrogates_are_written_as_escapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # what pytest keeps of a test cannot hold one
-    with log_to_file(tmp_path):
-        log.info("a name: \udcff")
-    assert r"\udcff" in (tmp_path / LOG_FILE).read_text("utf-8")

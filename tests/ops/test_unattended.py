@@ -60,18 +60,6 @@ def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(
     assert monitor.heard[-1][2]["summary"] == "unexpected ZeroDivisionError"
 
 
-def test_the_lock_is_held_meanwhile_and_given_back(console: Console) -> None:
-    with unattended_run(console, "research run") as run:
-        with run.lock():
-            held = (console.folder / "events" / "local" / "run.lock").read_text()
-            with pytest.raises(WorkspaceLocked), run.lock():
-                pass
-        with run.lock():
-            pass
-    assert '"program": "research run"' in held
-    assert f"process {os.getpid()}" in log_of(console)
-
-
 def test_a_lock_that_is_not_given_back_in_time_is_refused(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
     with (
         WorkspaceLock(console.folder / "events", "research run"),

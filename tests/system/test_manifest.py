@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.system.folders import NO_FOLDER, Drift, Folder, Look, Manifest, all_folders
+from pipeline.system.folders import Drift, Folder, Manifest, all_folders
 
 
 @pytest.fixture
@@ -52,14 +52,6 @@ def test_only_folders_with_another_mark_are_compared(root: Path, manifest: Manif
     assert drift.files == {"one/two/c.md": drift.look("one/two/c.md")}
 
 
-def test_a_folder_that_is_gone_is_seen_with_all_below_it(root: Path, manifest: Manifest) -> None:
-    left(manifest, root)
-    (root / "one").rename(root / "attic" / "one")
-    drift = Drift(manifest, found_in(root))
-    assert drift.folders == dict.fromkeys(("one", "one/attic", "one/two"), NO_FOLDER)
-    assert drift.files == dict.fromkeys(("one/b.md", "one/attic/f.md", "one/two/c.md"))
-
-
 def test_a_file_that_was_not_made_good_is_seen_again(root: Path, manifest: Manifest) -> None:
     left(manifest, root)
     (root / "one" / "b.md").unlink()
@@ -78,11 +70,3 @@ def test_what_somebody_writes_during_the_build_is_seen_at_the_next(root: Path, m
     (root / "one" / "mine.md").write_text("by somebody else")
     drift.record({"one/b.md": now})
     assert Drift(manifest, found_in(root)).folders.keys() == {"one"}
-
-
-def test_only_the_files_directly_in_a_folder_are_its_own(manifest: Manifest) -> None:
-    paths = ("a", "one/b", "one/two/c", "one.d", "one0/e", "\U0010fffe", "oneé/f")
-    manifest._base.executemany("INSERT INTO files VALUES (?, 1, 2)", ((path,) for path in paths))
-    manifest._base.execute("INSERT INTO files VALUES ('unread', NULL, NULL)")
-    assert manifest.looks_in("") == dict.fromkeys(("a", "one.d", "\U0010fffe"), Look(1, 2))
-    assert manifest.looks_in("one") == {"one/b": Look(1, 2)}
