@@ -73,7 +73,12 @@ def _span(lines: Sequence[str], place: int, own: bool) -> range:
     while start >= 0 and (not lines[start].strip() or _parted(lines[start])[1].startswith((" ", "\t"))):
         start -= 1
     if start >= 0 and _is_item(_parted(lines[start])[1]) and _parted(lines[start])[0] == mark:
-        end = _until(lines, start, lambda line: _ends_item(line, mark))
+
+        def ends_item(line: str) -> bool:
+            found, rest = _parted(line)
+            return found != mark or bool(rest.strip() and not rest.startswith((" ", "\t")))
+
+        end = _until(lines, start, ends_item)
         while not lines[end - 1].strip("> "):
             end -= 1  # what follows the list stands apart from what is left of it
         return range(start, end)
@@ -97,11 +102,6 @@ def _parted(line: str) -> tuple[str, str]:
 def _is_item(rest: str) -> bool:
     number, dot, _ = rest.partition(". ")
     return rest.startswith(_MARKERS) or bool(dot and number.isdecimal())
-
-
-def _ends_item(line: str, mark: str) -> bool:
-    found, rest = _parted(line)
-    return found != mark or bool(rest.strip() and not rest.startswith((" ", "\t")))
 
 
 def _until(lines: Sequence[str], place: int, ends: Callable[[str], bool]) -> int:

@@ -80,15 +80,11 @@ def name_slug(text: str, limit: int = 48) -> str:
     and a half times as many bytes in UTF-8. Text whose letters ``slug`` keeps has the same name in both.
     """
     composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", clean(text)).lower().replace("'", ""))
-    if all(_is_latin(sign) for sign in composed):
+    decomposed = (unicodedata.normalize("NFKD", sign) for sign in composed if sign.isalnum())
+    if all(any(part.isascii() and part.isalnum() for part in parts) for parts in decomposed):  # Latin letters alone
         return slug(text, limit)
     parts = "".join(sign if unicodedata.category(sign)[0] in "LMN" else " " for sign in composed).split()
     return _cut("-".join(parts), limit) or slug(text, limit)
-
-
-def _is_latin(sign: str) -> bool:
-    """Return whether a sign is no letter or digit, or one that ``slug`` keeps in some spelling."""
-    return not sign.isalnum() or any(part.isascii() and part.isalnum() for part in unicodedata.normalize("NFKD", sign))
 
 
 def _cut(name: str, limit: int) -> str:

@@ -96,7 +96,10 @@ def parse_question(text: str, language: str = "") -> ParsedQuestion:
     """Return the analysis of the question ``text``; ``language`` (Snowball's name) is detected if it is not given."""
     language = language or language_of(text) or DEFAULT_LANGUAGE
     parts = _parts(text, language)
-    return ParsedQuestion(text, language, _terms(text, language), parts, len(parts) > 1 or _begins_broadly(text))
+    clauses = [f"{clause.strip(' ¿').lower()} " for clause in _CLAUSE_END.split(text)]
+    begins_broadly = any(clause.startswith(f"{start} ") for clause in clauses for start in _BROAD_BEGINNINGS)
+    is_broad = len(parts) > 1 or begins_broadly or any(sign in text for sign in _BROAD_SIGNS)
+    return ParsedQuestion(text, language, _terms(text, language), parts, is_broad)
 
 
 def parse_in(text: str, languages: Sequence[str]) -> ParsedQuestion:
@@ -121,13 +124,6 @@ def _terms(text: str, language: str) -> tuple[Term, ...]:
 def content_stems(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     """Return the stems of the content words of ``text``."""
     return frozenset(form for word in words(text) if not _is_question_word(word, language) for form in forms(word, language))
-
-
-def _begins_broadly(text: str) -> bool:
-    clauses = (clause.strip(" ¿").lower() for clause in _CLAUSE_END.split(text))
-    return any(f"{clause} ".startswith(f"{start} ") for clause in clauses for start in _BROAD_BEGINNINGS) or any(
-        sign in text for sign in _BROAD_SIGNS
-    )
 
 
 def _is_question_word(word: str, language: str) -> bool:

@@ -117,7 +117,9 @@ def _words_of(text: str) -> _Words:
             words[-1:] = [word._replace(stop=True, mark=True) for word in words[-1:]]
             continue
         if words:
-            words[-1] = _followed_by(words[-1], text[words[-1].span.end : span.start])
+            word, gap = words[-1], text[words[-1].span.end : span.start]
+            has_mark = word.mark or bool(gap.strip()) or "\n" in gap
+            words[-1] = word._replace(line=_BLOCK_END.search(gap) is not None, mark=has_mark)
         is_unit = before == "number" and len(said) <= _LONGEST_UNIT and not text[words[-1].span.end : span.start].strip(_SPACES)
         is_sign = kind not in ("word", "number", "one")
         unit = unicodedata.normalize("NFKC", said) if is_unit else ""
@@ -125,11 +127,6 @@ def _words_of(text: str) -> _Words:
         before = kind
     offsets = tuple(accumulate((len(word.said) + 1 for word in words), initial=0))
     return _Words(tuple(words), f" {' '.join(word.said for word in words)} ", offsets[:-1])
-
-
-def _followed_by(word: _Word, gap: str) -> _Word:
-    has_mark = word.mark or bool(gap.strip()) or "\n" in gap
-    return word._replace(line=_BLOCK_END.search(gap) is not None, mark=has_mark)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, Span]]:

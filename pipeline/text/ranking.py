@@ -135,15 +135,9 @@ def importance(query: ParsedQuestion, known: TermStatistics) -> dict[str, float]
 
 
 def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
-    """Return the question's words, each with its weight times its rarity."""
-    return tuple((term, term.weight * _term_rarity(term, known)) for term in query.terms)
-
-
-def _term_rarity(term: Term, known: TermStatistics) -> float:
-    """Return a word's rarity; an unknown identifier is as rare as its rarest part."""
-    if known.counts.get(term.stem) or not term.parts:
-        return rarity(term.stem, known)
-    return max(rarity(part, known) for part in term.parts)
+    """Return the question's words, each with its weight times its rarity; an unknown identifier is as rare as its rarest part."""
+    forms = ((term, [term.stem] if known.counts.get(term.stem) or not term.parts else term.parts) for term in query.terms)
+    return tuple((term, term.weight * max(rarity(stem, known) for stem in stems)) for term, stems in forms)
 
 
 def coverage(weights: Weights, held: Container[str]) -> float:

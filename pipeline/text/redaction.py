@@ -45,7 +45,12 @@ class Redaction:
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         values = sorted({value for secret in secrets if len(value := secret.reveal()) >= SHORTEST}, key=len, reverse=True)
-        forms = [form for value in values for form in _spellings(value)]
+        forms: list[str] = []
+        for value in values:  # of its spellings, the longest first where one is a prefix of another
+            escaped = json.dumps(value)[1:-1]
+            encoded = (("".join(f"%{byte:02x}" for byte in sign.encode()), re.escape(sign)) for sign in value)
+            percent_encoded = "".join(f"(?:(?i:{code})|{sign})" for code, sign in encoded)
+            forms += [*_within_base64(value.encode()), *([re.escape(escaped)] if escaped != value else []), percent_encoded]
         # One pass over each text, whatever the number of keys and of their spellings.
         self._pattern = re.compile("|".join(forms)) if forms else None
         self._bytes = re.compile("|".join(forms).encode()) if forms else None
@@ -57,18 +62,6 @@ class Redaction:
     def data(self, data: bytes) -> bytes:
         """Return the UTF-8 bytes ``data`` with ``[redacted]`` in place of every key."""
         return self._bytes.sub(MARK.encode(), data) if self._bytes else data
-
-
-def _spellings(value: str) -> list[str]:
-    """Return a pattern for each spelling of a key, the longest first where one is a prefix of another."""
-    escaped = json.dumps(value)[1:-1]
-    percent_encoded = "".join(_percent_char(char) for char in value)
-    return [*_within_base64(value.encode()), *([re.escape(escaped)] if escaped != value else []), percent_encoded]
-
-
-def _percent_char(char: str) -> str:
-    encoded = "".join(f"%{byte:02x}" for byte in char.encode())
-    return f"(?:(?i:{encoded})|{re.escape(char)})"
 
 
 def _within_base64(value: bytes) -> list[str]:

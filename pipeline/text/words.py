@@ -148,7 +148,10 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
         return ()
     if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
         return (_stemmed(word.lower(), language),)  # most words: they have no parts
-    plain = _without_accents(word)
+    plain = word
+    if not word.isascii():  # without accents, vowel points and other marks above or below, typographic variants unified
+        kept = "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
+        plain = unicodedata.normalize("NFC", kept).replace("’", "'").replace("ς", "σ")
     plain = next((plain[: -len(end)] for end in _ENDINGS if plain.lower().endswith(end)), plain)
     if _VERSION.fullmatch(plain):
         return (_THOUSANDS.sub("", plain.lstrip("vV")),)
@@ -160,15 +163,6 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
         whole = "".join(part.lower() for part in parts)  # ColBERT, col-bert and colbert are one word
     small = (_stemmed(part.lower(), language) for part in parts if len(part) > 1 or part.isdigit())
     return tuple(dict.fromkeys([_stemmed(whole, language), *small]))
-
-
-def _without_accents(text: str) -> str:
-    """Return ``text`` without accents, vowel points and other marks that stand above or below, typographic variants unified."""
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    kept = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
-    return unicodedata.normalize("NFC", kept).replace("’", "'").replace("ς", "σ")
 
 
 def _stemmed(word: str, language: str) -> str:
