@@ -120,7 +120,7 @@ async def _find(turn: Turn, state: TalkState, context: TalkContext) -> StepResul
     for page in found.pages[:_PAGES]:
         gone = context.is_gone(page.url)
         read = {"url": page.url, "title": page.title, "digest": page.digest, "session": page.session}
-        pages.append(t.ReadPage(**read, gone=gone, read_at=page.at if gone else ""))
+        pages.append(t.ScopePage(**read, gone=gone, read_at=page.at if gone else ""))
     known = found.statistics  # of the question's own words alone: nothing else is ranked by them
     stems = {stem for term in parse_question(asked, known.language).terms for stem in (term.stem, *term.parts)}
     counts = {stem: count for stem, count in known.counts.items() if stem in stems}

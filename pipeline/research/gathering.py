@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
 
+from pipeline.config.services import LOCAL
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read
 from pipeline.domain.reasoner_questions import PlanQuestion
@@ -234,7 +235,6 @@ def extend_plan(step: ExtendPlan, state: SessionState) -> StepResult:
     )
 
 
-LOCAL = "local"  # the search whose documents only a session that names it may read
 _ANSWERS_FROM = 0.6  # of the weight of a question's words
 
 

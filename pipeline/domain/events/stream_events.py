@@ -157,7 +157,7 @@ class MemoryEnded(EventBase):
 Scope = Literal["session", "query", "topic", "vault"]
 
 
-class ReadPage(v.Value):
+class ScopePage(v.Value):
     """A page that a session of the scope read: its address, title, the digest of its stored text, and that session.
 
     ``gone``: it was a document that is no longer in its folder; ``read_at`` is then when it was last read, else "".
@@ -213,7 +213,7 @@ class PassagesFound(Answered):
     type: Literal["passages.found"] = "passages.found"
     number: int
     hits: tuple[v.Hit, ...]
-    pages: tuple[ReadPage, ...]
+    pages: tuple[ScopePage, ...]
     sessions: int = 0
     statistics: TermStatistics = TermStatistics()
     languages: tuple[str, ...] = ()
