@@ -126,21 +126,18 @@ def worker_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
 def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
     done = len(worker.iterations)
     if done == 0 or worker.iterations[-1].evaluated:
-        yield _next_iteration_step(state, worker)
+        # Gaps are searched for once more; without a model all searches are made at once.
+        most = 1 if worker.round or state.config.reasoner == EXTRACTIVE else state.config.iterations
+        if done >= most:
+            yield FinishWorker(worker.id, counted(done, "iteration"))
+        elif done and worker.iterations[-1].sufficient:
+            yield FinishWorker(worker.id, "nothing left to ask")
+        else:
+            yield NextRound(worker.id, done + 1)
     elif searches := open_searches(state, worker):
         yield from searches
     elif not _waits_for_others(state, worker, done):
         yield from list(page_steps(state, worker, done)) or [_reading_step(state, worker, done)]
-
-
-def _next_iteration_step(state: SessionState, worker: Worker) -> Step:
-    done = len(worker.iterations)
-    # Gaps are searched for once more; without a model all searches are made at once.
-    most = 1 if worker.round or state.config.reasoner == EXTRACTIVE else state.config.iterations
-    if done >= most:
-        return FinishWorker(worker.id, counted(done, "iteration"))
-    is_sufficient = done and worker.iterations[-1].sufficient
-    return FinishWorker(worker.id, "nothing left to ask") if is_sufficient else NextRound(worker.id, done + 1)
 
 
 def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bool:
@@ -150,16 +147,13 @@ def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bo
     """
     if state.config.reasoner == EXTRACTIVE:
         return False  # in an older plan those beside it never start
-    wave = wave_of(state, worker.id)
-    beside = (state.workers.get(name) for name in wave if name != worker.id)
-    return any(other is None or _is_before_searches(state, other, iteration) for other in beside)
-
-
-def _is_before_searches(state: SessionState, worker: Worker, iteration: int) -> bool:
-    """Return whether a worker will still make searches of an iteration (1-based), or finish an earlier one."""
-    if worker.status != "running" or len(worker.iterations) > iteration:
-        return False
-    return len(worker.iterations) < iteration or bool(open_searches(state, worker))
+    for other in (state.workers.get(name) for name in wave_of(state, worker.id) if name != worker.id):
+        if other is None:
+            return True
+        begun = len(other.iterations)  # it may be in an earlier iteration, or still search in this one
+        if other.status == "running" and (begun < iteration or (begun == iteration and open_searches(state, other))):
+            return True
+    return False
 
 
 def open_searches(state: SessionState, worker: Worker) -> list[Step]:

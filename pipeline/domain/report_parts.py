@@ -7,7 +7,7 @@ answer, to as many parts as it takes, and part 0, written last from what the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from pipeline.domain.findings import all_facts
@@ -39,13 +39,11 @@ class Item(NamedTuple):
 
 def items_of(sections: Iterable[ReportSection]) -> tuple[Item, ...]:
     """Return what is checked of a text, in order; the place of an item is its index."""
-    return tuple(item for section in sections for item in _items_of(section))
-
-
-def _items_of(section: ReportSection) -> Iterator[Item]:
-    yield Item(section, None, None)
-    for paragraph in section.paragraphs:
-        yield from (Item(section, paragraph, sentence) for sentence in paragraph.sentences)
+    found: list[Item] = []
+    for section in sections:
+        found.append(Item(section, None, None))
+        found += [Item(section, paragraph, one) for paragraph in section.paragraphs for one in paragraph.sentences]
+    return tuple(found)
 
 
 def window_of(state: SessionState) -> int:
@@ -115,18 +113,15 @@ def kept_text(state: SessionState) -> tuple[tuple[ReportSection, ...], tuple[Cut
             kept, left_out = _without(section, own)
             sections.append(kept)
             cut += left_out
-    numbered = [one for one in sections if one.id == SUMMARY or any(p.sentences for p in one.paragraphs)]
-    return tuple(_renumbered(numbered)), tuple(cut)
-
-
-def _renumbered(sections: Iterable[ReportSection]) -> Iterator[ReportSection]:
-    number = 0
-    for section in sections:
-        if section.id == SUMMARY:
-            yield section
-        else:
-            number += 1
-            yield section.model_copy(update={"id": f"section_{number}", "title": section.title or f"Part {number}"})
+    shown: list[ReportSection] = []
+    for one in sections:
+        if one.id != SUMMARY and any(paragraph.sentences for paragraph in one.paragraphs):
+            number = 1 + sum(other.id != SUMMARY for other in shown)
+            one = one.model_copy(update={"id": f"section_{number}", "title": one.title or f"Part {number}"})
+        elif one.id != SUMMARY:
+            continue
+        shown.append(one)
+    return tuple(shown), tuple(cut)
 
 
 def reasons_to_cut(state: SessionState, part: ReportPart) -> dict[int, str]:
@@ -134,14 +129,13 @@ def reasons_to_cut(state: SessionState, part: ReportPart) -> dict[int, str]:
     if part.checked:
         return {place: verdict.reason for place, verdict in part.verdicts.items()}
     items = items_of(part.sections)
-    unchecked = range(len(items)) if part.new is None else part.new
-    why = "It could not be checked."
-    return {place: why for place in unchecked if (one := items[place].sentence) and not _is_quote(one, state.facts)}
-
-
-def _is_quote(sentence: Sentence, facts: Mapping[str, Fact]) -> bool:
-    quotes = (facts[name].quote for name in sentence.facts if name in facts)
-    return not sentence.unknown and any(holds_quote(quote, sentence.text) for quote in quotes)
+    reasons: dict[int, str] = {}
+    for place in range(len(items)) if part.new is None else part.new:
+        if one := items[place].sentence:
+            quotes = (state.facts[name].quote for name in one.facts if name in state.facts)
+            if one.unknown or not any(holds_quote(quote, one.text) for quote in quotes):
+                reasons[place] = "It could not be checked."
+    return reasons
 
 
 def _without(section: ReportSection, reasons: Mapping[int, str]) -> tuple[ReportSection, list[CutSentence]]:
