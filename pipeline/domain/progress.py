@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.domain.agenda import node_ended, open_searches, page_steps, part_step, passages_steps
-from pipeline.domain.state import SessionState, Worker, cost_of, outcome_of, working_seconds
+from pipeline.domain.agenda import node_ended, part_step, passages_steps
+from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
 from pipeline.domain.steps import Read, SearchFor
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import EXTRACTIVE
@@ -11,8 +11,26 @@ from pipeline.domain.values import EXTRACTIVE
 
 def progress(state: SessionState) -> tuple[int, int]:
     """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
-    done = state.pruned.get("steps", 0) if state.pruned else _steps_done(state)
-    return done, done + (0 if state.ended else _steps_ahead(state))
+    iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
+    done = len(state.searches) + len(state.pages)
+    done += (state.survey is not None) + bool(state.nodes) + (state.passages is not None)
+    done += sum(1 + bool(iteration.observed) for iteration in iterations)
+    done += sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
+    # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
+    done += sum(2 * part.revision + 1 + part.checked for part in state.parts.values())
+    done += sum(failure.final for failure in state.failures.values())
+    if state.pruned:
+        done = state.pruned.get("steps", 0)
+    if state.ended:
+        return done, done
+    if not state.nodes:
+        return done, done + (state.survey is None) + 1
+    if state.config.reasoner == EXTRACTIVE:
+        return done, done + (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in passages_steps(state))
+    ahead = sum(part_step(state, number) is not None for number in state.parts) if state.parts else 2
+    for node in (one for one in state.nodes.values() if not node_ended(state, one.id)):
+        ahead += {"search": 3 + state.config.pages_per_iteration, "validate": 2}.get(node.task, 0)
+    return done, done + ahead
 
 
 def counts_of(state: SessionState) -> dict[str, int]:
@@ -61,39 +79,3 @@ def summary_of(state: SessionState) -> Summary:
         handed_to=state.handoff.to if state.handoff else "",
         handed_until=state.handoff.until if state.handoff else "",
     )
-
-
-def _steps_done(state: SessionState) -> int:
-    iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
-    # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
-    parts = [2 * part.revision + 1 + part.checked for part in state.parts.values()]
-    made = (state.survey is not None, bool(state.nodes), state.passages is not None)
-    worked = sum(1 + bool(iteration.observed) for iteration in iterations)
-    rounds = sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
-    failed = sum(failure.final for failure in state.failures.values())
-    return sum(made) + len(state.searches) + len(state.pages) + worked + rounds + sum(parts) + failed
-
-
-def _steps_ahead(state: SessionState) -> int:
-    if not state.nodes:
-        return (state.survey is None) + 1
-    if state.config.reasoner == EXTRACTIVE:
-        return (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in passages_steps(state))
-    ahead = 0
-    for node in state.nodes.values():
-        if node.task == "search" and not node_ended(state, node.id):
-            ahead += _iteration_ahead(state, state.workers.get(node.id))
-        elif node.task == "validate" and not node_ended(state, node.id):
-            ahead += 2
-    if not state.parts:
-        return ahead + 2
-    return ahead + sum(part_step(state, number) is not None for number in state.parts)
-
-
-def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
-    pages = state.config.pages_per_iteration
-    if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
-        return 3 + pages
-    if searches := open_searches(state, worker):
-        return len(searches) + pages + 1
-    return len(list(page_steps(state, worker, len(worker.iterations)))) + 1
