@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,7 +28,6 @@ _MADE = {
     # Both sides of a merge are kept where two machines added questions.
     ".gitattributes": "queries.yaml merge=union\nvault/my/Queue.md merge=union\n",
 }
-_GRAPH = Path("vault", ".obsidian", "graph.json")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
 _PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault/.obsidian", "vault/my", "vault/AGENTS.md")
 
@@ -106,21 +104,11 @@ def _copy(files: Mapping[str, bytes], folder: Path) -> Laid:
 def restore_vault(folder: Path) -> None:
     """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
 
-    In one that has settings, only the filter of the graph is added where it is missing.
-
     Raises:
         SystemRefused: the disk refuses.
     """
-    settings = folder / "vault" / ".obsidian"
-    if os.path.lexists(settings):
-        if settings.is_dir() and not settings.is_symlink():
-            _copy({_GRAPH.as_posix(): read_bytes(source() / _GRAPH)}, folder)
-        return
-    try:
+    if not os.path.lexists(folder / "vault" / ".obsidian"):
         _copy({name.as_posix(): read_bytes(source() / name) for name in _files() if name.parts[0] == "vault"}, folder)
-    except SystemRefused:
-        shutil.rmtree(settings, ignore_errors=True)  # the next build makes all of it, not the rest alone
-        raise
 
 
 def is_sample(name: str, file: Path) -> bool:

@@ -54,13 +54,8 @@ def test_the_sources_note_and_page_name_it_above_each_quote(folder: Path) -> Non
 
 
 def test_an_exported_report_names_it_beside_the_passage_and_in_the_footnote(folder: Path) -> None:
-    exported = said(folder, "export", "depth", "--format", "markdown", "--out", "-")
-    assert exported.code == 0
-    assert re.search(r"14 metres deep at low tide\.\n>[^\n]*\n>[^\n]* › Depth › page 2\n", exported.out)
-    assert re.search(r"(?m)^\[\^\d\]: The harbour of Elmsund, under “Depth”, page 2\. harbour\.pdf$", exported.out)
-
-
-def test_an_exported_page_names_it_too(folder: Path) -> None:
-    exported = said(folder, "export", "depth", "--format", "html", "--out", "-")
-    assert exported.code == 0
-    assert "page 2" in around(exported.out.partition("<body")[2], "14 metres deep at low tide.")
+    exported = said(folder, "export", "depth", "--format", "markdown", "--out", "-").out
+    assert re.search(r"14 metres deep at low tide\.\n>[^\n]*\n>[^\n]* › Depth › page 2\n", exported)
+    assert re.search(r"(?m)^\[\^\d\]: The harbour of Elmsund, under “Depth”, page 2\. harbour\.pdf$", exported)
+    page = said(folder, "export", "depth", "--format", "html", "--out", "-").out
+    assert "page 2" in around(page.partition("<body")[2], "14 metres deep at low tide.")

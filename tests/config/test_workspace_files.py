@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from pipeline.config import workspace_files
 from pipeline.config.settings import load_workspace
 from pipeline.config.workspace_files import TemplateUpdate, set_aside, update_templates
-from pipeline.errors import SystemRefused, UsageError
+from pipeline.errors import UsageError
 from pipeline.text.normalise import digest_of
 from pipeline.wiring import workspace_adapters
 
@@ -78,35 +77,6 @@ def test_a_folder_without_documents_or_no_folder_holds_none(tmp_path: Path) -> N
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "picture.png").write_bytes(b"1234")
     assert documents(tmp_path) == "none"
-
-
-def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really = os.write
-
-    def full(descriptor: int, data: bytes) -> int:
-        if Path(f"/proc/self/fd/{descriptor}").readlink().name == "graph.json":
-            raise OSError(28, "No space left on device")
-        return really(descriptor, data)
-
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(SystemRefused, match=r"graph\.json cannot be written"):
-        workspace_files.restore_vault(tmp_path)
-    monkeypatch.undo()
-    workspace_files.restore_vault(tmp_path)
-    assert (tmp_path / "vault" / ".obsidian" / "app.json").is_file()
-    assert (tmp_path / "vault" / ".obsidian" / "graph.json").is_file()
-
-
-def test_a_vault_without_a_filter_of_the_graph_gets_one_and_a_persons_own_stays(tmp_path: Path) -> None:
-    graph = tmp_path / "vault" / ".obsidian" / "graph.json"
-    graph.parent.mkdir(parents=True)
-    workspace_files.restore_vault(tmp_path)
-    assert "-tag:#research/worker" in graph.read_text()
-    graph.write_text('{"search": "mine"}')
-    workspace_files.restore_vault(tmp_path)
-    assert [path.read_text() for path in graph.parent.iterdir()] == ['{"search": "mine"}']
 
 
 NAME, OTHER = "site/list.html.j2", "site/search.html.j2"

@@ -3,10 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code, local_findings, machine_findings, note, ok, probe, problem
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said
+from tests.ops.listening import listening
 from tests.search.replies import Script, reply
 from tests.store.samples import record
 
@@ -264,25 +263,10 @@ def test_the_queue_in_a_database_is_checked(folder: Path, monkeypatch: pytest.Mo
 MODELS = {"object": "list", "data": [{"id": "nomic-embed-text"}, {"id": "qwen3:14b"}, {"id": "gemma3"}]}
 
 
-class Handler(BaseHTTPRequestHandler):
-    body = b""
-
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/v1/models" else 404)
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, *_arguments: Any) -> None: ...
-
-
 @pytest.fixture
 def port(request: pytest.FixtureRequest) -> Iterator[int]:
-    handler = type("Answering", (Handler,), {"body": getattr(request, "param", json.dumps(MODELS).encode())})
-    server = HTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+    with listening(getattr(request, "param", json.dumps(MODELS).encode())) as one:
+        yield one.port
 
 
 def test_init_and_doctor_print_the_lines_that_use_a_server_on_this_machine_and_do_not_use_it(

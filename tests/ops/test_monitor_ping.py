@@ -2,85 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from pipeline.errors import UsageError
 from pipeline.ops.alerts import MonitorPing, read_address, secrets_in
 from pipeline.text.redaction import Redaction, Secret
+from tests.ops.listening import Listener, listening
 
 CHECK = "0b1c7d3e-5f60-4a7e-9d59-canary0ping0"
 
 
-class Monitor:
-    """Notes what it hears: path, run id, body. ``status`` is what it answers; 302 leads to ``/elsewhere``; 0 is silence."""
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[str, str, Any]] = []
-        self.status = 200
-        self.silence = threading.Event()
-        monitor = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length") or 0))
-                parts = urlsplit(self.path)
-                monitor.heard.append((parts.path, parse_qs(parts.query)["rid"][0], json.loads(body) if body else None))
-                if not monitor.status:
-                    monitor.silence.wait(30)
-                self.send_response(monitor.status or 200)
-                self.send_header("location", "/elsewhere?rid=none")
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/{CHECK}"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self.thread.start()
-
-
 @pytest.fixture
-def monitor() -> Iterator[Monitor]:
-    one = Monitor()
-    yield one
-    one.silence.set()
-    one.server.shutdown()
-    one.server.server_close()
+def monitor() -> Iterator[Listener]:
+    with listening() as one:
+        one.url = f"{one.url}/{CHECK}"
+        yield one
 
 
-def pinged(monitor: Monitor, **kwargs: Any) -> None:
+def pinged(monitor: Listener, **kwargs: Any) -> None:
     ping = MonitorPing(Secret(monitor.url), **kwargs)
     ping.send_start()
     ping.send_end(3, {"summary": "2 reports"})
 
 
-def test_a_monitor_hears_of_the_start_then_of_the_exit_code_with_one_run_id_and_a_body(monitor: Monitor) -> None:
+def test_a_monitor_hears_of_the_start_then_of_the_exit_code_with_one_run_id_and_a_body(monitor: Listener) -> None:
     pinged(monitor)
     (start, first, nothing), (end, second, body) = monitor.heard
     assert (start, end) == (f"/{CHECK}/start", f"/{CHECK}/3")
-    assert first == second
+    assert first["rid"] == second["rid"]
     assert (nothing, body) == (None, {"summary": "2 reports"})
 
 
-def test_an_address_with_parameters_and_a_slash_keeps_them(monitor: Monitor) -> None:
+def test_an_address_with_parameters_and_a_slash_keeps_them(monitor: Listener) -> None:
     MonitorPing(Secret(f"{monitor.url}/?create=1")).send_end(0, {})
     assert monitor.heard[0][0] == f"/{CHECK}/0"
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
 def test_a_monitor_that_refuses_is_logged_without_its_address_and_a_redirect_is_not_followed(
-    monitor: Monitor, status: int, caplog: pytest.LogCaptureFixture
+    monitor: Listener, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     monitor.status = status
     with caplog.at_level(logging.WARNING):
@@ -91,7 +56,7 @@ def test_a_monitor_that_refuses_is_logged_without_its_address_and_a_redirect_is_
     assert CHECK not in redacted
 
 
-def test_a_monitor_that_never_answers_and_one_that_is_not_there_are_given_up(monitor: Monitor) -> None:
+def test_a_monitor_that_never_answers_and_one_that_is_not_there_are_given_up(monitor: Listener) -> None:
     monitor.status = 0
     pinged(monitor, deadline_s=0.2)
     assert monitor.heard
