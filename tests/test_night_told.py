@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.ops.test_monitor_ping import CHECK, Monitor, monitor
+from tests.ops.listening import Listener
+from tests.ops.test_monitor_ping import CHECK, monitor
 from tests.unattended import BARE, PATIENCE_S, Server, command, said, slow, start, workspace
 
 __all__ = ["monitor", "slow", "start"]
@@ -79,7 +80,7 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
 # ---- a monitor -----------------------------------------------------------------------------------------------------
 
 
-def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: Path, monitor: Monitor) -> None:
+def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: Path, monitor: Listener) -> None:
     folder = workspace(tmp_path / "ws")
     (tmp_path / "ping").write_text(monitor.url)
     pinging = ("-v", "run", "--ping-url-file", str(tmp_path / "ping"))

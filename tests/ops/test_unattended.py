@@ -17,7 +17,8 @@ from pipeline.ops import console_output as consoles
 from pipeline.ops.console_output import LOG_FILE, Console
 from pipeline.ops.unattended import unattended_run
 from pipeline.system.process_lock import WorkspaceLock
-from tests.ops.test_monitor_ping import Monitor, monitor
+from tests.ops.listening import Listener
+from tests.ops.test_monitor_ping import monitor
 
 __all__ = ["monitor"]
 
@@ -51,7 +52,7 @@ def test_the_last_word_stands_in_the_log_file_with_the_exit_code(console: Consol
     assert "research run ended: 2 reports; exit code 3" in log_of(console)
 
 
-def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(console: Console, monitor: Monitor) -> None:
+def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(console: Console, monitor: Listener) -> None:
     (console.folder / "ping").write_text(monitor.url)
     with pytest.raises(ZeroDivisionError), unattended_run(console, "research run", console.folder / "ping"):
         _ = 1 / 0
