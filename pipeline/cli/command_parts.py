@@ -25,7 +25,7 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of, first_few, spelling_free
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
-from pipeline.wiring.store_adapters import store_of
+from pipeline.wiring.store_adapters import store_of, summaries_of
 
 _log = logging.getLogger("pipeline.cli.command_parts")
 
@@ -35,7 +35,7 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
 
     ``read_only``: do not write the summary cache.
     """
-    known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not read_only))
+    known = read_all(store, summaries_of(console.folder, writable=not read_only))
     note_damage(known.damaged.values())
     for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
@@ -56,7 +56,7 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
         raise SessionUnknown(f"{imported} was imported from another program and is not checked", hint=hint)
     if at := store.tombstones().forgotten.get(digest_of(name.encode("utf-8", "replace"))):
         raise SessionUnknown(f"that session was forgotten on {at[:10]}", hint="research list shows all others")
-    latest = read_all(store, workspace_adapters.summaries_of(folder)).latest()
+    latest = read_all(store, summaries_of(folder)).latest()
     found = {summary.id for query, summary in latest.items() if query.startswith(name)}
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
     if len(found) == 1:
@@ -80,7 +80,7 @@ def latest_session(folder: Path, store: EventStore) -> str:
     Raises:
         SessionUnknown: there is no session.
     """
-    known = read_all(store, workspace_adapters.summaries_of(folder)).sessions
+    known = read_all(store, summaries_of(folder)).sessions
     if not known:
         raise SessionUnknown("there is no session yet", hint="research run starts one")
     return max(known, key=lambda summary: (summary.started_at, summary.id)).id
@@ -163,7 +163,7 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
     documents = None if travels else workspace.corpus.absolute()
     report = workspace_adapters.build(folder, mode, documents)
-    store, summaries = store_of(folder), workspace_adapters.summaries_of(folder)
+    store, summaries = store_of(folder), summaries_of(folder)
     refresh(store, summaries, report.marks, report.sessions)
     if report.problems:
         note_damage(read_all(store, summaries).damaged.values())

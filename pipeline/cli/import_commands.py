@@ -1,9 +1,7 @@
-"""The commands with which other programs work: ``import`` records their sessions, ``mcp`` serves them."""
+"""The command ``import``: records the sessions of other programs."""
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,11 +9,11 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import bring_up_to_date, require_workspace
+from pipeline.cli.command_parts import bring_up_to_date
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import secrets_of
-from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
+from pipeline.config.settings import QUEUE_FILE
 from pipeline.errors import UsageError
 from pipeline.imports.converters import read_all
 from pipeline.imports.recording import record_import
@@ -23,9 +21,7 @@ from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import clean, counted, spelling_free
 from pipeline.text.redaction import Redaction
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.session_adapters import unrecorded_talks
-from pipeline.wiring.store_adapters import lock_of, store_of
-from pipeline.wiring.workspace_adapters import summaries_of
+from pipeline.wiring.store_adapters import lock_of
 
 FORMATS = ("go-research", "go-research-events", "aidaemon", "got")
 
@@ -92,26 +88,3 @@ def import_(console: Console, path: Path, form: str | None, dry_run: bool, tags:
     build = not dry_run and outcomes.keys() & {"new", "changed"}
     problems = bring_up_to_date(console, env.workspace) if build else 0
     end(problems or (1 if faults.left_out else 0))
-
-
-@click.command()
-@click.pass_obj
-def mcp(console: Console) -> None:
-    """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
-    require_workspace(console.folder)
-    try:
-        import anyio
-
-        from pipeline.ops.mcp_server import Library, serve
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
-            raise
-        hint = "install it with the program: pip install 'night-research[mcp]'"
-        raise UsageError("research mcp needs the package mcp, which is not installed", hint=hint) from None
-    store = store_of(console.folder)
-    kept = summaries_of(console.folder, writable=False)
-    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
-    with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
-        pages, talk = unrecorded_talks(workspace, keys, store, Path(own) / "pages.sqlite")
-        library, allowed = Library(console.folder, store, kept, pages, talk), workspace.queue.settings.mcp.enqueue
-        anyio.run(serve, library, allowed, sys.stdin.buffer, sys.stdout.buffer)

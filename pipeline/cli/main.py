@@ -58,7 +58,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("import_commands", "Import the sessions of another program."),
         "store": ("store_commands", "Keep the event log in a PostgreSQL database."),
         "work": ("store_commands", "Research sessions of a distributed run."),
-        "mcp": ("import_commands", "Serve reports and quotes to other programs."),
+        "mcp": ("mcp_command", "Serve reports and quotes to other programs."),
     },
 }
 COMMANDS = {name: found for group in GROUPS.values() for name, found in group.items()}

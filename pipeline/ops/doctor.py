@@ -45,8 +45,16 @@ from pipeline.search.local_model import files_of, missing_packages
 from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import moment_of
 from pipeline.wiring import workspace_adapters as w
-from pipeline.wiring.session_adapters import Searches, documents_of, embedding_client, index_file, local_model
-from pipeline.wiring.store_adapters import file_store, refuse_missing_log, require_psycopg, store_of
+from pipeline.wiring.session_adapters import Searches, documents_of, embedding_client
+from pipeline.wiring.store_adapters import (
+    file_store,
+    index_file,
+    local_model,
+    refuse_missing_log,
+    require_psycopg,
+    store_of,
+    summaries_of,
+)
 
 _KEY_NAMES = (OPENROUTER.key_name, OPENAI.key_name, *(one.key_name for one in SEARCHES.values() if one.key_name))
 _SLACK = timedelta(minutes=5)
@@ -308,7 +316,7 @@ def _log(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
         refuse_missing_log(workspace.folder)
     except LogError as error:
         yield problem("log", error.message, error.hint, error.exit_code)
-    known = read_all(store_of(workspace.folder), w.summaries_of(workspace.folder, writable=False))
+    known = read_all(store_of(workspace.folder), summaries_of(workspace.folder, writable=False))
     for damaged in known.damaged.values():
         yield problem("log", damaged.message, damaged.hint or "research verify lists all damage", damaged.exit_code)
     if not known.damaged:

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 from pipeline import __version__
 from pipeline.batch.session_index import read_all
 from pipeline.config.queue_file import add_query
-from pipeline.config.settings import load_workspace
+from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.config.values import Queue
 from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
 from pipeline.domain.progress import summary_of
@@ -35,9 +35,14 @@ from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.engine.talk import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
-from pipeline.ports import EventStore, StoredPages, SummaryCache
+from pipeline.reasoners.passages import PassageReasoner
+from pipeline.search.index import copy_index
+from pipeline.search.local_model import LocalEmbedder
+from pipeline.search.passage_search import PassageSearch
+from pipeline.search.vectors import Meaning
 from pipeline.text import times
 from pipeline.text.normalise import clean
+from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
 
 _RESULTS = 10
 _LONGEST_PAGE = 200_000  # characters of a source that are returned
@@ -113,13 +118,20 @@ class Answer(TypedDict):
 
 
 class Library:
-    """What the server knows: the store, the kept summaries, the one search over stored pages. Public methods are its tools."""
+    """What the server knows: the store, the kept summaries, the one search over stored pages. Public methods are its tools.
 
-    def __init__(
-        self, folder: Path, store: EventStore, kept: SummaryCache, pages: StoredPages, talk: Callable[[list[str]], TalkContext]
-    ) -> None:
-        self._folder, self._store, self._kept, self._pages, self._talk = folder, store, kept, pages, talk
+    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
+    meaning if a model in this process does it.
+    """
+
+    def __init__(self, workspace: Workspace, index: Path) -> None:
+        self._folder = workspace.folder
+        self._store, self._kept = store_of(workspace.folder), summaries_of(workspace.folder, writable=False)
+        model = local_model(workspace.queue.settings, keys_of(workspace.folder), workspace.folder)
+        copy_index(index_file(workspace.folder), index)
+        self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
         self._sources: dict[str, tuple[str, str]] = {}  # title and address of pages that were seen, by digest
+        self.takes_questions = workspace.queue.settings.mcp.enqueue
 
     def _summaries(self) -> list[Summary]:
         """All readable sessions, the newest first."""
@@ -136,6 +148,9 @@ class Library:
         state = ResearchSession.open(self._store, name).state
         self._sources |= {page.digest: (clean(page.title) or page.url, page.url) for page in state.pages.values()}
         return state
+
+    def _text(self, digest: str) -> str:
+        return self._store.objects.get(digest).decode("utf-8", "replace")
 
     async def search(self, query: Words) -> Results:
         """Find reports and sources that answer a question, best first."""
@@ -169,7 +184,7 @@ class Library:
             self._state(one.id)
         if key not in self._sources:
             raise SessionUnknown(f"no session read a page {key[:64]!r}", hint="the tool search finds sources and their ids")
-        (title, url), text = self._sources[key], self._store.objects.get(key).decode("utf-8", "replace")
+        (title, url), text = self._sources[key], self._text(key)
         about = {"address": url, "characters": f"{len(text[:_LONGEST_PAGE]):,} of {len(text):,}"}
         return {"id": id, "title": title, "text": text[:_LONGEST_PAGE], "url": _address(url, key), "metadata": about}
 
@@ -183,7 +198,8 @@ class Library:
         if not known:
             raise UsageError("no session has stored a page there", hint="call ask without a scope")
         ids, subject = [one.id for one in known], known[0].query if len(known) == 1 else ""
-        state, context = TalkState(id="talk"), self._talk(ids)
+        state, plain = TalkState(id="talk"), PassageReasoner()
+        context = TalkContext(plain, plain, self._pages, self._text, ids)
         apply(state, TalkOpened(scope="vault", ids=tuple(ids), subject=subject, reasoner=EXTRACTIVE))
         apply(state, MessageAsked(number=1, text=question, by="person"))
         while step := next_step(state):
@@ -280,12 +296,12 @@ def _told(tool: F) -> F:
     return cast(F, told)
 
 
-def server_of(library: Library, *, takes_questions: bool) -> MCPServer[Any]:
+def server_of(library: Library) -> MCPServer[Any]:
     """Return the server with its tools; ``enqueue`` only if the settings allow it."""
     server: MCPServer[Any] = MCPServer(
         "night-research", title="Night research", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR"
     )
-    for name in (*READING, *(["enqueue"] if takes_questions else [])):
+    for name in (*READING, *(["enqueue"] if library.takes_questions else [])):
         hints = ToolAnnotations(read_only_hint=name in READING, destructive_hint=False, open_world_hint=False)
         server.add_tool(_told(getattr(library, name)), name=name, annotations=hints)
     return server
@@ -338,9 +354,9 @@ def _is_one(line: bytes, *kinds: str) -> bool:
     return isinstance(message, dict) and isinstance(message.get("id"), str | int) and any(kind in message for kind in kinds)
 
 
-async def serve(library: Library, takes_questions: bool, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+async def serve(library: Library, incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Answer requests, one a line, until the client closes its end and all are answered."""
-    low = server_of(library, takes_questions=takes_questions)._lowlevel_server  # its own runner takes no streams
+    low = server_of(library)._lowlevel_server  # its own runner takes no streams
     wire = cast(Any, _Wire(incoming, outgoing))
     async with stdio_server(wire, wire) as (requests, replies):
         await low.run(requests, replies, low.create_initialization_options())

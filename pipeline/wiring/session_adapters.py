@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pipeline.config.keys import Keys
 from pipeline.config.services import (
@@ -52,8 +52,8 @@ from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.search.folders import Corpus
-from pipeline.search.index import FILE, copy_index, remove_index
-from pipeline.search.local_model import LocalEmbedder, files_of, minilm, missing_packages
+from pipeline.search.index import remove_index
+from pipeline.search.local_model import LocalEmbedder, files_of
 from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.providers import web_search
@@ -63,6 +63,7 @@ from pipeline.text.normalise import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
+from pipeline.wiring.store_adapters import embeddings_of, index_file, local_model
 from pipeline.wiring.workspace_adapters import templates_of
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
@@ -284,7 +285,6 @@ class AdapterFactory:
         return WebFetch(http, self._extractor, contact=settings.contact, cache=cache, limits=limits, pace=self.pace)
 
 
-OFF = "RESEARCH_EMBEDDINGS"  # "off" in the environment: then ``auto`` is by words alone
 WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
 ASK_WAIT_S = 20.0  # how long a person who asks waits for them
 _AT_ONCE = 4  # requests to a server that is not on this machine
@@ -314,22 +314,6 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     return EmbeddingClient(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
-def _choice(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
-    return "off" if settings.embeddings == "auto" and keys.value(OFF) == "off" else settings.embeddings
-
-
-def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | None:
-    """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
-    choice = _choice(settings, keys)
-    if choice == "off":
-        return None
-    if isinstance(choice, EmbeddingChoice):
-        place = folder / choice.folder
-        model = VectorModel(place.name, f"the model {place.name}", None, *choice.prefixes, floor=choice.floor, folder=str(place))
-        return model if choice.folder else None
-    return None if missing_packages() else minilm()
-
-
 def meaning_of(
     settings: Settings, keys: Keys, http: Callable[[], HttpClient], folder: Path, wait_s: float = WAIT_S
 ) -> Meaning | None:
@@ -340,7 +324,7 @@ def meaning_of(
     Raises:
         UsageError: the folder of the model holds none, or a package for it is missing.
     """
-    choice = _choice(settings, keys)
+    choice = embeddings_of(settings, keys)
     if choice == "off":
         return None
     client: Embedder | None
@@ -405,11 +389,6 @@ def documents_of(
     return PassageSearch(file, workspace.corpora, store=store, meaning=meaning, reranker=reranker, extractor=extractor)
 
 
-def index_file(folder: Path) -> Path:
-    """Return the path of a workspace's index of passages."""
-    return folder / "events" / "local" / FILE
-
-
 def remove_text_caches(folder: Path) -> None:
     """Delete the index of passages: a cache with the texts of all sessions, a forgotten one's among them.
 
@@ -426,24 +405,6 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
         UsageError: the settings name a model that is not set up.
     """
     return reasoner_for(workspace.queue.settings, keys, None).name
-
-
-def unrecorded_talks(
-    workspace: Workspace, keys: Keys, store: EventStore, index: Path
-) -> tuple[PassageSearch, Callable[[Sequence[str]], TalkContext]]:
-    """Return the search over stored pages, and a function from sessions to the context of a talk about them, without a model.
-
-    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
-    meaning if a model in this process does it.
-    """
-    settings = workspace.queue.settings
-    is_local = local_model(settings, keys, workspace.folder) is not None
-    meaning = meaning_of(settings, keys, lambda: http_of(settings, keys), workspace.folder, 0.0) if is_local else None
-    copy_index(index_file(workspace.folder), index)
-    pages, plain = PassageSearch(index, store=store, meaning=meaning), PassageReasoner()
-    return pages, lambda sessions: TalkContext(
-        plain, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, ""
-    )
 
 
 @asynccontextmanager

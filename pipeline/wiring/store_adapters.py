@@ -1,4 +1,6 @@
-"""Builds the event store of a workspace: in files, or in the database that the setting ``store`` names."""
+"""Builds what a workspace keeps: its event store, in files or in the database that the setting ``store`` names, and beside it the
+summaries of sessions and the index of passages with its local model. It imports little, so that who only reads starts fast.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,23 @@ import contextlib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from pipeline.config.keys import shown_store
+from pipeline.config.keys import Keys, shown_store
 from pipeline.config.settings import store_address, store_password
+from pipeline.config.values import EmbeddingChoice, Settings
 from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
 from pipeline.store import verification
+from pipeline.store.caches import Summaries
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import Finding, FindingKind
 from pipeline.store.verification import Repair
 from pipeline.system.process_lock import WorkspaceLock
+
+if TYPE_CHECKING:
+    from pipeline.search.vectors import VectorModel
 
 _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
 _HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/several-machines.md"
@@ -41,6 +48,38 @@ def store_of(folder: Path) -> EventStore:
 def file_store(folder: Path) -> FileStore:
     """Return the store in the workspace's files."""
     return FileStore(folder / "events", _join_branches)
+
+
+def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
+    """Return the cache of session summaries."""
+    return Summaries(folder / "events" / "local" / "summaries.sqlite", writable=writable)
+
+
+def index_file(folder: Path) -> Path:
+    """Return the path of a workspace's index of passages."""
+    from pipeline.search.index import FILE
+
+    return folder / "events" / "local" / FILE
+
+
+def embeddings_of(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
+    """Return what compares passages by meaning: what the settings name, unless the environment turns ``auto`` off."""
+    return "off" if settings.embeddings == "auto" and keys.value("RESEARCH_EMBEDDINGS") == "off" else settings.embeddings
+
+
+def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | None:
+    """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
+    from pipeline.search.local_model import minilm, missing_packages
+    from pipeline.search.vectors import VectorModel
+
+    choice = embeddings_of(settings, keys)
+    if choice == "off":
+        return None
+    if isinstance(choice, EmbeddingChoice):
+        place = folder / choice.folder
+        model = VectorModel(place.name, f"the model {place.name}", None, *choice.prefixes, floor=choice.floor, folder=str(place))
+        return model if choice.folder else None
+    return None if missing_packages() else minilm()
 
 
 def require_psycopg() -> None:

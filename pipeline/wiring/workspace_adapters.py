@@ -17,7 +17,6 @@ from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, Usag
 from pipeline.search.folders import Corpus, FoundFile, path_of, scan
 from pipeline.site import build as site
 from pipeline.site.build import Folders, SiteReport
-from pipeline.store.caches import Summaries
 from pipeline.system import files
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
@@ -26,11 +25,6 @@ from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 R = TypeVar("R")
 _log = logging.getLogger("pipeline.wiring")
-
-
-def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
-    """Return the cache of session summaries."""
-    return Summaries(folder / "events" / "local" / "summaries.sqlite", writable=writable)
 
 
 def remember_run(folder: Path, account: Mapping[str, Any]) -> None:

@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from bench import made_log
-from pipeline.config.settings import keys_of, load_workspace
+from pipeline.config.settings import load_workspace
 from pipeline.ops.mcp_server import Library, server_of
 from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import normalised
-from pipeline.wiring.session_adapters import unrecorded_talks
-from pipeline.wiring.workspace_adapters import summaries_of
 from tests.commanding import everything, said
 from tests.recorded import recorded
 
@@ -53,10 +51,7 @@ def caller(folder: Path, scratch: Path) -> Call:
     """A function that calls a tool; it returns the tool's value, or the text of its error."""
     from mcp.client.client import Client
 
-    store, kept = FileStore(folder / "events"), summaries_of(folder, writable=False)
-    pages, talk = unrecorded_talks(load_workspace(folder), keys_of(folder), store, scratch / "pages.sqlite")
-    allowed = load_workspace(folder).queue.settings.mcp.enqueue
-    server = server_of(Library(folder, store, kept, pages, talk), takes_questions=allowed)
+    server = server_of(Library(load_workspace(folder), scratch / "pages.sqlite"))
 
     async def call(name: str, arguments: dict[str, Any]) -> Any:
         async with Client(server) as client:
