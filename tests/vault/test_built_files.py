@@ -73,15 +73,3 @@ def test_what_is_edited_while_a_build_is_under_way_is_noticed_by_the_next(
     monkeypatch.undo()
     assert _drifted(place) == {_path(place, edited)}
     assert edited.name.removesuffix(".md") in " ".join(place.build().set_aside)
-
-
-def test_a_file_that_was_refused_is_seen_again(place: Workplace) -> None:
-    note = place.note("workers/")
-    whole = note.read_bytes()
-    note.write_bytes(whole + b"%% begin notes %%\n")
-    for _ in range(2):
-        assert len(place.build().left_alone) == 1
-        assert _drifted(place) == {_path(place, note)}
-    note.write_bytes(whole)
-    assert place.build().left_alone == ()
-    assert _drifted(place) == set()

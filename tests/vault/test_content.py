@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.values import Cost
 from pipeline.vault import build_vault
 from pipeline.vault.note import Note, View
+from pipeline.vault.notes.source import fragment_of
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store
 
@@ -144,3 +146,43 @@ def test_what_cannot_be_read_of_the_queue_is_on_home_and_in_the_nights_note_with
     for path in ("Home", "nights/2026-11-21"):
         assert "> [!warning] What could not be read\n> - my/Queue.md, line 3: no field mod\n" in place.note(path).read_text()
     assert "- 03:00 to 03:00 (Europe/Berlin): 1 question due\n" in place.note("nights/2026-11-21").read_text()
+
+
+def test_the_notes_of_a_query_that_was_taken_out_of_the_file_say_so_until_it_comes_back(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = Story(store).whole()
+    place = Workplace(tmp_path, store)
+    for number, archived in enumerate(((), (story.query_id,), ())):
+        began = n.BatchStarted(due=(), archived=archived)
+        ended = n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
+        run = e.RunStarted(host="here", process=1, program="test")
+        Scribe(store, f"batch-2026-11-2{number}t020000-ab12", f"2026-11-2{number}").note_batch(run, began, ended)
+        place.build()
+        for room in ("reports/", "sessions/"):
+            assert ("\narchived: true\n" in place.note(room).read_text()) == bool(archived)
+
+
+def test_report_disagreement_and_source_say_whose_a_source_is_and_ones_own_stands_first(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store, pages=PAGES).whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    report = place.note("reports/").read_text()
+    assert re.findall(r"^\d\. .*: (.*), \d quotes?$", report.partition("## References")[2], re.MULTILINE) == [
+        "logs.example on the web",
+        "crash-safety.md in your documents",
+        "disks.example on the web",
+    ]
+    conflict = report.partition("[!conflict]")[2].partition("\n\n")[0]
+    assert re.search(r"> \| Your documents: \[\[.*crash-safety.* \| The web: \[\[.*disks.* \|", conflict)
+    assert re.search(r"> \| “After fsync has returned, .*” .* \| “One drive in nine .*” .*\|", conflict)
+    sources = [path.read_text() for path in (place.vault / "sources").rglob("*.md")]
+    assert sum('origin: "web"' in text and "· the web · by" in text for text in sources) == 2
+    assert sum('origin: "own"' in text and "crash-safety.md in your documents · by" in text for text in sources) == 1
+
+
+def test_an_address_names_the_first_and_the_last_words_of_a_quote() -> None:
+    assert fragment_of("It never shrinks.") == ":~:text=It%20never%20shrinks."
+    long = " ".join(f"w{number}" for number in range(40))
+    assert unquote(fragment_of(long)) == ":~:text=w0 w1 w2 w3 w4 w5,w34 w35 w36 w37 w38 w39"
+    assert fragment_of("A power-cut, again & again") == ":~:text=A%20power%2Dcut%2C%20again%20%26%20again"

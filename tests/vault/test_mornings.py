@@ -63,17 +63,6 @@ def test_a_superseded_report_says_so_and_leads_to_the_newer_one_and_to_all(place
     assert "Earlier answers" not in older
 
 
-def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> None:
-    store = MemoryStore()
-    first = Story(store).whole()
-    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").begin().failed()
-    night(store, first)
-    night(store, again, date="2026-11-28")
-    place = Workplace(tmp_path, store)
-    place.build()
-    assert "uperseded" not in _text(place, "reports/")
-
-
 def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path) -> None:
     store = MemoryStore()
     first = Story(store).whole()

@@ -1,0 +1,306 @@
+"""Quotes and sentences as Markdown of a note."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.values import Fact, Paragraph, Sentence
+from pipeline.research.report_text import read_sentence
+from pipeline.vault.note import Note
+from pipeline.vault.notes.parts import Block, Cited
+from pipeline.vault.output.escaping import Inert, Link, fenced
+from pipeline.vault.output.markdown import flat, markdown, prose, within
+from pipeline.vault.output.templates import Renderer
+from tests.fakes import MemoryStore
+from tests.site.scratch import read
+from tests.vault import links
+from tests.vault.builders import Story, Workplace
+from tests.vault.output.test_escaping import HOSTILE, anything
+from tests.vault.scanner import body_of, scan
+
+TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
+CODE = "To do it:\n\n```\nfor x in y:\n    print(x)\n```"
+
+
+def test_a_table_has_its_first_row_as_header() -> None:
+    assert markdown(TABLE).split("\n") == ["| Method | Survives |", "| --- | --- |", "| fsync | yes |", "| none | no |"]
+
+
+def test_a_line_that_introduces_a_list_stands_before_it_and_left_out_items_are_marked() -> None:
+    assert markdown("- Sync.", "Two rules:") == "Two rules:\n\n- \\[…\\]\n- Sync."
+    assert markdown("- Sync.", "fsync") == "fsync\n\n- Sync."
+
+
+def test_only_a_colon_that_another_colon_may_join_is_hidden() -> None:
+    assert markdown("- One:\n- Two:") == "- One:\n- Two:"
+    assert "::" not in markdown("- key::\n- b", "lead::")
+
+
+def test_code_is_in_a_fence() -> None:
+    assert markdown(CODE).split("\n")[2:] == ["```", "for x in y:", "    print(x)", "```"]
+
+
+def test_the_end_of_long_code_is_code_though_its_beginning_is_in_another_passage() -> None:
+    assert markdown("$ one\n\n$ two\n```\n\nText.") == "```\n$ one\n\n$ two\n```\n\nText."
+
+
+def test_a_quote_on_one_line_has_no_signs_of_lists_tables_and_code() -> None:
+    assert flat(TABLE) == "Method · Survives; fsync · yes; none · no"
+    assert flat("Rules:\n\n- a\n- b") == "Rules: a; b"
+    assert flat("- It waits.\n- It is sent;\n- then kept") == "It waits. It is sent; then kept"
+    assert flat("- EAGAIN: Wait. (See below.)\n- ENOMEM: None is left.\n- EPERM: not\n- EIO;") == (
+        "EAGAIN: Wait. (See below.) ENOMEM: None is left. EPERM: not; EIO"
+    )
+    assert flat(CODE) == "To do it: for x in y: print(x)"
+    assert flat("One. Two.") == "One. Two."
+    assert len(flat("word " * 400, 100)) <= 100
+
+
+PASSAGES = (
+    "```\n````\n```dataviewjs\ndv.pages()\n```",
+    "| a ]] | [[Home|x]] |\n| %% | <% tp %> |",
+    "%% begin notes %%\n\n- %% end notes %%",
+    "<script>alert(1)</script>",
+    "text ^id\n\n^q-1",
+    "---\n\n- [ ] task\n- > [!success] Verified",
+    "- ![[Home]]\n- `= this.file`\n- #tag",
+    "# heading\n\n===",
+    "```\n%% begin notes %%\n[[Home]] <% x %>",
+    "| only |",
+    "|  |  |",
+    "- ",
+)
+passages = st.lists(st.one_of(st.sampled_from(PASSAGES), st.text()), min_size=1, max_size=3).map("\n\n".join)
+
+
+@given(passages, passages)
+def test_a_passage_does_nothing_in_a_vault(text: str, lead: str) -> None:
+    written = within(markdown(text, lead), ">")
+    assert all(line.startswith(">") for line in written.split("\n"))
+    found = scan(written)
+    assert not any(
+        (
+            found.links,
+            found.embeds,
+            found.images,
+            found.tags,
+            found.html,
+            found.maths,
+            found.blocks,
+            found.callouts,
+            found.headings,
+        )
+    )
+    assert all(set(fence) == {"`"} for fence in found.fences)
+    assert not re.search("<%", written)
+
+
+@pytest.mark.parametrize("sign", ["- ", "| ", "`", "\n", "```\n", " | "])
+def test_a_long_passage_is_read_in_linear_time(sign: str) -> None:
+    assert len(markdown(sign * 50_000)) < 2_000_000
+
+
+def told(store: MemoryStore, *texts: str, **report: object) -> Story:
+    """A story whose report is made of whole passages, one a paragraph; the summary is the first of them."""
+    story = Story(store)
+    story.facts = tuple(  # type: ignore[assignment]  # as many as before
+        fact.model_copy(update={"quote": text, "claim": text, "path": (f"Title {fact.url[-5:]}", "Chapter", f"Part {number}")})
+        for number, (fact, text) in enumerate(zip(story.facts, [*texts, *["Logs grow."] * 9], strict=False))
+    )
+    story.begin().planned().gathered().analysed()
+    note = story.scribe.note
+
+    def passages(*events: object) -> None:
+        note(*(_of_passages(story, event, report) for event in events))  # type: ignore[arg-type]  # any event
+
+    story.scribe.note = passages  # type: ignore[method-assign,assignment]  # what `reported` notes is changed on its way
+    return story.reported()
+
+
+def _of_passages(story: Story, event: object, report: dict[str, object]) -> object:
+    from pipeline.domain.events import session_events as e
+
+    if not isinstance(event, e.ReportGenerated):
+        return event
+    said = [Sentence(text=fact.quote, facts=(fact.id,)) for fact in story.facts[:4]]
+    section = event.sections[0].model_copy(
+        update={"paragraphs": tuple(Paragraph(sentences=(sentence,), kind="passages") for sentence in said)}
+    )
+    return event.model_copy(update={"summary": tuple(said[:2]), "sections": (section,), **report})
+
+
+def report_of(root: Path, *texts: str, **report: object) -> str:
+    store = MemoryStore()
+    told(store, *texts, **report)
+    place = Workplace(root, store)
+    assert place.build().problems == ()
+    files = {name: data.decode() for name, data in place.files().items()}
+    assert links.leading_nowhere(files) == []
+    return body_of(place.note("reports/").read_text())
+
+
+def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tmp_path: Path) -> None:
+    body = report_of(tmp_path, "A log grows.", TABLE)
+    quotes = body.partition("## What fsync does")[2].partition("## ")[0].strip().split("\n\n")
+    assert all(line.startswith(">") for quote in quotes for line in quote.split("\n"))
+    assert all(len(re.findall(r"\|[¹²³]+\]\]", quote)) == 1 for quote in quotes)
+    assert "independent" not in body
+    assert re.search(
+        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]", quotes[0]
+    )
+    assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
+
+
+GIVEN = {"E": 20, "S": 4}  # the keys that the prompt gave out
+QUOTE = (
+    "Ollama listens at http://localhost:11434/v1 by default; see https://docs.example/a?b=c. Amazon S3 holds it; E4 is a node."
+)
+
+# What a model says, and how a page shows it, as HTML without the paragraph.
+KEPT = (
+    ("Set `work_mem` first.", "Set <code>work_mem</code> first."),
+    ("`PRAGMA journal_mode=WAL;` turns it on.", "<code>PRAGMA journal_mode=WAL;</code> turns it on."),
+    ("Run `ls | wc -l`.", "Run <code>ls | wc -l</code>."),
+    ("Use ``a ` b``.", "Use ``a ` b``."),
+    ("A `<b>` tag is text.", "A <code>&lt;b&gt;</code> tag is text."),
+    ("`a` and `b`.", "<code>a</code> and <code>b</code>."),
+    ("It is **durable**.", "It is <strong>durable</strong>."),
+    ("It is *not* safe.", "It is <em>not</em> safe."),
+    ("**`fsync`** matters.", "<strong><code>fsync</code></strong> matters."),
+    ("**Two words** and *one*.", "<strong>Two words</strong> and <em>one</em>."),
+    ("It takes $O(n \\log n)$ steps.", 'It takes <span class="math">O(n \\log n)</span> steps.'),
+    ("There are $2^{32}$ of them.", 'There are <span class="math">2<sup>32</sup></span> of them.'),
+    ("With $x$ given, it ends.", 'With <span class="math">x</span> given, it ends.'),
+    ("$\\frac{a}{b}$ is the ratio.", '<span class="math">\\frac{a}{b}</span> is the ratio.'),
+    ("It costs $5 and $10.", "It costs $5 and $10."),
+    ("It costs $5-$10 a month.", "It costs $5-$10 a month."),
+    ("Set $HOME and $PATH.", "Set $HOME and $PATH."),
+    ("2 * 3 * 4 is 24.", "2 * 3 * 4 is 24."),
+    ("Both *.py and *.md files count.", "Both *.py and *.md files count."),
+    ("Call __init__ and snake_case_name.", "Call __init__ and snake_case_name."),
+    ("Ollama listens at http://localhost:11434/v1 by default.", "Ollama listens at http://localhost:11434/v1 by default."),
+    ("See https://docs.example/a?b=c.", "See https://docs.example/a?b=c."),
+    ("`http://localhost:11434/v1` is the base.", "<code>http://localhost:11434/v1</code> is the base."),
+    ("A GPU (T4) suffices.", "A GPU (T4) suffices."),
+    ("In the last quarter (Q4) it rose.", "In the last quarter (Q4) it rose."),
+    ("The error (E220) means no memory.", "The error (E220) means no memory."),
+    ("Error E220 means no memory.", "Error E220 means no memory."),
+    ("Amazon S3 holds it.", "Amazon S3 holds it."),
+    ("Node E4 holds it (E4).", "Node E4 holds it (E4)."),
+    ("The P1 priority stays.", "The P1 priority stays."),
+    ("It is in RFC 9309 [sic].", "It is in RFC 9309 [sic]."),
+    ("A & B, 3 < 4 > 2.", "A &amp; B, 3 &lt; 4 &gt; 2."),
+    ("1. is no list here.", "1. is no list here."),
+    ("- nor is this.", "- nor is this."),
+    ("C# and F# run.", "C# and F# run."),
+    ("It rose by 5 % (~3 points).", "It rose by 5 % (~3 points)."),
+    ("std::vector grows.", "std::vector grows."),
+    ("`std::vector` grows.", "std::vector grows."),
+    ("Names like `a_b` and `__init__` stay.", "Names like <code>a_b</code> and <code>__init__</code> stay."),
+)
+# Keys and addresses that only code may add.
+REMOVED = (
+    ("It holds 45 records [E5].", "It holds 45 records."),
+    ("It holds [E5][E6] records.", "It holds records."),
+    ("It is so [E5-E7].", "It is so."),
+    ("It is **so** [E5].", "It is <strong>so</strong>."),
+    ("Go to https://evil.example/?q=1 now.", "Go to now."),
+)
+# What Obsidian, Dataview, Templater, MathJax or a browser would obey; all of it is shown as words.
+OBEYED = (
+    "`= this.file`", "`$= dv.pages()`", "`<% tp.file.delete() %>`", "`[[Home]]`", "`a:: b`", "`%% x %%`",
+    "$\\href{javascript:alert(1)}{x}$", "$\\require{html}$", "$\\class{x}{y}$", "$\\style{color:red}{y}$", "$\\unicode{x41}$",
+    "**[[Home]]**", "*<script>alert(1)</script>*", "**![x](https://evil.example)**", "*#tag*", "**key:: value**", "$a %% b$",
+    "**<% evil %>**", "_[a](obsidian://x)_", "$x^{[[a]]}$", "`dataviewjs`", "*`= x`*", "**a** ^block-id", "`{{date}}`",
+)  # fmt: skip
+
+
+def said(text: str) -> str:
+    fact = Fact(id="f", claim=QUOTE, quote=QUOTE, url="corpus:a.md", digest="d")
+    one = read_sentence(f"{text} [E1]" if "http" in text else text, {"E1": fact})
+    return one.text if one else ""
+
+
+def page_of(text: str) -> str:
+    return read(f"{prose(said(text))}\n").html.strip().removeprefix("<p>").removesuffix("</p>")
+
+
+@pytest.mark.parametrize(("text", "shown"), [*KEPT, *REMOVED])
+def test_a_sentence_reads_on_the_page_as_it_was_said(text: str, shown: str) -> None:
+    assert page_of(text) == shown
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *OBEYED])
+def test_a_hostile_sentence_does_nothing_in_the_note_and_nothing_on_the_page(text: str) -> None:
+    note = f"before {prose(text)} after"
+    found = scan(note)
+    assert not any((found.links, found.embeds, found.addresses, found.images, found.tags, found.blocks)), note
+    assert not any((found.fences, found.html, found.headings, found.callouts)), note
+    assert not re.search(r"<%|%>|%%|::|(?<!\\)`\s*\$?=", note), note
+    shown = read(f"{note}\n").html
+    assert set(re.findall(r"</?([a-z]+)", shown)) <= {"p", "code", "strong", "em", "span", "sub", "sup"}, shown
+
+
+@given(anything, st.sampled_from(["**{}**", "*{}*", "`{}`", "${}$", "{}", "a **{}** b `{}`"]))
+def test_whatever_stands_between_marks_does_nothing(text: str, form: str) -> None:
+    note = f"before {prose(form.replace('{}', text))} after"
+    found = scan(re.sub(r"(?<![\\`])`[^`]+`", "C", note))  # what stands in code is inert
+    assert not any((found.links, found.embeds, found.images, found.tags, found.blocks, found.fences)), note
+    assert not re.search(r"<%|%>|%%|::|\n", note), note
+
+
+@given(anything)
+def test_every_word_is_kept(text: str) -> None:
+    shown = unescape(re.sub(r"<[^>]+>", "", read(f"x {prose(text)} y\n").html))
+    for word in re.findall(r"[^\W_]{2,}", re.sub(r"&(?:#\d+|lt);", " ", prose(text))):
+        assert word in shown, (text, shown)
+
+
+def test_in_a_table_a_bar_in_code_does_not_end_the_cell() -> None:
+    table = f"| a | b |\n| --- | --- |\n| {prose('`x | y`', cell=True)} | {prose('p | q', cell=True)} |\n"
+    assert "<td><code>x | y</code></td>\n<td>p | q</td>" in re.sub(r"\s*\n\s*", "\n", read(table).html)
+
+
+def test_a_colon_before_code_stays_a_colon() -> None:
+    assert prose("Two settings: `wal_level` and `archive_mode`.") == "Two settings: `wal_level` and `archive_mode`."
+
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "vault"
+CITE = Link("sources/2026-11/a", "¹", "q-1")
+MARK = "[[sources/2026-11/a#^q-1|¹]]"
+
+
+def rendered(block: Block) -> str:
+    with TemporaryDirectory() as folder:
+        Path(folder, "_macros.md.j2").write_bytes((TEMPLATES / "_macros.md.j2").read_bytes())
+        Path(folder, "home.md.j2").write_text('{% import "_macros.md.j2" as m %}\n{{ m.paragraph(said) }}\n')
+        return Renderer(Path(folder)).render(Note("Home", "home", {}, {"said": block})).strip()
+
+
+def test_each_form_is_markdown_with_its_citations() -> None:
+    one, two = Cited(Inert("First."), (CITE,)), Cited(Inert("Then."), (CITE,), derived=True)
+    assert rendered(Block((one, two))) == f"First.{MARK} Then. ∴ {MARK}"
+    first, second = replace(one, number=3), replace(two, number=4)
+    assert rendered(Block((first, second), "steps")) == f"3. First.{MARK}\n4. Then. ∴ {MARK}"
+    assert rendered(Block((first, two, second), "bullets")) == f"- First.{MARK} Then. ∴ {MARK}\n- Then. ∴ {MARK}"
+    nested = rendered(Block((first, replace(two, nested=True), second), "steps"))
+    assert nested == f"3. First.{MARK}\n   - Then. ∴ {MARK}\n4. Then. ∴ {MARK}"
+
+
+def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
+    row = Cited(Inert("a"), (CITE,), cells=(Inert("a"), Inert("`b`")))
+    cell_mark = MARK.replace("|", "\\|")
+    table = rendered(Block((row,), "table", (Inert("A"), Inert("B"))))
+    assert table == f"| A | B |\n| --- | --- |\n| a | `b`{cell_mark} |"
+    marked = replace(row, cell_marks=((CITE,), ()))
+    assert rendered(Block((marked,), "table", (Inert("A"), Inert("B")))).endswith(f"| a{cell_mark} | `b` |")
+    code = rendered(Block((Cited(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
+    assert code == f"```\na = 1\nb = 2\n```\n\nFrom {MARK}"

@@ -1,0 +1,195 @@
+"""What leaves the vault: a report as a document, the sources that reports cite, and their keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from citeproc import Citation, CitationItem, CitationStylesBibliography, CitationStylesStyle, formatter
+from citeproc.source.json import CiteProcJSON
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.vault.export import CitedQuote, CitedSource, Portable, cited_sources, page, portable, references
+from pipeline.vault.note import block_id, citekey
+from tests.vault.builders import PAGES, Workplace, a_store
+
+TEXT = st.text(max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("given_", "key"),
+    [
+        (("https://www.postgresql.org/docs/vacuum.html", "Routine Vacuuming", "", ""), "postgresqlroutine"),
+        (("https://ons.gov.uk/a", "The rents", "", "2024-05-01"), "ons2024rents"),
+        (("https://a.example/p", "Of glass and time", "Ada Quill; Bo Reed", "12 May 1999"), "quill1999glass"),
+        (("https://a.example/p", "Glas", "Åström, Eva", ""), "astromglas"),
+        (("corpus:notes/append-only.md", "Handbook", "", "2025"), "append2025handbook"),
+        (("https://例え.jp/", "日本語", "", ""), "xnr8jz45g"),
+        (("corpus:日本.md", "日本語", "", ""), "s"),
+        (("https://9to5.example/x", "Nine", "", ""), "s9to5nine"),
+    ],
+)
+def test_a_key_names_who_when_and_what(given_: tuple[str, str, str, str], key: str) -> None:
+    assert citekey(*given_).rpartition("-")[0] == key
+
+
+@given(url=TEXT, title=TEXT, author=TEXT, published=TEXT)
+def test_every_program_takes_a_key(url: str, title: str, author: str, published: str) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9]*-[0-9a-f]{4}", citekey(url, title, author, published))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    made = Workplace(tmp_path, a_store())
+    made.build()
+    return made
+
+
+def test_a_reports_sources_come_in_their_order_with_the_quotes_that_it_cites(place: Workplace) -> None:
+    sources = cited_sources(place.state, "2026-11-21-power-cut-3f2a")
+    assert [source.number for source in sources] == list(range(1, len(sources) + 1))
+    assert {source.url for source in sources} <= {*PAGES}
+    assert all(quote.text for source in sources for quote in source.quotes)
+
+
+def test_a_key_is_an_alias_of_the_sources_note(place: Workplace) -> None:
+    notes = "".join(file.read_text() for file in (place.vault / "sources").rglob("*.md"))
+    assert all(f'  - "{source.key}"\n' in notes for source in cited_sources(place.state))
+
+
+def test_sources_whose_keys_are_equal_are_told_apart(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.vault.export.key_of", lambda _readings: "same-0000")
+    sources = cited_sources(place.state)
+    assert len({source.key for source in sources}) == len(sources) > 1
+    assert all(source.key.startswith("same-") for source in sources)
+
+
+WEB = CitedSource(
+    "quill2024glass-1a2b", "https://a.example/glass?x=1&y=2", "Glass & time: 100% {slow}_flow", "Ada Quill; Reed, Bo",
+    "2024-05-01", "2026-11-21T02:15:00.000Z", 0,
+    (CitedQuote("f1", "It does not\nflow.", "Results"), CitedQuote("f2", "Never.", "")),
+)  # fmt: skip
+OWN = CitedSource("append2025handbook-80b2", "corpus:append-only.md", "Handbook", "", "", "2026-11-21T02:15:00.000Z", 0, ())
+ANY = st.text(alphabet=st.characters(exclude_categories=("C", "Z"), include_characters=" "), min_size=1, max_size=30)
+SOURCES = st.builds(
+    CitedSource,
+    key=st.from_regex(r"[a-z][a-z0-9]{1,8}-[0-9a-f]{4}", fullmatch=True),
+    url=st.sampled_from([WEB.url, OWN.url]),
+    title=ANY.map(str.strip).filter(bool),
+    author=st.sampled_from(["", "Ada Quill", "Quill, Ada", "Ada; Bo", "World Health Organization"]),
+    published=st.sampled_from(["", "2024", "2024-05", "2024-05-01", "May 2024"]),
+    accessed=st.just(WEB.accessed),
+    number=st.just(0),
+    quotes=st.lists(st.builds(CitedQuote, fact=st.just("f"), text=ANY, heading=ANY), max_size=2).map(tuple),
+)
+MANY = st.lists(SOURCES, max_size=4, unique_by=lambda source: source.key)
+
+
+def bibliography(items: list[dict[str, Any]]) -> list[str]:
+    style = CitationStylesStyle("harvard-cite-them-right", validate=False)
+    made = CitationStylesBibliography(style, CiteProcJSON(items), formatter.plain)
+    for item in items:
+        made.register(Citation([CitationItem(item["id"])]))
+    return [str(entry) for entry in made.bibliography()]
+
+
+def test_citeproc_prints_a_bibliography() -> None:
+    items = references([WEB, OWN])
+    printed = bibliography(items)
+    assert any("Quill" in line and "2024" in line and "Glass" in line for line in printed)
+    assert any("Handbook" in line for line in printed)
+    assert items[0]["annote"] == "“It does not flow.” (Results)\n“Never.”"
+    assert items[0]["author"] == [{"family": "Quill", "given": "Ada"}, {"family": "Reed", "given": "Bo"}]
+
+
+@settings(deadline=None, max_examples=60)
+@given(sources=MANY)
+def test_whatever_a_page_calls_itself_all_items_are_read(sources: list[CitedSource]) -> None:
+    items = references(sources)
+    assert [item["id"] for item in items] == [source.key for source in sources]
+    assert len(bibliography(items)) == len(items)
+
+
+SOURCE = CitedSource(
+    "k-1",
+    "https://a.example/p",
+    "A page",
+    "",
+    "",
+    "2026-11-21T02:15:00.000Z",
+    1,
+    (CitedQuote("ab12", "It is *so*.", "Part"),),
+)
+NOTES = {SOURCE.url: "sources/2026-11/s"}
+CITED = f"[[sources/2026-11/s#^{block_id('ab12')}|¹]]"
+
+
+def document(body: str) -> Portable:
+    return portable("Title", body, [SOURCE], NOTES)
+
+
+def test_a_citation_becomes_a_footnote_with_its_quote_and_address() -> None:
+    made = document(f"# Title\n\nSaid.{CITED} Again.{CITED}")
+    assert made.body == "Said.[^1] Again.[^1]"
+    (note,) = made.notes
+    assert note.startswith(r"“It is \*so\*.” A page, under “Part”. ")
+    assert "https://a.example/p" in note
+    assert made.markdown == f"# Title\n\nSaid.[^1] Again.[^1]\n\n[^1]: {note}\n"
+
+
+def test_a_footnote_names_the_page_of_a_pdf() -> None:
+    source = replace(SOURCE, quotes=(CitedQuote("ab12", "It is *so*.", "Part", 12),))
+    (note,) = portable("Title", f"Said.{CITED}", [source], NOTES).notes
+    assert "under “Part”, page 12. " in note
+
+
+def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
+    (note,) = document(f"> It is \\*so\\*.{CITED}").notes
+    assert note.startswith("A page")
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        ("> [!abstract]- In short\n> So.", "> **In short**\n>\n> So."),
+        ("See [[workers/w|the worker]] and [[r1]].", "See the worker and r1."),
+        ("1. [[sources/2026-11/s|A page]]: a.example", "1. A page, [a.example/p](https://a.example/p): a.example"),
+        ("3 sources · [[sessions/s|how]] · [[topics/t|logs]]", "3 sources · logs"),
+        ("![[my/a.png|A picture]]\n\nx", "x"),
+        ("a %% hidden %% b", "a  b"),
+        ("x\n\n## Notes\n\n%% begin notes %%\nmine\n%% end notes %%", "x"),
+        ("```\n[[kept]] %% as it is %%\n```", "```\n[[kept]] %% as it is %%\n```"),
+        ("> ~~~\n> [[kept]]\n> ~~~\n> [[r|words]]", "> ~~~\n> [[kept]]\n> ~~~\n> words"),
+        ("> x\n>\n> - [ ] useful\n> - [x] wrong, noted\n\ny", "> x\n\ny"),
+        ("```\n- [ ] useful\n```\n\n- [ ] useful rules", "```\n- [ ] useful\n```\n\n- [ ] useful rules"),
+        ("| a [[r\\|w]] |", "| a w |"),
+    ],
+)
+def test_what_only_the_vault_knows_is_replaced_or_left_out(body: str, made: str) -> None:
+    assert document(body).body == made
+
+
+def test_a_page_loads_nothing_and_leads_from_citation_to_quote_and_back() -> None:
+    made = document(f"Said.{CITED} <script>alert(1)</script> ![x](https://a.example/x.png) [^7]")
+    html = page(made)
+    assert '<sup><a href="#note-1" id="from-1" aria-label="Footnote 1">1</a></sup>' in html
+    assert '<li id="note-1">' in html
+    assert 'href="#from-1"' in html
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "[^7]" in html
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
+def test_whatever_a_note_says_becomes_a_document_without_links_into_the_vault(body: str) -> None:
+    made = document(f"{body}\n\n{CITED}")
+    html = page(made)
+    assert "<a" not in html or 'href="#' in html
+    assert not re.search(r"<(?!/?(?:[a-z][a-z0-9]*)[ >/]|!doctype)", html)
+    assert 'src="' not in html
+    assert portable("Title", body, [], {}).notes == ()
