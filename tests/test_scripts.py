@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
+from pipeline.reasoners.passages import ReadPage
+from pipeline.research.quoted_facts import Found, facts_and_rejected
 from tests.commanding import said
 
 # language: the sentence that answers, two others of its document, the question
@@ -68,7 +69,7 @@ LANGUAGES = pytest.mark.parametrize("language", TEXTS)
 def test_the_sentence_is_evidence_when_a_model_quotes_it_however_it_is_composed(language: str) -> None:
     answer, *others, asked = TEXTS[language]
     text = f"# {language}\n\n{others[0]} {answer} {others[1]}\n"
-    page = SourceText("corpus:a.md", language, "0" * 64, text)
+    page = ReadPage("corpus:a.md", language, "0" * 64, text)
     facts, rejected = facts_and_rejected([Found(answer, "42", asked)], page)
     assert rejected == ()
     assert facts[0].quote.rstrip(".。।") in answer

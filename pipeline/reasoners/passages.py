@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.domain.events.stream_events import Rated
 from pipeline.domain.reasoner_questions import Question, Reply
@@ -18,8 +18,9 @@ from pipeline.domain.values import EXTRACTIVE, Fact, Hit
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer
 from pipeline.text.normalise import digest_of, normalised, one_line
-from pipeline.text.passages import Passage, passages, without_open_end
+from pipeline.text.passages import passages, without_open_end
 from pipeline.text.questions import ParsedQuestion, parse_question
+from pipeline.text.quotes import Span
 from pipeline.text.ranking import (
     BEST,
     FLOOR,
@@ -49,10 +50,10 @@ def passage_key(text: str) -> str:
 
 
 class ReadPage(NamedTuple):
-    """A page to choose passages from.
+    """A page that quotes are taken from. ``digest`` and ``text`` are those of the stored page.
 
-    ``digest`` and ``text`` are those of the stored page; ``cosines`` hold how near its passages are to the question by meaning,
-    by their ``passage_key``, as far as a search by meaning said so.
+    ``cosines`` hold how near its passages are to the question by meaning, by their ``passage_key``, as far as a search by meaning
+    said so; ``shown`` are the parts of the text that a model was shown.
     """
 
     url: str
@@ -60,6 +61,19 @@ class ReadPage(NamedTuple):
     digest: str
     text: str
     cosines: Mapping[str, float] = MappingProxyType({})
+    shown: tuple[Span, ...] = ()
+
+    def fact(self, quote: str, path: Sequence[str], **more: Any) -> Fact:
+        """Return the fact of a quote under the headings ``path``; ``more`` are its other fields."""
+        return Fact(
+            id=digest_of(f"{normalised(quote)}\n{self.url}".encode())[:12],
+            quote=quote,
+            url=self.url,
+            digest=self.digest,
+            heading=one_line(path[-1]) if len(path) > 1 else "",
+            path=tuple(map(one_line, path)) or (one_line(self.title),),
+            **more,
+        )
 
 
 def cosines_by_page(hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
@@ -126,7 +140,18 @@ def choose(
 
     def fact(place: int) -> Fact:
         page, passage = found[place]
-        return _fact(page, passage, query.text, strength[place], cosines[place])
+        quote = without_open_end(passage.text) or passage.text
+        return page.fact(
+            quote,
+            passage.path,
+            claim=quote,
+            anchor=passage.anchor,
+            question=one_line(query.text, 400),
+            relevance=round(min(1.0, max(0.0, strength[place] / BEST)), 4),
+            lead=one_line(passage.lead, 1_000),
+            start=passage.start,
+            cosine=cosines[place],
+        )
 
     ids = {place: fact(place).id for place, (page, _) in enumerate(found) if page.url in rated.useful_urls | rated.wrong_urls}
     useful = [place for place, name in ids.items() if name in rated.useful]
@@ -187,25 +212,6 @@ def _within(places: Sequence[int], lengths: Sequence[int], words: int) -> list[i
             taken.append(place)
             words -= lengths[place]
     return taken
-
-
-def _fact(page: ReadPage, passage: Passage, asked: str, score: float, cosine: float | None) -> Fact:
-    quote = without_open_end(passage.text) or passage.text
-    return Fact(
-        id=digest_of(f"{normalised(quote)}\n{page.url}".encode())[:12],
-        claim=quote,
-        quote=quote,
-        url=page.url,
-        digest=page.digest,
-        anchor=passage.anchor,
-        heading=one_line(passage.path[-1]) if len(passage.path) > 1 else "",
-        question=one_line(asked, 400),
-        relevance=round(min(1.0, max(0.0, score / BEST)), 4),
-        path=tuple(map(one_line, passage.path)) or (page.title,),
-        lead=one_line(passage.lead, 1_000),
-        start=passage.start,
-        cosine=cosine,
-    )
 
 
 @lru_cache(maxsize=48)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.domain.values import Fact, RejectedFact
+from pipeline.reasoners.passages import ReadPage
 from pipeline.text.model_orders import order_finder
-from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line
+from pipeline.text.normalise import clean, holds_quote, normalised, one_line
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span, find_quote
 from pipeline.text.words import word_count
@@ -27,17 +28,7 @@ class Found(NamedTuple):
     relevance: float = 0.0
 
 
-class SourceText(NamedTuple):
-    """A stored page: its text in the format of ``text.passages``, its digest, and the parts of it that a model was shown."""
-
-    url: str
-    title: str
-    digest: str
-    text: str
-    shown: Sequence[Span] = ()
-
-
-def facts_and_rejected(found: Iterable[Found], page: SourceText) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
+def facts_and_rejected(found: Iterable[Found], page: ReadPage) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
     """Return the facts of a page, each once, and what is none because the page does not say it."""
     facts: dict[str, Fact] = {}
     rejected: list[RejectedFact] = []
@@ -51,12 +42,23 @@ def facts_and_rejected(found: Iterable[Found], page: SourceText) -> tuple[tuple[
         if why:
             rejected.append(RejectedFact(claim=clean(one.claim or one.quote), quote=clean(one.quote), reason=why))
         else:
-            fact = _fact_from(one, own, near, page)
+            place = _place_of(normalised(own), page.text, near)
+            needs_header = own.startswith("| ") and not holds_quote(own, place.header)
+            fact = page.fact(
+                own,
+                place.path,
+                claim=one_line(one.claim, 1_000) or one_line(own, 1_000),
+                anchor=place.anchor,
+                question=one_line(one.question, 400),
+                relevance=round(min(1.0, max(0.0, one.relevance)), 4),
+                lead=place.header if needs_header else "",
+                start=place.start,
+            )
             facts.setdefault(fact.id, fact)
     return tuple(facts.values()), tuple(rejected)
 
 
-def _own_words(quote: str, page: SourceText) -> tuple[str, int]:
+def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     """Return the page's own words for a quote, or "", and where in the normalised page they are looked for.
 
     A quote that the page has twice is looked for first in the parts that were shown.
@@ -124,23 +126,3 @@ def _place_of(quote: str, text: str, near: int) -> _Place:
     if at < 0:
         return _Place(start, "", ())
     return places[at]._replace(start=start)
-
-
-def _fact_from(found: Found, own: str, near: int, page: SourceText) -> Fact:
-    quote = normalised(own)
-    place = _place_of(quote, page.text, near)
-    needs_header = own.startswith("| ") and not holds_quote(own, place.header)
-    return Fact(
-        id=digest_of(f"{quote}\n{page.url}".encode())[:12],
-        claim=one_line(found.claim, 1_000) or one_line(own, 1_000),
-        quote=own,
-        url=page.url,
-        digest=page.digest,
-        anchor=place.anchor,
-        heading=one_line(place.path[-1]) if len(place.path) > 1 else "",
-        question=one_line(found.question, 400),
-        relevance=round(min(1.0, max(0.0, found.relevance)), 4),
-        path=tuple(one_line(name) for name in place.path) or (one_line(page.title),),
-        lead=place.header if needs_header else "",
-        start=place.start,
-    )

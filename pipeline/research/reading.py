@@ -21,7 +21,7 @@ from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, Researc
 from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.gathering import new_queries, today_of
-from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
+from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.questions import parse_question
@@ -90,11 +90,10 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     """Take the passages that are nearest to the questions, because the model could not read."""
     worker = state.workers[step.worker_id]
     sources = sources_of(state, worker, step.iteration, context)
-    pages = [ReadPage(source.url, source.title, source.digest, source.text) for source in sources]
     known = survey_statistics(state)
     asked = dict.fromkeys((state.query, *_questions_of(state, worker)))
     choices = (
-        choose(parse_question(question, known.language or DEFAULT_LANGUAGE), pages, known, judged=True) for question in asked
+        choose(parse_question(question, known.language or DEFAULT_LANGUAGE), sources, known, judged=True) for question in asked
     )
     facts = {fact.id: fact for choice in choices for fact in choice.passages}.values()
     events = [_observed(step, source, state, [fact for fact in facts if fact.url == source.url]) for source in sources]
@@ -104,7 +103,7 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
 
 def _observed(
     step: ReadPages | PlainReading,
-    source: SourceText,
+    source: ReadPage,
     state: SessionState,
     facts: Iterable[Fact],
     rejected: Iterable[RejectedFact] = (),
@@ -163,7 +162,7 @@ def _known(state: SessionState, worker: Worker, iteration: int, questions: Mappi
             yield f"[{key}] and {len(found) - _KNOWN} more"
 
 
-def _shown(source: SourceText, page: e.PageRead) -> ShownPage:
+def _shown(source: ReadPage, page: e.PageRead) -> ShownPage:
     parts = [source.text[start:end].strip("\n") for start, end in source.shown]
     text = f"\n\n{OMITTED}\n\n".join(parts)
     if source.shown[-1].end < len(source.text):
@@ -171,7 +170,7 @@ def _shown(source: SourceText, page: e.PageRead) -> ShownPage:
     return ShownPage(url=source.url, title=source.title, text=text, published=page.published)
 
 
-def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[SourceText]:
+def sources_of(state: SessionState, worker: Worker, iteration: int, context: StepContext) -> list[ReadPage]:
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
@@ -209,7 +208,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     if pages and not any(shown):
         shown[0] = shown_parts(texts[0], [], left, _seen(state, pages[0].url))
     return [
-        SourceText(page.url, page.title, page.digest, text, parts)
+        ReadPage(page.url, page.title, page.digest, text, shown=parts)
         for page, text, parts in zip(pages, texts, shown, strict=True)
         if parts
     ]

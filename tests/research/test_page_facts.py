@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.values import Fact, Hit, RejectedFact
-from pipeline.research.quoted_facts import Found, SourceText, facts_and_rejected
+from pipeline.reasoners.passages import ReadPage
+from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.reading import pieces_of, shown_parts
 from pipeline.text.normalise import digest_of, tokens
 from pipeline.text.passages import blocks
@@ -32,7 +33,7 @@ The writer calls for nothing here.
 
 
 def _fact_of(quote: str) -> Fact:
-    page = SourceText("corpus:a", "Logs", digest_of(PAGE.encode()), PAGE)
+    page = ReadPage("corpus:a", "Logs", digest_of(PAGE.encode()), PAGE)
     facts, rejected = facts_and_rejected([Found(quote)], page)
     assert not rejected
     return facts[0]
@@ -78,7 +79,9 @@ TABLE = """# Settings
 
 
 def _found(text: str, quote: str, shown: tuple[Span, ...] = ()) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
-    return facts_and_rejected([Found(quote, "It is so.")], SourceText("corpus:a", "Logs", digest_of(text.encode()), text, shown))
+    return facts_and_rejected(
+        [Found(quote, "It is so.")], ReadPage("corpus:a", "Logs", digest_of(text.encode()), text, shown=shown)
+    )
 
 
 def test_the_pages_own_words_are_stored_however_a_model_copied_them() -> None:
