@@ -110,7 +110,9 @@ def decide(
         last = latest.get(query.id)
         decision = _kept_off(query, last, queue, known, wanted) or _decision(query, last, rhythm, wanted)
         if decision.due:  # another machine may have to take it up: the one that its entry or a hand-over names
-            place, reason = _place_of(decision, last, now)
+            place, reason = query.machine, f"for the machine {query.machine}"
+            if decision.action == "resume" and last and last.handed_to:
+                place, reason = last.handed_to, f"handed over to {last.handed_to}"
             if machine == ANYWHERE or place in ("", machine):
                 decision = replace(decision, machine=place)
             else:
@@ -197,15 +199,6 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
     if last.status == "failed" and wanted.retry_failed:
         return Decision(query, "retry", f"failed, and to be retried: {why}", last.id)
     return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
-
-
-def _place_of(decision: Decision, last: Summary | None, now: datetime) -> tuple[str, str]:
-    """Return the machine that alone may take the query up, "" for any, and why. A hand-over counts more than the entry."""
-    is_over = last and last.handed_until and moment_of(last.handed_until) <= now
-    if decision.action == "resume" and last and last.handed_to and not is_over:
-        until = f" until {last.handed_until[:16].replace('T', ' ')} UTC" if last.handed_until else ""
-        return last.handed_to, f"handed over to {last.handed_to}{until}"
-    return decision.query.machine, f"for the machine {decision.query.machine}"
 
 
 def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action: Action) -> Decision:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 
 from pipeline.batch.scheduling import Decision, is_tagged
 from pipeline.batch.session_index import SessionIndex
-from pipeline.domain import fold
-from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import Scope
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
-from pipeline.domain.steps import StartWorker
 from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE, EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.engine.recorder import Recorder
@@ -132,11 +128,7 @@ def has_work_left(state: SessionState, tonight: ResearchConfig) -> bool:
     config, spent = state.config, state.spent
     caps = (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s)
     used = (spent.usd, spent.total_tokens, spent.calls, working_seconds(state))
-    if any(cap is not None and amount >= cap for cap, amount in zip(caps, used, strict=True)):
-        return False
-    copy = deepcopy(state)
-    fold.apply(copy, e.ResearchReopened(version=state.version))
-    return any(not step.pure or isinstance(step, StartWorker) for step in agenda(copy))
+    return not any(cap is not None and amount >= cap for cap, amount in zip(caps, used, strict=True))
 
 
 def record_wish(
@@ -160,15 +152,15 @@ def accept_handoff(session: ResearchSession, store: EventStore, context: RunCont
     """Record that this machine goes on with a session, if it was handed over to it.
 
     Raises:
-        CommandRefused: it was handed over to another machine, whose time is not over.
+        CommandRefused: it was handed over to another machine.
         LogError: it could not be stored.
     """
-    handoff, machine = session.state.handoff, context.agent.agent
-    if handoff and handoff.keeps_off(machine, timestamp(context.now())):
-        until = f" until {handoff.until}" if handoff.until else ""
-        take_back = f"research handoff {session.id} --to {machine} takes it back"
-        raise CommandRefused(f"{session.id} is handed over to {handoff.to}{until}", hint=take_back)
-    if handoff and handoff.to == machine and not handoff.accepted:
+    to, machine = session.state.handed_to, context.agent.agent
+    if to and to != machine:
+        raise CommandRefused(
+            f"{session.id} is handed over to {to}", hint=f"research handoff {session.id} --to {machine} takes it back"
+        )
+    if to and not session.state.handoff_accepted:
         Recorder(session, store, context).record([StepResult((e.HandoffAccepted(machine=machine),))])
 
 
@@ -178,8 +170,8 @@ def complete_handoff(session: ResearchSession, store: EventStore, context: RunCo
     Raises:
         LogError: it could not be stored.
     """
-    handoff, machine = session.state.handoff, context.agent.agent
-    if session.state.ended and handoff and handoff.accepted and handoff.to == machine:
+    state, machine = session.state, context.agent.agent
+    if state.ended and state.handoff_accepted and state.handed_to == machine:
         _record(session, store, context, e.HandoffCompleted(machine=machine))
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from pipeline.batch import session_actions
 from pipeline.cli.command_parts import (
-    Length,
     bring_up_to_date,
     session_named,
 )
@@ -22,7 +19,6 @@ from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted, one_line
-from pipeline.text.times import since, timestamp
 from pipeline.wiring.recording import context_of, copy_log
 
 _REFUSED = 20
@@ -66,29 +62,12 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
     end(_REFUSED if refused else code)
 
 
-class Until(Length):
-    """A moment to come: a duration from now, a date, or a date with a time."""
-
-    name = "when"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]  # Length returns a duration
-        """Return in ``2d``, ``2026-11-25`` or ``2026-11-25T06:30`` as a moment; without a zone it is local time."""
-        now = datetime.now(UTC)
-        moment = since(str(value), now)
-        if moment is not None and str(value).strip()[-1:] in "smhd":
-            moment = now + (now - moment)
-        if moment is None or moment <= now:
-            self.fail(f"{value!r} is no moment to come; write 2d (from now), 2026-11-25 or 2026-11-25T06:30", param, ctx)
-        return moment
-
-
 @click.command()
 @click.argument("session")
 @click.option("--to", "machine", required=True, metavar="NAME", help="The machine that goes on with it.")
 @click.option("--why", default="", metavar="TEXT", help="The reason; the log shows it.")
-@click.option("--until", type=Until(), metavar="WHEN", help="After that, any may: 2d, 2026-11-25, 2026-11-25T06:30.")
 @click.pass_obj
-def handoff(console: Console, session: str, machine: str, why: str, until: datetime | None) -> None:
+def handoff(console: Console, session: str, machine: str, why: str) -> None:
     """Hand SESSION over: only runs of the machine NAME go on with it. Hand it over to this machine to take it back."""
 
     name = one_line(machine, 100)
@@ -96,9 +75,8 @@ def handoff(console: Console, session: str, machine: str, why: str, until: datet
         raise UsageError("--to names no machine", hint="write its RESEARCH_MACHINE, or its host name")
     env = environment_of(console)
     context = context_of(env.workspace)
-    about = HandoffInitiated(to=name, why=one_line(why, 500), until=timestamp(until) if until else "")
     found = session_named(console.folder, env.store, session)
-    session_actions.record_wish(env.store, found, context, about)
-    value = {"session": found, "to": name, "until": about.until}
+    session_actions.record_wish(env.store, found, context, HandoffInitiated(to=name, why=one_line(why, 500)))
+    value = {"session": found, "to": name}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
     end(bring_up_to_date(console, env.workspace))

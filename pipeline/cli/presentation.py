@@ -125,7 +125,7 @@ _SAID: dict[type, Callable[[Any], str]] = {
     e.ResearchFailed: lambda x: f"not found: {x.reason}" if x.cause == e.NO_EVIDENCE else x.reason,
     e.StepFailed: lambda x: f"{x.step}: {x.error}: {x.message}",
     e.BranchMerged: _joined,
-    e.HandoffInitiated: lambda x: f"to {x.to}{f' until {x.until}' if x.until else ''}{f': {x.why}' if x.why else ''}",
+    e.HandoffInitiated: lambda x: f"to {x.to}{f': {x.why}' if x.why else ''}",
     e.HandoffAccepted: lambda x: f"by {x.machine}",
     e.HandoffCompleted: lambda x: f"by {x.machine}",
     e.SettingsChanged: lambda x: f"goes on with {x.reasoner}, searching {', '.join(x.search)}: the settings have changed",

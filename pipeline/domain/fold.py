@@ -153,12 +153,11 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.BranchMerged():
             _add_branch(state, event)
         case e.HandoffInitiated():
-            state.handoff = s.Handoff(event.to, event.until)
+            state.handed_to, state.handoff_accepted = event.to, False
         case e.HandoffAccepted():
-            if state.handoff:
-                state.handoff.accepted = True
+            state.handoff_accepted = True
         case e.HandoffCompleted():
-            state.handoff = None
+            state.handed_to, state.handoff_accepted = "", False
         case e.UnknownEvent():
             _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
 

@@ -76,6 +76,5 @@ def summary_of(state: SessionState) -> Summary:
         seconds=working_seconds(state),
         steps=done,
         steps_in_all=in_all,
-        handed_to=state.handoff.to if state.handoff else "",
-        handed_until=state.handoff.until if state.handoff else "",
+        handed_to=state.handed_to,
     )

@@ -77,7 +77,7 @@ def _unknown_facts(state: SessionState, sections: Iterable[ReportSection], *, ma
 
 
 def _handed_to(state: SessionState, machine: str) -> str:
-    return "" if state.handoff and state.handoff.to == machine else f"the session was not handed over to {machine}"
+    return "" if state.handed_to == machine else f"the session was not handed over to {machine}"
 
 
 class Snapshots(Protocol):

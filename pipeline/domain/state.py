@@ -140,19 +140,6 @@ class ReportPart:
 
 
 @dataclass(slots=True)
-class Handoff:
-    """To which machine the session was handed over, and until when only that one goes on with it ("": for good)."""
-
-    to: str
-    until: str
-    accepted: bool = False
-
-    def keeps_off(self, machine: str, now: str) -> bool:
-        """Return whether a machine must leave the session alone at the time ``now``, both as in events."""
-        return machine != self.to and not (self.until and moment_of(self.until) <= moment_of(now))
-
-
-@dataclass(slots=True)
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
@@ -160,7 +147,7 @@ class SessionState:
     ``without_model`` says why a step was done without the model (``Plan``, ``ReadPages:search_0:1``).
     ``kind`` and ``window`` as in ``PlanCreated``. ``parts`` are those of the report by number.
     ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
-    ``pruned`` counts what there was before the session was pruned.
+    ``pruned`` counts what there was before the session was pruned. ``handed_to`` is the machine that alone goes on with it.
     """
 
     id: str = ""
@@ -207,7 +194,8 @@ class SessionState:
     report: ReportGenerated | None = None
     exhausted: str = ""
     pruned: dict[str, int] = field(default_factory=dict)
-    handoff: Handoff | None = None
+    handed_to: str = ""
+    handoff_accepted: bool = False
 
     @property
     def ended(self) -> bool:

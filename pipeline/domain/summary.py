@@ -33,7 +33,7 @@ class Summary:
     It is defined here so that a kept summary is read without importing anything that folds.
 
     ``outcome`` is as in ``state.outcome_of``.
-    ``handed_to`` is the machine that alone goes on with it, up to ``handed_until`` ("": for good).
+    ``handed_to`` is the machine that alone goes on with it.
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
     """
 
@@ -63,7 +63,6 @@ class Summary:
     steps: int = 0
     steps_in_all: int = 0
     handed_to: str = ""
-    handed_until: str = ""
 
     @property
     def charged_usd(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -40,14 +39,6 @@ def test_only_the_machine_that_a_session_was_handed_to_goes_on_with_it(laptop: P
     assert later[-2:] == ["research.completed", "handoff.completed"]
 
 
-def test_after_its_time_anybody_may_go_on(laptop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said(laptop, "handoff", "depth", "--to", "server", "--until", "1s")
-    time.sleep(1.1)
-    assert said(laptop, "-q", "run").code == 0
-    assert kinds(laptop)[-1] == "research.completed"
-    assert "handoff.accepted" not in kinds(laptop)
-
-
 def test_a_session_can_be_taken_back(laptop: Path) -> None:
     said(laptop, "handoff", "depth", "--to", "server")
     refused = said(laptop, "resume", "depth")
@@ -61,8 +52,7 @@ def test_a_session_that_has_ended_is_not_handed_over(whole: Path) -> None:
     assert said(whole, "handoff", "depth", "--to", "server").code == 1
 
 
-def test_a_time_that_is_over_and_an_empty_name_are_refused(laptop: Path) -> None:
-    assert said(laptop, "handoff", "depth", "--to", "server", "--until", "2020-01-01").code == 2
+def test_an_empty_name_is_refused(laptop: Path) -> None:
     assert said(laptop, "handoff", "depth", "--to", " ").code == 2
 
 

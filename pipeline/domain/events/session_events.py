@@ -365,12 +365,11 @@ class BranchMerged(Answered):
 
 
 class HandoffInitiated(EventBase):
-    """The session is handed over: only a run of the machine ``to`` goes on with it, or after ``until`` (a time, or "") any."""
+    """The session is handed over: only a run of the machine ``to`` goes on with it."""
 
     type: Literal["handoff.initiated"] = "handoff.initiated"
     to: str
     why: str = ""
-    until: str = ""
 
 
 class HandoffAccepted(EventBase):
