@@ -139,8 +139,8 @@ class Index {
     }
     if (!count && !question.phrases.length) for (const key of allowed || []) scores.set(key, [0, 1]);
     const best = [...scores].map(([key, [held, score]]) => ({ key, held, score: score * (KINDS[kinds.get(key)] || 1), day: days.get(key) || "" }));
-    const shown = question.filters.kind ? best : withoutEarlier(best, kinds);
-    const more = { earlier: best.length - shown.length, terms: termsIn(found), guessed: found.asBegun.some((one) => one.guessed) };
+    const shown = question.filters.kind ? best : withoutWork(best, kinds);
+    const more = { hidden: best.length - shown.length, terms: termsIn(found), guessed: found.asBegun.some((one) => one.guessed) };
     return { best: inOrder(shown), ...more };
   }
 
@@ -151,9 +151,10 @@ class Index {
   }
 }
 
-// The notes without the reports that a newer one on the same question supersedes; those alone, if nothing else was found.
-function withoutEarlier(best, kinds) {
-  const current = best.filter(({ key }) => kinds.get(key) !== "earlier");
+// The notes without the reports that a newer one supersedes, and without the work of perspectives; those alone, if nothing else
+// was found.
+function withoutWork(best, kinds) {
+  const current = best.filter(({ key }) => !["earlier", "worker"].includes(kinds.get(key)));
   return current.length ? current : best;
 }
 

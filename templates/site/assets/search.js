@@ -79,8 +79,8 @@ function cut(line, start) {
 
 // What was found, handed out a few at a time; of notes with the words of a phrase only those that hold the phrase.
 class Results {
-  constructor(index, question, { best, earlier, terms, guessed }) {
-    Object.assign(this, { index, question, best, earlier, terms, guessed, place: 0, shown: 0 });
+  constructor(index, question, { best, hidden, terms, guessed }) {
+    Object.assign(this, { index, question, best, hidden, terms, guessed, place: 0, shown: 0 });
   }
 
   get atEnd() {
@@ -108,8 +108,8 @@ class Results {
     const certain = this.atEnd || !this.question.phrases.length;
     const count = this.question.phrases.length ? this.shown : this.best.length;
     const said = `${certain ? "" : "More than "}${count || "No"} ${count === 1 ? "note" : "notes"} found`;
-    const beside = `; ${this.earlier} earlier ${this.earlier === 1 ? "report" : "reports"} under the kind “${SPOKEN.earlier}”`;
-    return `${said}${this.guessed && count ? ", with words like these" : ""}${this.earlier && count ? beside : ""}`;
+    const beside = `; ${this.hidden} more under the kinds “${SPOKEN.earlier}” and “worker”`;
+    return `${said}${this.guessed && count ? ", with words like these" : ""}${this.hidden && count ? beside : ""}`;
   }
 
   entry([address, title, kind, date, description, text]) {
