@@ -113,7 +113,7 @@ def choose(
     anything is near. Of what a person ``rated``, a useful passage comes first, a wrong one is not chosen, its page comes last.
     """
     found = [(page, passage) for page in pages for passage in passages(page.text)]
-    texts = [text for page in pages for text in _stemmed_passages(page.text, page.url, query.language)]
+    texts = [text for page in pages for text in _stemmed_passages(page.text, query.language)]
     if not known.passages:
         known = statistics_of(texts, query.language)
     cosines = [page.cosines.get(passage_key(passage.body)) for page, passage in found]
@@ -215,9 +215,9 @@ def _within(places: Sequence[int], lengths: Sequence[int], words: int) -> list[i
 
 
 @lru_cache(maxsize=48)
-def _stemmed_passages(text: str, url: str, language: str) -> tuple[StemmedText, ...]:
+def _stemmed_passages(text: str, language: str) -> tuple[StemmedText, ...]:
     """Return a page's passages prepared for ranking; cached, as several sessions of a night read the same page."""
-    return tuple(StemmedText.of(one.body, one.headings, language, page=url) for one in passages(text))
+    return tuple(StemmedText.of(one.body, one.headings, language) for one in passages(text))
 
 
 A = TypeVar("A", bound=Reply)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.site import paths
-from pipeline.site.note_tree import Block, Item, Items, Leaf, Span, Wikilink, plain, tree
+from pipeline.site.note_tree import Block, Item, Items, Span, Wikilink, plain, tree
 from pipeline.text.labels import in_all_languages
 
 _MARK = re.compile("\0(\\d+)\0")  # a place for quotes behind a paragraph that is the first to cite some: a NUL stands in no note
@@ -267,21 +267,17 @@ class _Page:
             return escape(item.replace("\0", ""), quote=False).replace("\n", "<br>\n")
         if isinstance(item, Wikilink):
             return self._wikilink(item)
-        if isinstance(item, Leaf):
-            return self._leaf(item)
-        if item.tag == "img":
-            return self._image(item)
-        return self._link(item) if item.tag == "a" else f"<{item.tag}>{self.inline(item.items)}</{item.tag}>"
-
-    def _leaf(self, leaf: Leaf) -> str:
-        shown = escape(leaf.content)
-        if leaf.kind == "code":
+        if isinstance(item, Span):
+            made = {"a": self._link, "img": self._image}.get(item.tag)
+            return made(item) if made else f"<{item.tag}>{self.inline(item.items)}</{item.tag}>"
+        shown = escape(item.content)
+        if item.kind == "code":
             return f"<code>{shown}</code>"
-        if leaf.kind == "math":  # a formula as it is written, but for what stands above or below the line
+        if item.kind == "math":  # a formula as it is written, but for what stands above or below the line
             ranked = _SCRIPT.sub(lambda at: f"<{_RANK[at[1]]}>{at[2] or at[3]}</{_RANK[at[1]]}>", shown)
             return f'<span class="math">{ranked}</span>'
-        self._draft.tags.add(leaf.content)
-        listed = paths.encoded(paths.list_page(paths.tag_list(leaf.content)))
+        self._draft.tags.add(item.content)
+        listed = paths.encoded(paths.list_page(paths.tag_list(item.content)))
         return f'<a class="tag" href="{escape(self._draft.root + listed)}">#{shown}</a>'
 
     def _wikilink(self, link: Wikilink) -> str:
@@ -289,15 +285,11 @@ class _Page:
         path = draft.find(link.target)
         if link.embed and path and paths.is_image(path):
             return self._figure(path, link.words)
-        if path and link.number and not link.embed:
-            return self._citation(link, path)
         href = href_of(draft.root, path, link.place, own=draft.path) if path else ""
-        return _internal(href, link.shown) if href or not path else f'<span class="internal">{escape(link.shown)}</span>'
-
-    def _citation(self, link: Wikilink, path: str) -> str:
-        """A number. The first to cite a quote has an id, for the way back."""
-        draft = self._draft
-        first, href = "", href_of(draft.root, path, link.place, own=draft.path)
+        if not path or not link.number or link.embed:
+            shown = escape(link.shown)
+            return _internal(href, shown) if href or not path else f'<span class="internal">{shown}</span>'
+        first = ""  # the first to cite a quote has an id, for the way back
         if draft.at_hand:
             known = (path, link.block) in draft.cites
             anchor = draft.cite(link.number, path, link.block).anchor
@@ -314,11 +306,7 @@ class _Page:
         target, _, place = href.partition("#")
         path = draft.find_relative(target) if target else draft.path
         inside = href_of(draft.root, path, place, own=draft.path) if path else ""
-        return (
-            f'<a class="internal" href="{escape(inside)}">{words}</a>'
-            if inside
-            else f'<span class="internal broken">{words}</span>'
-        )
+        return _internal(inside, words)
 
     def _image(self, image: Span) -> str:
         """A Markdown image: shown if it lies in the vault; an address elsewhere is a link: nothing is fetched by reading."""
@@ -326,7 +314,7 @@ class _Page:
         if _WEB.fullmatch(source):
             return f'<a {_OUTSIDE} href="{escape(source)}">{escape(alt or source)}</a>'
         path = "" if _SCHEME.match(source) else self._draft.find_relative(source)
-        return self._figure(path, alt) if path and paths.is_image(path) else _internal("", alt or source)
+        return self._figure(path, alt) if path and paths.is_image(path) else _internal("", escape(alt or source))
 
     def _figure(self, path: str, words: str) -> str:
         size = _SIZE.fullmatch(words)
@@ -351,9 +339,7 @@ def _around(lines: Sequence[Line]) -> Around:
 
 
 def _internal(href: str, words: str) -> str:
-    if not href:
-        return f'<span class="internal broken">{escape(words)}</span>'
-    return f'<a class="internal" href="{escape(href)}">{escape(words)}</a>'
+    return f'<a class="internal" href="{escape(href)}">{words}</a>' if href else f'<span class="internal broken">{words}</span>'
 
 
 def _opening(tag: str, attributes: str = "", **more: str) -> str:

@@ -96,32 +96,15 @@ def terms(text: str) -> list[str]:
         bare = bare.replace(sign, " ")
     if bare.isascii():
         return [word for word in _PLAIN_WORD.findall(bare.lower()) if 1 < len(word) <= _LONGEST and word not in STOP]
-    return [part for word in _WORD.findall(folded(text)) for part in _parts(word)]
-
-
-def folded(text: str) -> str:
-    """Return a text in small letters, without what readers leave out: accents, points, vowel signs."""
+    # In small letters, without what readers leave out: accents, points, vowel signs.
     bare = _COMBINING.sub("", unicodedata.normalize("NFKD", text.lower()))
-    return unicodedata.normalize("NFC", bare).translate(_SAME_LETTER)
-
-
-def _parts(word: str) -> Iterable[str]:
-    if _IN_PAIRS.match(word):
-        return (word[place : place + 2] for place in range(max(1, len(word) - 1)))
-    return (word,) if 1 < len(word) <= _LONGEST and word not in STOP else ()
-
-
-def facets(face: Face, tags: Iterable[str]) -> Iterator[str]:
-    """Yield what a reader can narrow a search by: ``kind=report``, ``day=2026-11-21``, ``tag=topic/logs``."""
-    yield f"kind={face.kind}"
-    if face.date:
-        yield f"day={face.date}"
-    yield from (f"tag={tag}" for tag in tags)
-
-
-def is_spelt(term: str) -> bool:
-    """Tell whether a reader may misspell a term: a word without digits, neither short nor in pairs of letters."""
-    return len(term) >= _SHORTEST_SPELT and "=" not in term and not any(map(str.isdigit, term))
+    found: list[str] = []
+    for word in _WORD.findall(unicodedata.normalize("NFC", bare).translate(_SAME_LETTER)):
+        if _IN_PAIRS.match(word):
+            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
+        elif 1 < len(word) <= _LONGEST and word not in STOP:
+            found.append(word)
+    return found
 
 
 def note_id(path: str) -> str:
@@ -210,7 +193,8 @@ def changed(changes: Iterable[Change], read: Callable[[str], Held]) -> Iterator[
                 codes.remove(code)
             codes += moved.pop(term)[1]
             held |= {term: "".join(sorted(codes))} if codes else {}
-            if bool(known) != bool(codes) and is_spelt(term):
+            is_spelt = len(term) >= _SHORTEST_SPELT and "=" not in term and not any(map(str.isdigit, term))
+            if bool(known) != bool(codes) and is_spelt:  # a reader may misspell it
                 spelt.setdefault(f"v-{len(term)}", (set(), set()))[bool(codes)].add(term)
         yield file, dict(sorted(held.items()))
     for file, (gone, came) in spelt.items():
@@ -236,4 +220,5 @@ def _codes(number: str, entry: Entry | None) -> dict[str, str]:
         return {}
     face, content = entry
     codes = {term[:-2]: number + term[-1] for term in content.words.split()}
-    return codes | dict.fromkeys(facets(face, content.tags), number + _FACET_WEIGHT)
+    facets = (f"kind={face.kind}", *([f"day={face.date}"] if face.date else ()), *(f"tag={tag}" for tag in content.tags))
+    return codes | dict.fromkeys(facets, number + _FACET_WEIGHT)  # what a reader can narrow a search by

@@ -117,13 +117,15 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
             if isinstance(number := given.get(name), int)
         ),
     )
-    said = _text(given.get("lang"))
+    said, listed = _text(given.get("lang")), given.get("tags")
+    tags = [_text(name).strip("#/ ") for name in (listed if isinstance(listed, list) else str(listed or "").split(","))]
     return Record(
         face,
         digest_of(data),
         heading=draft.heading,
         properties=properties,
-        tags=_tags(given, draft),
+        # Tags with the same list are one: a list knows no empty parts.
+        tags=sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag}),
         toc=draft.toc,
         links=sorted(draft.links),
         names=draft.names,
@@ -175,14 +177,6 @@ def _shown(given: Mapping[str, Any], draft: Draft) -> list[tuple[str, list[str]]
             for inside in _LINKS.findall(" ".join(values)):
                 draft.find(wikilink(inside).target)
     return shown
-
-
-def _tags(given: Mapping[str, Any], draft: Draft) -> list[str]:
-    listed = given.get("tags")
-    own = listed if isinstance(listed, list) else str(listed or "").split(",")
-    tags = (_text(name).strip("#/ ") for name in own)
-    # Tags with the same list are one: a list knows no empty parts.
-    return sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag})
 
 
 def values_of(texts: Iterable[str]) -> Iterable[tuple[str, str]]:

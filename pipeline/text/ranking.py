@@ -6,8 +6,7 @@ is near the question.
 
 For a broad question passages are chosen so that each adds something new: greedy coverage of concepts under a budget of words
 (after Lin and Bilmes 2011). A concept is a stem that at least two of the ranked passages contain; it counts once, with the
-weight log(share among them ÷ share in the whole index) × √count. Passages from pages with many of the best passages are
-preferred, because few pages usually answer a broad question.
+weight log(share among them ÷ share in the whole index) × √count.
 
 Rankings of several searches are fused by reciprocal ranks (Cormack, Clarke and Büttcher 2009), with a third of the places at
 least for the user's own documents and for web pages. Pure.
@@ -60,17 +59,16 @@ Weights = tuple[tuple[Term, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class StemmedText:
-    """A passage prepared for ranking: the stems of its text and of its headings, its text as written, the address of its page."""
+    """A passage prepared for ranking: the stems of its text and of its headings, its text as written."""
 
     body: tuple[str, ...]
     heads: tuple[str, ...]
     text: str
-    page: str = ""
 
     @classmethod
-    def of(cls, text: str, headings: str, language: str, *, page: str = "") -> StemmedText:
+    def of(cls, text: str, headings: str, language: str) -> StemmedText:
         """Return the passage made from plain texts in ``language`` (Snowball's name)."""
-        return cls(tuple(stems(text, language)), tuple(stems(headings, language)), text, page)
+        return cls(tuple(stems(text, language)), tuple(stems(headings, language)), text)
 
     @property
     def held(self) -> frozenset[str]:
@@ -187,10 +185,8 @@ def _bm25(wanted: Mapping[str, float], held: Sequence[str], average: float) -> f
 POOL = 150  # ranked passages to select from
 _SEEDS = 1  # best passages of the whole question, and of each part, that are selected first
 _PASSAGE_COST = 80  # words added to the cost of each passage, so that short ones are not preferred
-_BEST_PASSAGES = 5  # ranked passages from which the best pages are determined
 _INDEX_FACTOR = 4  # an index with fewer passages than this times the ranked ones has no useful statistics
 _UNKNOWN_SHARE = 0.002  # assumed share of passages that contain a stem, where no index knows it
-_PAGE_WEIGHT = 8.0  # how much the page counts
 
 
 def chosen_passages(
@@ -207,11 +203,6 @@ def chosen_passages(
     weights = concept_weights([texts[index] for index in rankings[0][:POOL]], known)
     held = {index: weights.keys() & set(texts[index].body) for index in pool}
     sizes = {index: word_count(texts[index].text) for index in pool}
-    pages: defaultdict[str, float] = defaultdict(float)
-    for index in rankings[0][:_BEST_PASSAGES]:
-        pages[texts[index].page] += strength[index]
-    most = max(pages.values(), default=1.0) or 1.0
-    worth = {index: strength[index] * (1 + _PAGE_WEIGHT * pages[texts[index].page] / most) for index in rankings[0]}
     covered: set[str] = set()
     taken: list[int] = []
     left = words
@@ -220,7 +211,7 @@ def chosen_passages(
             best = seeds.pop(0)
         else:  # the passage with the most new concepts a word
             fresh = {index: sum(weights[concept] for concept in held[index] - covered) for index in pool}
-            gains = {index: fresh[index] * worth.get(index, 0.0) / (sizes[index] + _PASSAGE_COST) for index in pool}
+            gains = {index: fresh[index] * strength[index] / (sizes[index] + _PASSAGE_COST) for index in pool}
             best = max(pool, key=lambda index: (round(gains[index], 9), -index))
             if gains[best] <= 0:
                 break

@@ -55,7 +55,7 @@ def pages(longest_code: int = LARGEST) -> st.SearchStrategy[Made]:
 
 
 def ranked(texts: list[str], headings: str = "", language: str = "english") -> list[StemmedText]:
-    return [StemmedText.of(text, headings, language, page=f"page {place}") for place, text in enumerate(texts)]
+    return [StemmedText.of(text, headings, language) for text in texts]
 
 
 def ranked_page(text: str, language: str = "english") -> list[StemmedText]:
