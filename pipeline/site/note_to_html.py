@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import islice
-from typing import NamedTuple
 
 from pipeline.site import paths
 from pipeline.site.note_tree import Block, Item, Items, Span, Wikilink, plain, tree
@@ -28,15 +27,6 @@ class Cite:
     path: str
     block: str
     anchor: str
-
-
-class Around(NamedTuple):
-    """What a source's note says around a quote: the sentences beside it, who confirms or disputes it, its place on the web."""
-
-    before: str = ""
-    after: str = ""
-    standing: str = ""
-    there: str = ""
 
 
 @dataclass(slots=True)
@@ -62,7 +52,7 @@ class Draft:
     links: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
-    around: dict[str, Around] = field(default_factory=dict)
+    there: dict[str, str] = field(default_factory=dict)
     cites: dict[tuple[str, str], Cite] = field(default_factory=dict)
     tags: set[str] = field(default_factory=set)
     text: list[str] = field(default_factory=list)
@@ -141,7 +131,6 @@ def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
 
 _QUOTATION_MARKS = "“”„\"' "
 _PLACE = "— "  # what begins the line below a passage that says where it is from
-_STANDINGS = tuple(in_all_languages("Disputed by"))
 _TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
 _SUMMARY, _NO_ANSWER = "abstract", "question"  # callouts that say what a note comes to; questions have other titles too
 # Letters of the scripts that are written from right to left, Hebrew and Arabic among them (Unicode's blocks for them).
@@ -224,7 +213,10 @@ class _Page:
             quotes = [words for words, _, within in lines if within]
             quotes = quotes or [words for words, *_ in lines if words.startswith("“") and words.endswith("”")]
             draft.blocks[block.id] = " ".join(quotes or [words for words, *_ in lines]).strip(_QUOTATION_MARKS)
-            draft.around[block.id] = _around(lines)
+            spans = (item for _, items, _ in lines for item in items if isinstance(item, Span))
+            addresses = (span.address for span in spans if _TO_TEXT in span.address)
+            if there := next(addresses, ""):
+                draft.there[block.id] = there
         yield from lines
 
     def block(self, block: Block) -> str:
@@ -321,21 +313,6 @@ class _Page:
         alt = paths.stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
         sizes = {"width": size[1], "height": size[2] or ""} if size else {}
         return _opening("img", src=self._draft.root + paths.encoded(paths.file_of(path)), alt=alt, loading="lazy", **sizes)
-
-
-def _around(lines: Sequence[Line]) -> Around:
-    """What stands around a quote: the sentences before and after it, its standing, its address on the web."""
-    around, passed = Around(), False
-    for words, items, quoted in lines:
-        addresses = (item.address for item in items if isinstance(item, Span) and _TO_TEXT in item.address)
-        if words.startswith(_STANDINGS):
-            around = around._replace(standing=f"{around.standing} · {words}" if around.standing else words)
-        elif address := next(addresses, ""):
-            around = around._replace(there=address)
-        elif len(items) == 1 and isinstance(items[0], Span) and items[0].tag == "em":
-            around = around._replace(**{"after" if passed else "before": words})
-        passed = passed or quoted or words.startswith("“")
-    return around
 
 
 def _internal(href: str, words: str) -> str:

@@ -50,16 +50,12 @@ class Property(NamedTuple):
 class Quote(NamedTuple):
     """A quote that the page cites. ``anchor`` is its id on this page, ``href`` the quote in the source's own page.
 
-    ``before`` and ``after`` are the sentences around it, ``standing`` who confirms or disputes it, ``there`` its address on the
-    web; each may be "".
+    ``there`` opens the web page at it, or is "".
     """
 
     anchor: str
     text: str
     href: str
-    before: str = ""
-    after: str = ""
-    standing: str = ""
     there: str = ""
 
 
@@ -275,9 +271,9 @@ class Composer:
     def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
         href = root + encoded(page_of(path)) + fragment(f"^{block}")
         record = self._notes.records.get(path)
-        return Quote(
-            anchor, record.blocks.get(block, "") if record else "", href, *(record.around.get(block, ()) if record else ())
-        )
+        if record is None:
+            return Quote(anchor, "", href)
+        return Quote(anchor, record.blocks.get(block, ""), href, record.there.get(block, ""))
 
     def _place(self, path: str) -> str:
         """Where a source is and of when: its host, when it was published, when it was first read."""

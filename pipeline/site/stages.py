@@ -256,7 +256,7 @@ class Build:
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
         record, draft = read_note(path, data, self._places)
         words = search.content_of(record.face.title, record.tags, record.text).packed()
-        draft.text, draft.blocks, draft.around = [], {}, {}
+        draft.text, draft.blocks, draft.there = [], {}, {}
         self._room -= len(draft.html)
         if self._room > 0:
             self._drafts[path] = draft

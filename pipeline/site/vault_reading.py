@@ -69,7 +69,7 @@ class Record:
     links: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
-    around: dict[str, list[str]] = field(default_factory=dict)
+    there: dict[str, str] = field(default_factory=dict)
     cites: list[tuple[str, str, str, str]] = field(default_factory=list)
     lang: str = ENGLISH
     text: str = ""
@@ -130,7 +130,7 @@ def read_note(path: str, data: bytes, places: Places) -> tuple[Record, Draft]:
         links=sorted(draft.links),
         names=draft.names,
         blocks=draft.blocks,
-        around={block: list(one) for block, one in draft.around.items() if any(one)},
+        there=draft.there,
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
         text="\n".join(draft.text),
         # The program says what language it wrote a note in, or its owner; only a person's own note is looked at.

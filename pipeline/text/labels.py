@@ -71,7 +71,6 @@ Found here, but not cited | Hier gefunden, aber nicht zitiert | Trouvé ici, mai
 Found for {question}, {day} | Gefunden für {question}, {day} | Trouvé pour {question}, {day} | Encontrado para {question}, {day} | 为{question}找到，{day} | {question}のために発見、{day}
 Nothing was taken from it. | Daraus wurde nichts entnommen. | Rien n’en a été tiré. | No se tomó nada de aquí. | 未从中摘录内容。 | 何も引用していません。
 Disputed | Bestritten | Contesté | En disputa | 有争议 | 異論あり
-Disputed by | Bestritten von | Contesté par | Disputado por | 提出异议者 | 異論の出典
 Read it {there} | Nachlesen {there} | À lire {there} | Léalo {there} | {there}阅读 | {there}で読む
 in the page | auf der Seite | dans la page | en la página | 在原网页 | 元のページ
 Versions read | Gelesene Fassungen | Versions lues | Versiones leídas | 已读版本 | 閲覧した版
