@@ -1,6 +1,6 @@
-"""Figures of the core, each beside its target: fold, opening, the loop's own time, waiting, start of the program.
+"""Figures of the core, each beside its target: fold, opening, the loop's own time, waiting, start of the program, of its server.
 
-    python -m bench.core
+    python -m bench.core [FIGURE …]
 
 Everything outside is scripted, so what is measured is the program. The store is the real one, over files.
 """
@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from bench import made_log
 from pipeline.cli.main import COLLECTION
 from pipeline.domain.events.json_codec import ANY_EVENT, encode
 from pipeline.domain.report_parts import BEGINNING
@@ -29,7 +32,7 @@ from pipeline.engine.recorder import Recorder
 from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, context_for, started, step_context_for
-from tests.recorded import stream
+from tests.recorded import recorded, stream
 
 EVENTS = 100_000
 LATENCY = 0.2  # seconds a call
@@ -51,10 +54,10 @@ def longest_chain(state: SessionState) -> int:
 
 
 def main() -> None:
-    """Measure and print all, with the garbage collector as the program sets it."""
+    """Measure and print all, or those that are named, with the garbage collector as the program sets it."""
     gc.set_threshold(*COLLECTION)
-    for figures in (folding, opening, working, waiting, starting):
-        for line in figures():
+    for figures in (folding, opening, working, waiting, starting, answering):
+        for line in figures() if figures.__name__ in (sys.argv[1:] or figures.__name__) else ():
             print(line, flush=True)
 
 
@@ -178,6 +181,26 @@ def starting() -> Iterator[str]:
         runs = [_process([sys.executable, *arguments]) for _ in range(15)]
         yield line(f"{what}, wall time", 1_000 * statistics.median(took for took, _ in runs), "ms", target)
         yield line(f"{what}, peak memory", statistics.median(memory for _, memory in runs), "MB")
+
+
+def answering() -> Iterator[str]:
+    """The first answers of ``research mcp`` over 1,000 sessions, from the start of its process."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+    calls = [("search", {"query": "How do pumps of make 17 behave?"}), ("report", {"id": made_log.question_id(17)})]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "queries.yaml").write_text("settings:\n  reasoner: extractive\n  search: [local]\nqueries:\n  - How?\n")
+        made_log.write(folder / "events", 1_000)
+        for data in recorded(**made_log.EVENTS).objects.values():
+            FileStore(folder / "events").objects.put(data)
+        command = [sys.executable, "-m", "pipeline", "-C", scratch]
+        subprocess.run([*command, "ask", "How do pumps behave?"], check=True, capture_output=True)  # as after a night
+        for name, arguments in calls:
+            begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+            ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+            given = "".join(json.dumps(one) + "\n" for one in (begin, ask))
+            answer = partial(subprocess.run, [*command, "mcp"], input=given, text=True, check=True, capture_output=True)
+            yield line(f"research mcp, first answer: {name}, 1,000 sessions", timed(answer, 5), "s", "<= 1")
 
 
 # A process inherits the peak memory of the one that starts it, so a bare Python stands between.
