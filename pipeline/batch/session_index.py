@@ -7,8 +7,7 @@ time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 
@@ -52,10 +51,28 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     known = kept.read(_layout_id()) if kept else {}
     lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
     entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
-    fresh, damaged = _read_streams(store, (name for name in marks if name not in entries))
+    fresh: dict[str, Entry] = {}
+    damaged: dict[str, LogError] = {}
+    for name in [name for name in marks if name not in entries]:
+        is_night = name.startswith("batch-")
+        try:
+            if is_night:
+                ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
+                fresh[name] = tuple(session for event in ended if (session := event.get("session")))
+            else:
+                from pipeline.domain.progress import summary_of  # what folds is imported where a session has changed
+                from pipeline.domain.session import ResearchSession
+
+                fresh[name] = summary_of(ResearchSession.open(store, name).state)
+        except LogError as error:
+            if not is_night:  # of a night that cannot be read, building the vault says so
+                damaged[name] = error
     branched = store.branched(fresh)
-    if kept:
-        _keep(kept, marks, _settled(fresh, branched), known.keys() - entries.keys())
+    if kept:  # without what has branches that are still to be joined: the next run must meet them again
+        lines_now = {name: (marks[name], _encoded(entry)) for name, entry in fresh.items() if name not in branched}
+        outdated = known.keys() - entries.keys()
+        if lines_now or outdated:
+            kept.write(_layout_id(), lines_now, outdated - lines_now.keys())
     entries |= fresh
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
@@ -67,50 +84,6 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
             damaged[name] = LogDamaged(f"the log of {name} is missing, but a run refers to it", hint=hint)
     sessions = tuple(summary for name, summary in there.items() if name not in damaged)
     return SessionIndex(sessions, damaged, stones, tuple(branched))
-
-
-def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str], read: Mapping[str, Summary]) -> None:
-    """Update ``kept`` with the sessions that changed; no other is opened. ``marks`` are the store's fingerprints by stream.
-
-    ``read`` are sessions that were read under these marks already.
-    """
-    known = {name: mark for name, (mark, _line) in kept.read(_layout_id()).items()}
-    changed = [name for name, mark in marks.items() if known.get(name) != mark]
-    fresh, _damaged = _read_streams(store, (name for name in changed if name not in read))
-    fresh |= {name: read[name] for name in changed if name in read}
-    _keep(kept, marks, _settled(fresh, store.branched(fresh)), {name for name, mark in known.items() if marks.get(name) != mark})
-
-
-def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
-    """The entries of the streams, and why some sessions cannot be read."""
-    entries: dict[str, Entry] = {}
-    damaged: dict[str, LogError] = {}
-    for name in names:
-        is_session = not name.startswith("batch-")
-        try:
-            from pipeline.domain.progress import summary_of
-            from pipeline.domain.session import ResearchSession
-
-            if is_session:
-                entries[name] = summary_of(ResearchSession.open(store, name).state)
-            else:
-                ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
-                entries[name] = tuple(session for event in ended if (session := event.get("session")))
-        except LogError as error:
-            if is_session:  # of a night that cannot be read, building the vault says so
-                damaged[name] = error
-    return entries, damaged
-
-
-def _settled(entries: Mapping[str, Entry], branched: Iterable[str]) -> dict[str, Entry]:
-    """Return the entries without those of streams whose branches are still to be joined: the next run must meet them again."""
-    return {name: entry for name, entry in entries.items() if name not in {*branched}}
-
-
-def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Entry], outdated: AbstractSet[str]) -> None:
-    if fresh or outdated:
-        lines = {name: (marks[name], _encoded(entry)) for name, entry in fresh.items()}
-        kept.write(_layout_id(), lines, outdated - fresh.keys())
 
 
 def _encoded(entry: Entry) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from pipeline.batch.session_index import SessionIndex, read_all, refresh
+from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
 from pipeline.domain.summary import Summary
@@ -164,7 +164,6 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     documents = None if travels else workspace.corpus.absolute()
     report = workspace_adapters.build(folder, mode, documents)
     store, summaries = store_of(folder), summaries_of(folder)
-    refresh(store, summaries, report.marks, report.sessions)
     if report.problems:
         note_damage(read_all(store, summaries).damaged.values())
     if mode == "check":

@@ -59,7 +59,6 @@ def build_vault(
 
     def built() -> BuildReport:
         with closing(Kept(state_dir, f"{program_id('vault')}-{fold_id()}")) as kept:
-            marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
             settled = ""  # a digest of all that notes are made from; none if the templates cannot be read
             with suppress(OSError):
                 below, streams = digest_below(templates), store.marks(("session", "batch", "talk", "import", "vault", "prune"))
@@ -72,11 +71,11 @@ def build_vault(
                 if not drift.folders and not lacks_types:
                     drift.record({})
                     kept.commit()
-                    return BuildReport(unchanged=len(kept.files.all()), marks=marks)
+                    return BuildReport(unchanged=len(kept.files.all()))
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
-            return Build(store, Renderer(templates), vault, kept, mode, marks, settled, record, documents).run()
+            return Build(store, Renderer(templates), vault, kept, mode, settled, record, documents).run()
 
     try:
         return built()

@@ -503,14 +503,13 @@ _IMPORT: TypeAdapter[tuple[Link, str] | None] = TypeAdapter(tuple[Link, str] | N
 class Values:
     """The summaries of all streams that can be read, by id; ``cards`` in order of the sessions' start.
 
-    ``marks`` are the streams'; ``fresh`` are the cards of sessions that changed since the last build. ``imports`` has the link to
+    ``marks`` are the streams'. ``imports`` has the link to
     each import's note, and when it began. ``problems`` say which streams cannot be read, and why.
     """
 
     def __init__(self, store: EventStore, kept: Kept) -> None:
         self._store, self._kept = store, kept
         self.marks: dict[str, str] = {}
-        self.fresh: dict[str, Card] = {}
         self.problems: list[str] = []
         known = kept.summaries()
         cards = self._read(known, "session", "the notes of", _CARD, self._card).values()
@@ -541,10 +540,7 @@ class Values:
 
     def _card(self, name: str) -> Card | None:
         state, events = folded(name, (record.data for record in self._store.load(name)))
-        if not state.query:
-            return None
-        self.fresh[name] = card = summarised(state, events)
-        return card
+        return summarised(state, events) if state.query else None
 
     def _import(self, name: str) -> tuple[Link, str] | None:
         """The link to an import's note; the path derives from the first event of the import and never changes."""

@@ -9,7 +9,7 @@ No rule says which notes a change affects. A run with nothing to do does not imp
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -81,8 +81,8 @@ class Part:
 class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
-    ``marks`` are the store's and ``settled`` a digest of all that notes are made from, read while no other build was running;
-    ``record`` and ``documents`` as in ``build_vault``.
+    ``settled`` is a digest of all that notes are made from, read while no other build was running. ``record`` and ``documents``
+    are as in ``build_vault``.
     """
 
     def __init__(
@@ -92,12 +92,11 @@ class Build:
         vault: Path,
         kept: Kept,
         mode: str,
-        marks: Mapping[str, str],
         settled: str,
         record: Callable[[Sequence[EventBase]], None] | None = None,
         documents: Path | None = None,
     ) -> None:
-        self._store, self._mode, self._marks, self._settled = store, mode, marks, settled
+        self._store, self._mode, self._settled = store, mode, settled
         self._record_decisions, self._documents = record, documents
         self._renderer, self._vault, self._tree, self._kept = renderer, vault, Tree(vault), kept
 
@@ -335,8 +334,6 @@ class Build:
             tuple(sorted(result.set_aside)),
             tuple(self._values.problems),
             tuple(result.problems),
-            self._marks,
-            self._values.fresh,
             self._identity.moved,
             self._identity.hidden,
             result.united,

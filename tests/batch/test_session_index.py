@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.batch import session_index
-from pipeline.batch.session_index import SessionIndex, read_all, refresh
+from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.session import record_of
 from pipeline.domain.summary import Summary
@@ -108,14 +108,3 @@ def test_the_latest_session_is_the_one_that_none_followed_whatever_their_clocks_
     for order in ((first, second, apart), (apart, second, first)):
         assert SessionIndex(order).latest() == {"pumps": second}
     assert SessionIndex((apart, first)).latest() == {"pumps": first}
-
-
-def test_what_the_build_of_the_vault_has_read_is_kept_without_opening_the_log_again(kept: Summaries) -> None:
-    store = Counting("s-1", "s-2")
-    whole = {summary.id: summary for summary in read_all(store).sessions}
-    store.opened.clear()
-    refresh(store, kept, store.marks(), {"s-1": whole["s-1"]})
-    assert store.opened == ["s-2"]
-    found, opened = glance(store, kept)
-    assert opened == []
-    assert found.sessions == tuple(whole.values())

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from pipeline.domain.summary import Summary
 from pipeline.errors import SystemRefused
 from pipeline.system.folders import Look, Obstacle, Tree
 from pipeline.text.normalise import digest_of
@@ -74,8 +73,7 @@ class BuildReport:
     """The result of a build, as sorted vault paths with suffix; ``problems`` say which streams cannot be read.
     ``left_alone`` says which files were not written, why, and what to do: no reason for a night to fail.
 
-    ``unchanged`` is the number of unchanged files. ``marks`` are those of the log's streams;
-    ``sessions`` are those that were read, by id. ``moved`` are the notes that a person moved since the last build, the new path
+    ``unchanged`` is the number of unchanged files. ``moved`` are the notes that a person moved since the last build, the new path
     by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
     build put together with it: the note's path by theirs.
     """
@@ -86,8 +84,6 @@ class BuildReport:
     set_aside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     left_alone: tuple[str, ...] = ()
-    marks: Mapping[str, str] = field(default_factory=dict)
-    sessions: Mapping[str, Summary] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     united: Mapping[str, str] = field(default_factory=dict)
