@@ -1,4 +1,4 @@
-"""For all tests: one seed, named at the end; scratch files in memory; each template compiled once in a process."""
+"""For all tests: one seed, named at the end; scratch files in memory; templates compiled once, documents read by one process."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
 from hypothesis import settings
-from jinja2 import Environment
+from jinja2 import Environment, meta
 
+from pipeline.documents.extraction_process import Extractor
+from pipeline.search import passage_search
+from pipeline.wiring import session_adapters
 from tests.postgres_server import postgres_server, postgres_store_url, postgres_url
 from tests.seeds import SEED
 
@@ -36,6 +41,16 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("_parse", "_generate"):
         setattr(Environment, name, _once(getattr(Environment, name)))
+    compiled = cache(lambda source: compile(source, "<template>", "exec"))
+    find, kept = meta.find_referenced_templates, KeptExtractor()
+    instead: dict[tuple[Any, str], Callable[..., Any]] = {
+        (Environment, "_compile"): lambda _, source, filename: _placed(compiled(source), filename),
+        (meta, "find_referenced_templates"): cache(lambda tree: list(find(tree))),
+        (passage_search, "Extractor"): lambda: kept,
+        (session_adapters, "Extractor"): lambda: kept,
+    }
+    for (holder, name), call in instead.items():
+        setattr(holder, name, call)
 
 
 def pytest_xdist_auto_num_workers() -> int | None:
@@ -47,11 +62,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"drawn with seed {SEED}; SUITE_SEED={SEED} draws the same again")
 
 
+class KeptExtractor(Extractor):
+    """One process reads the documents of all commands of a worker: to start one takes as long as all that it reads."""
+
+    def close(self) -> None:
+        """Nothing: the next command reads documents too."""
+
+    async def aclose(self) -> None:
+        """Nothing, as ``close``."""
+
+
+def _placed(code: CodeType, file: str) -> CodeType:
+    """Return code as if it had been compiled from ``file``, which errors name."""
+    parts = tuple(_placed(part, file) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=file, co_consts=parts)
+
+
 def _once(step: Callable[..., Any]) -> Callable[..., Any]:
     """Do a step of Jinja's compiler once for each template text (or its tree) and kind of environment.
 
-    Three quarters of the time of a small site's build are Jinja's. Which file a template was read from changes nothing here; it
-    comes in with the last step, which is not spared.
+    Three quarters of the time of a small site's build are Jinja's. Which file a template was read from changes nothing here.
     """
     known: dict[Any, Any] = {}
 

@@ -20,6 +20,7 @@ from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from pipeline.text.words import word_count
 
+_LONG_TAG, _MOST_ATTRIBUTES = 20_000, 5_000  # characters; words
 _DEEPEST = 150  # elements nested deeper are read as plain text, so that the walk may recurse
 
 
@@ -108,8 +109,11 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
     ``all_is_content`` is said of HTML that was made from a document without menus.
 
     Raises:
-        ReadFailed: the document holds no text.
+        ReadFailed: the document would take too long to parse, or holds no text.
     """
+    # The parser's time is quadratic in an element's attributes; it cannot be asked for their number.
+    if any(len(tag) > _LONG_TAG and len(tag.partition(">")[0].split()) > _MOST_ATTRIBUTES for tag in source.split("<")):
+        raise ReadFailed(f"an element has more than {_MOST_ATTRIBUTES} attributes")
     tree = LexborHTMLParser(_NOSCRIPT.sub(r"\1template", source))
     _style_elements(tree)
     walker = _Walker(tree)
