@@ -131,6 +131,25 @@ def test_a_night_whose_run_is_killed_for_good_goes_on_and_is_built_by_a_worker_t
     assert run("verify", folder=folders["run"], url=postgres_url).returncode == 0
 
 
+def test_a_worker_begins_and_builds_the_night_by_its_schedule_and_the_dashboard_shows_the_queue(
+    folders: dict[str, Path], postgres_url: str
+) -> None:
+    assert run("store", "init", folder=folders["run"], url=postgres_url).returncode == 0
+    with worker(folders["north"], postgres_url, "north", "--builds", "--schedule", "* * * * * *"):  # the sixth: each second
+        last_run, until = folders["north"] / "events" / "local" / "last-run.json", time.monotonic() + 90
+        while not last_run.exists() and time.monotonic() < until:
+            time.sleep(0.2)
+    assert json.loads(last_run.read_text())["done"] == 5
+    refused = run("work", "--schedule", "at night", folder=folders["run"], url=postgres_url)
+    assert (refused.returncode, "is no schedule" in refused.stderr) == (2, True)
+    command = [sys.executable, "-m", "pipeline", "work", "--dashboard"]
+    shown: dict[str, Any] = {"env": environment(postgres_url, "here"), "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folders["run"], start_new_session=True, **shown) as dashboard:
+        assert dashboard.stdout
+        assert any("research" in line for line in dashboard.stdout)
+        os.killpg(dashboard.pid, signal.SIGTERM)
+
+
 def test_without_a_database_the_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESEARCH_STORE", "files")
     (tmp_path / "queries.yaml").write_text("queries:\n  - How do pumps behave?\n")
