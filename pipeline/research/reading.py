@@ -299,12 +299,13 @@ def shown_parts(
 def _taken(
     hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, around: int
 ) -> set[int]:
-    """Return the pieces for which there is room: of each hit its section, then step by step what holds it and what is beside it.
+    """Return the pieces for which there is room: of each hit its section with what holds it, then step by step what is beside it.
 
     A section longer than all the room is taken by its pieces.
     """
     begins = [place for place, piece in enumerate(pieces) if piece.level < _NO_HEADING or not place]
     sections = [range(start, end) for start, end in zip(begins, [*begins[1:], len(pieces)], strict=True)]
+    levels = [pieces[section.start].level for section in sections]
     kept: set[int] = set()
     left = room
     for step in range(around + 1):
@@ -312,36 +313,18 @@ def _taken(
             own = bisect_right(begins, place) - 1
             if sum(costs[one] for one in sections[own] if new[one]) > room:
                 wanted = [range(one, one + 1) for one in (place + step, place - step) if one in sections[own]]
+            elif step:
+                wanted = [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
             else:
-                wanted = [sections[own]]
-                above = sections[_above(own, 1, sections, pieces)]
-                if pieces[above.start].level > 1 and sum(costs[one] for one in above) <= LEAST:
-                    wanted.append(above)  # the introduction of what holds it
-                if step:  # what is inside it, or inside what holds it, and what is beside it
-                    wanted = [_holding(own, step - 1, sections, pieces)]
-                    wanted += [sections[one] for one in (own + step, own - step) if 0 <= one < len(sections)]
+                above = sections[next((one for one in range(own, -1, -1) if levels[one] < levels[own]), own)]
+                is_short = pieces[above.start].level > 1 and sum(costs[one] for one in above) <= LEAST
+                wanted = [sections[own], *([above] if is_short else [])]  # the introduction of what holds it
             for scope in wanted:
                 more = [one for one in scope if new[one] and one not in kept]
                 if (cost := sum(costs[one] for one in more)) <= left:
                     kept.update(more)
                     left -= cost
     return kept
-
-
-def _above(own: int, step: int, sections: Sequence[range], pieces: Sequence[Piece]) -> int:
-    """Return the section so many levels above one."""
-    levels = [pieces[section.start].level for section in sections]
-    for _ in range(step):
-        own = next((one for one in range(own, -1, -1) if levels[one] < levels[own]), own)
-    return own
-
-
-def _holding(own: int, step: int, sections: Sequence[range], pieces: Sequence[Piece]) -> range:
-    """Return a section with all inside it, or, so many steps further, the section that holds it with all inside that."""
-    levels = [pieces[section.start].level for section in sections]
-    own = _above(own, step, sections, pieces)
-    end = next((one for one in range(own + 1, len(sections)) if levels[one] <= levels[own]), len(sections))
-    return range(sections[own].start, sections[end - 1].stop)
 
 
 def _places_of(hit: Hit, pieces: Sequence[Piece], text: str) -> list[int]:
