@@ -238,7 +238,7 @@ def _tokens_of(text: str, spans: Iterable[Span]) -> int:
     return sum(tokens(text[start:end]) for start, end in spans)
 
 
-AROUND = 3  # sections on each side of one that was hit, and sections that hold it
+AROUND = 3  # sections on each side of one that was hit
 LEAST = 300  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _SHORT = 2_000  # tokens of a page that is shown whole
