@@ -14,7 +14,7 @@ class Step:
 
     @property
     def key(self) -> str:
-        """The step's name in the log, e.g. ``Think:search_0:2``."""
+        """The step's name in the log, e.g. ``ReadPages:search_0:2``."""
         return ":".join([type(self).__name__, *(str(getattr(self, part.name)) for part in fields(self))])
 
 

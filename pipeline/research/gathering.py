@@ -16,7 +16,6 @@ from pipeline.domain.findings import facts_of, may_be_read
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, first_plan, gap_plan, search_nodes, workers_in_order
 from pipeline.domain.steps import (
-    AskApproval,
     ExtendPlan,
     FailWorker,
     FindGaps,
@@ -26,7 +25,6 @@ from pipeline.domain.steps import (
     Plan,
     Read,
     SearchFor,
-    StartAnalysis,
     StartWorker,
     Survey,
 )
@@ -165,11 +163,6 @@ def new_queries(queries: Iterable[str], asked: Iterable[str], most: int = MOST_Q
     return tuple(fresh.values())[:most]
 
 
-def ask_approval(_step: AskApproval, _state: SessionState) -> StepResult:
-    """Request the user's approval of the plan."""
-    return StepResult((e.ApprovalRequested(),))
-
-
 def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGiven:
     """Return the approval of the plan; the user's ``views``, if there are any, replace the planned perspectives.
 
@@ -294,11 +287,6 @@ def next_round(step: NextRound, state: SessionState) -> StepResult:
     queries = new_queries(named, asked_queries(worker), state.config.queries_per_thought)
     reason = last.reason if last else ""
     return StepResult((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=queries),))
-
-
-def start_analysis(step: StartAnalysis, _state: SessionState) -> StepResult:
-    """Close a round of gathering."""
-    return StepResult((e.AnalysisStarted(round=step.round),))
 
 
 async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> StepResult:

@@ -6,24 +6,25 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipeline.domain import steps as s
+from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
 from pipeline.research import gathering, reading, reporting, writing
 from pipeline.research.step_context import StepContext, StepResult
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], StepResult]] = {
-    s.AskApproval: gathering.ask_approval,
+    s.AskApproval: lambda _step, _state: StepResult((e.ApprovalRequested(),)),
     s.StartWorker: gathering.start_worker,
     s.NextRound: gathering.next_round,
     s.FinishWorker: gathering.finish_worker,
     s.FailWorker: gathering.fail_worker,
-    s.StartAnalysis: gathering.start_analysis,
+    s.StartAnalysis: lambda step, _state: StepResult((e.AnalysisStarted(round=step.round),)),
     s.FindGaps: gathering.find_gaps,
     s.ExtendPlan: gathering.extend_plan,
     s.StartSynthesis: writing.start_synthesis,
     s.MendReport: writing.mend_report,
     s.MakeReport: reporting.make_report,
     s.Complete: reporting.complete,
-    s.Fail: reporting.fail,
+    s.Fail: lambda step, _state: StepResult((e.ResearchFailed(cause=step.cause, reason=step.reason),)),
 }
 
 _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[StepResult]]] = {

@@ -17,7 +17,7 @@ from pipeline.domain.findings import (
 )
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
-from pipeline.domain.steps import ChoosePassages, Compare, Complete, Fail, MakeReport, Read
+from pipeline.domain.steps import ChoosePassages, Compare, Complete, MakeReport, Read
 from pipeline.domain.values import (
     Changes,
     EarlierSession,
@@ -161,11 +161,6 @@ def complete(_step: Complete, state: SessionState) -> StepResult:
     return StepResult(
         (e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),)
     )
-
-
-def fail(step: Fail, _state: SessionState) -> StepResult:
-    """End the session without a report."""
-    return StepResult((e.ResearchFailed(cause=step.cause, reason=step.reason),))
 
 
 async def choose_passages(_step: ChoosePassages, state: SessionState, context: StepContext) -> StepResult:

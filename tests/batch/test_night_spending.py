@@ -36,7 +36,7 @@ def test_a_call_in_flight_counts_at_its_worst_and_a_grant_does_not_count() -> No
     night.work()
     before, (name,) = spent(night.store).usd, list(night.store.ids("session"))
     version, at = len(night.store.load(name)), timestamp(START + timedelta(minutes=5))
-    call = stamped(CallSent(step="Think:x", worst=Cost(usd=0.5)), name, version + 1, "run-2", "late", at)
+    call = stamped(CallSent(step="Plan", worst=Cost(usd=0.5)), name, version + 1, "run-2", "late", at)
     night.store.append(name, [record_of(call)], version)
     assert spent(night.store).usd == pytest.approx(before + 0.5)
     batch = f"batch-{at[:19].replace(':', '').lower()}-ffff"

@@ -63,11 +63,16 @@ class Capabilities:
 
         A server that takes no schema finds it at the end of the prompt.
         """
-        prompted = messages if not schema or self.format == "json_schema" else _with_schema(messages, schema)
+        told = ""
+        if schema and self.format != "json_schema":
+            told = f"\n\nThe schema of your reply:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
         body: dict[str, Any] = {
             "model": model,
             self.limit_name: min(max_tokens, self.most_tokens),
-            "messages": [{"role": one["role"], "content": self._content(one)} for one in prompted],
+            "messages": [
+                {"role": one["role"], "content": self._content(one, told if place == 1 else "")}
+                for place, one in enumerate(messages)
+            ],
             "stream": self.stream,
         }
         if self.stream and self.usage:
@@ -83,10 +88,12 @@ class Capabilities:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _content(self, message: Message) -> str | list[dict[str, Any]]:
-        """Return a message's content; with marks, a cache keeps the parts before the last one, and the system message."""
+    def _content(self, message: Message, told: str) -> str | list[dict[str, Any]]:
+        """Return a message's content, with ``told`` at its end; with marks, a cache keeps the parts before the last one, and the
+        system message."""
         content = message["content"]
-        parts: list[str] = [content] if isinstance(content, str) else content
+        parts: list[str] = [content] if isinstance(content, str) else list(content)
+        parts[-1] += told
         if not self.marks:
             return "".join(parts)
         kept = 1 if message["role"] == "system" else len(parts) - 1
@@ -125,18 +132,6 @@ def _without_bounds(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     return {name: _without_bounds(value) for name, value in part.items() if name not in ("maxItems", "maxLength")}
-
-
-def _with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
-    system, user, *rest = messages
-    shape = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    told = f"\n\nThe schema of your reply:\n{shape}"
-    content = user["content"]
-    return [
-        system,
-        {**user, "content": content + told if isinstance(content, str) else [*content[:-1], content[-1] + told]},
-        *rest,
-    ]
 
 
 @dataclass
