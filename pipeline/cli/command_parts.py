@@ -173,15 +173,14 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
 
 
 def _link_reports(workspace: Workspace, known: Callable[[], SessionIndex], report: Callable[[str], str]) -> list[str]:
-    """Link each question in the vault to its newest report, in the note that asks it; return what could not be written, and why.
+    """Link each question in the vault's queue to its newest report; return what could not be written, and why.
 
     ``known`` returns the sessions, ``report`` the path of a session's report in the workspace, "" if there is none. What to link
     follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass changes nothing.
     A note that changes meanwhile is left to the next build.
     """
     vault, queries = workspace.folder / "vault", workspace.queue.queries
-    files = sorted({QUEUE_NOTE, *(query.file.removeprefix("vault/") for query in queries if query.file)})
-    if workspace.queue.settings.vault_queue == "ignore" or not any((vault / file).exists() for file in files):
+    if workspace.queue.settings.vault_queue == "ignore" or not (vault / QUEUE_NOTE).exists():
         return []
     by_block = {query.id: query for query in queries if query.file}
     by_text = {spelling_free(query.text): query for query in queries}
@@ -200,17 +199,15 @@ def _link_reports(workspace: Workspace, known: Callable[[], SessionIndex], repor
         path = report(latest.id).removeprefix("vault/").removesuffix(".md")
         return path, f"{words[latest.status]}, {latest.started_at[:10]}"
 
-    problems = []
     with closing(Tree(vault)) as tree:
-        for file in files:
-            try:
-                data = tree.read(file) or b""
-                fresh = linked(data.decode("utf-8"), find, is_queue=file == QUEUE_NOTE, stem=Path(file).stem).encode()
-                if fresh != data and tree.read(file) == data:
-                    tree.write(file, fresh, durable=True)
-            except (Obstacle, OSError, UnicodeDecodeError) as error:
-                problems.append(f"vault/{file}: its questions are not linked to their reports: {error}")
-    return problems
+        try:
+            data = tree.read(QUEUE_NOTE) or b""
+            fresh = linked(data.decode("utf-8"), find).encode()
+            if fresh != data and tree.read(QUEUE_NOTE) == data:
+                tree.write(QUEUE_NOTE, fresh, durable=True)
+        except (Obstacle, OSError, UnicodeDecodeError) as error:
+            return [f"vault/{QUEUE_NOTE}: its questions are not linked to their reports: {error}"]
+    return []
 
 
 def _print_notices(console: Console, report: Any) -> None:

@@ -1,4 +1,4 @@
-"""Questions in the vault: which lines and notes ask one, and what the way back writes into them."""
+"""Questions in the vault: which lines ask one, and what the way back writes into them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from pipeline.config.values import Query
 from pipeline.config.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
 
 
-def vault_of(folder: Path, queue: str, **notes: str) -> Path:
-    for name, text in {QUEUE_NOTE: queue, **{f"{name}.md": text for name, text in notes.items()}}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(text.encode())
+def vault_of(folder: Path, queue: str) -> Path:
+    (folder / "my").mkdir(parents=True)
+    (folder / QUEUE_NOTE).write_bytes(queue.encode())
     return folder
 
 
-def asked(folder: Path, queue: str, **notes: str) -> list[Query]:
-    found, faults = questions_in(vault_of(folder, queue, **notes))
+def asked(folder: Path, queue: str) -> list[Query]:
+    found, faults = questions_in(vault_of(folder, queue))
     assert not faults
     return list(found)
 
@@ -65,19 +64,6 @@ def test_a_bad_line_is_told_and_the_others_are_asked(tmp_path: Path, line: str, 
     assert said in str(faults[0])
 
 
-def test_a_note_with_the_property_research_asks_its_heading(tmp_path: Path) -> None:
-    notes = {
-        "ideas/one": "---\nresearch: true\nmode: fast\ntags: [own, '#vault']\naliases: [x]\n---\nIn\n# When does fsync fail?\n",
-        "ideas/two": "---\nresearch: true\nquestion: Why are there tides?\n---\n# Tides\n",
-        "What is a moat": "---\nresearch: True\n---\nNo heading.\n",
-        "ideas/no": "---\nresearch: false\n---\n# Not this\n",
-        "reports/2026/no": "---\nresearch: true\n---\n# Nor a generated one\n",
-    }
-    found = asked(tmp_path, "", **notes)
-    assert [query.text for query in found] == ["What is a moat", "When does fsync fail?", "Why are there tides?"]
-    assert (found[1].mode, found[1].tags) == ("fast", ("own", "vault"))
-
-
 def test_what_queries_yaml_asks_already_is_asked_once(tmp_path: Path) -> None:
     vault_of(tmp_path / "vault", "- [ ] what is a  torn write?\n- [ ] What is fsync?\n- [ ] What is fsync?\n")
     (tmp_path / "queries.yaml").write_text("queries:\n  - What is a torn write?\n")
@@ -96,36 +82,28 @@ def found(path: str = "reports/2026/a-3f2a") -> object:
 
 def test_the_link_stands_before_the_block_id_and_every_other_byte_stays() -> None:
     text = "\ufeff# Q\r\n- [ ] What is fsync? #a mode:fast  ^b1  \r\n- [x] buy milk\r\n\t1. [ ] Why?"
-    fresh = linked(text, found(), is_queue=True)  # type: ignore[arg-type]
+    fresh = linked(text, found())  # type: ignore[arg-type]
     link = " → [[reports/2026/a-3f2a|Report, 2026-11-21]]"
     assert fresh == (f"\ufeff# Q\r\n- [x] What is fsync? #a mode:fast{link}  ^b1  \r\n- [x] buy milk\r\n\t1. [x] Why?{link}")
 
 
 def test_a_fault_stands_behind_its_line_until_it_is_corrected() -> None:
-    once = linked("- [ ] Why? mode:quick ^b\n- [ ] What?", lambda _text, _id: None, is_queue=True)
+    once = linked("- [ ] Why? mode:quick ^b\n- [ ] What?", lambda _text, _id: None)
     assert once == '- [ ] Why? mode:quick → *not researched: "quick" is not known here: write fast or deep* ^b\n- [ ] What?'
-    corrected = linked(once.replace("quick ", "fast "), found(), is_queue=True)  # type: ignore[arg-type]
+    corrected = linked(once.replace("quick ", "fast "), found())  # type: ignore[arg-type]
     assert corrected.startswith("- [x] Why? mode:fast → [[reports/2026/a-3f2a|Report, 2026-11-21]] ^b\n")
 
 
 def test_a_newer_report_takes_the_place_of_the_older_but_not_of_a_persons_link() -> None:
-    ours = linked("- [ ] Why? ^b", found(), is_queue=True)  # type: ignore[arg-type]
-    newer = linked(ours, found("reports/2026/a-9c01"), is_queue=True)  # type: ignore[arg-type]
+    ours = linked("- [ ] Why? ^b", found())  # type: ignore[arg-type]
+    newer = linked(ours, found("reports/2026/a-9c01"))  # type: ignore[arg-type]
     assert newer == ours.replace("3f2a", "9c01")
     own = "- [x] Why? → [[my/elsewhere|mine]] ^b"
-    assert linked(own, found(), is_queue=True) == own  # type: ignore[arg-type]
-
-
-def test_a_note_gets_its_link_at_its_end_once() -> None:
-    text = "---\nresearch: true\n---\n# When does fsync fail?\n\nBecause."
-    once = linked(text, found(), is_queue=False)  # type: ignore[arg-type]
-    assert once == f"{text}\n\n→ [[reports/2026/a-3f2a|Report, 2026-11-21]]\n"
-    assert linked(once, found(), is_queue=False) == once  # type: ignore[arg-type]
-    assert linked(once, found("reports/2026/b"), is_queue=False) == once.replace("a-3f2a", "b")  # type: ignore[arg-type]
+    assert linked(own, found()) == own  # type: ignore[arg-type]
 
 
 _PIECES = ("- [ ] ", "- [x] ", "* [ ]", "  1) [ ] ", "What is it?", " #tag", " mode:fast", " mod:x", " ^id", " → [[reports/x|R]]",
-           "\n", "\r\n", "```", "~~~\n", "\t", "日本語", "[[a]]", " → ", "---\nresearch: true\n---\n", "# Why?\n")  # fmt: skip
+           "\n", "\r\n", "```", "~~~\n", "\t", "日本語", "[[a]]", " → ", "# Why?\n")  # fmt: skip
 _LINK = " → [[reports/2026/new|Report, 2026-11-21]]"
 
 
@@ -134,10 +112,10 @@ def test_only_boxes_and_our_own_links_change_and_the_second_pass_changes_nothing
     def find(_text: str, _id: str) -> tuple[str, str]:
         return "reports/2026/new", "Report, 2026-11-21"
 
-    once = linked(text, find, is_queue=True)
-    assert linked(once, find, is_queue=True) == once
+    once = linked(text, find)
+    assert linked(once, find) == once
     ours = r"[ \t]*→ (\[\[reports/[^\]\n]*\]\]|\*not researched: [^*\n]*\*)"
     plain = [re.sub(ours, "", one).replace("[x]", "[ ]") for one in (text, once)]
     assert plain[0] == plain[1]
-    before, after = ([task.words for _, _, task in tasks_in(one) if task and task.is_question] for one in (text, once))
+    before, after = ([task.words for _, _, task in tasks_in(one) if task] for one in (text, once))
     assert before == after
