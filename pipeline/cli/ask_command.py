@@ -15,6 +15,7 @@ from pipeline.batch.session_actions import TalkScope, latest_talk, new_talk_id, 
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.config.services import reasoner_for
 from pipeline.domain.events.stream_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.engine.run_context import RunContext
@@ -27,7 +28,7 @@ from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
 from pipeline.vault.said import AskedLine, asked_lines
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.session_adapters import talk_context, talk_reasoner
+from pipeline.wiring.session_adapters import talk_context
 from pipeline.wiring.workspace_adapters import source_notes
 
 _PROMPT = "? "
@@ -102,7 +103,7 @@ async def _talk(
 ) -> list[Turn]:
     """Answer what the talk has left open, then each question as it comes; ``show`` gets each turn once it is answered."""
     log, turns = TalkLog(env.store, context, state), []
-    state.reasoner = state.reasoner if state.version else talk_reasoner(env.workspace, env.keys)
+    state.reasoner = state.reasoner if state.version else reasoner_for(env.workspace.queue.settings, env.keys).name
     try:
         async with talk_context(env.workspace, env.store, env.keys, state, scope.sessions, env.night) as talk:
             if state.turns and state.turns[-1].answer is None:

@@ -22,6 +22,7 @@ from pipeline.cli.command_parts import (
 from pipeline.cli.presentation import price
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import environment_of
+from pipeline.config.services import reasoner_for
 from pipeline.config.values import FOREVER
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import id_digest
@@ -32,7 +33,7 @@ from pipeline.ops import forgetting
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.text.normalise import counted
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.session_adapters import AdapterFactory, remove_text_caches, talk_reasoner
+from pipeline.wiring.session_adapters import AdapterFactory, remove_text_caches
 from pipeline.wiring.store_adapters import lock_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, a
     model, problems = EXTRACTIVE, []
     if asks_model and settings.memory == "model":
         try:
-            model = talk_reasoner(env.workspace, env.keys)
+            model = reasoner_for(env.workspace.queue.settings, env.keys).name
         except UsageError as error:
             problems = [f"no model was asked for memory: {error.message}"]
 

@@ -16,7 +16,7 @@ from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.stream_events import NOT_CHECKED, Import, NoteRated, import_of
-from pipeline.domain.provenance import Evidence, Why, value_of
+from pipeline.domain.provenance import Why, value_of
 from pipeline.domain.provenance import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS, SessionState
@@ -25,7 +25,7 @@ from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore
 from pipeline.site.paths import encoded, page_of
 from pipeline.text.normalise import counted
-from pipeline.vault.digest import Digest, digest_of, heading_of, html_of, nights_in, text_of
+from pipeline.vault.digest import digest_of, heading_of, html_of, nights_in, text_of
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.model import Card, Night
 from pipeline.wiring import workspace_adapters
@@ -69,28 +69,25 @@ def _why_lines(found: Why, rated: dict[str, NoteRated]) -> Iterator[str]:
         if not found.evidence:
             yield "  it cites no fact"
     for one in found.evidence:
-        yield from _evidence_lines(one, rated.get(one.fact.id))
+        disputed = " (disputed)" if one.against else ""
+        yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
+        address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
+        yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
+        if event := rated.get(one.fact.id):
+            yield f"    you called {'it' if event.fact else 'its source'} {event.rating} on {event.at[:10]}"
+        for way in one.origins[:_MOST_ORIGINS]:
+            yield f"      found by the search “{way.search}”, hit {way.rank}"
+            because = f"because: {way.thought}  ({way.step})" if way.step else "the first search, on the question itself"
+            yield f"        {because}"
+            if way.perspective:
+                yield f"        from the perspective “{way.perspective}”" + (f": {way.focus}" if way.focus else "")
+        if len(one.origins) > _MOST_ORIGINS:
+            yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page"
     against = [pair for one in found.evidence for pair in one.against]
     yield "speaks against it:" if against else "nothing that was found speaks against it"
     for fact, explanation in against:
         yield f"  {explanation}"
         yield f"    fact {fact.id} in {fact.path[0] if fact.path else fact.url}: “{' '.join(fact.quote.split())}”"
-
-
-def _evidence_lines(one: Evidence, rated: NoteRated | None) -> Iterator[str]:
-    disputed = " (disputed)" if one.against else ""
-    yield f"  fact {one.fact.id}{disputed}: “{' '.join(one.fact.quote.split())}”"
-    address = f"{one.fact.url}#{one.fact.anchor}" if one.fact.anchor else one.fact.url
-    yield f"    quoted from {' › '.join(one.fact.path) or address}  {address}"
-    if rated:
-        yield f"    you called {'it' if rated.fact else 'its source'} {rated.rating} on {rated.at[:10]}"
-    for way in one.origins[:_MOST_ORIGINS]:
-        yield f"      found by the search “{way.search}”, hit {way.rank}"
-        yield f"        because: {way.thought}  ({way.step})" if way.step else "        the first search, on the question itself"
-        if way.perspective:
-            yield f"        from the perspective “{way.perspective}”" + (f": {way.focus}" if way.focus else "")
-    if len(one.origins) > _MOST_ORIGINS:
-        yield f"      and {len(one.origins) - _MOST_ORIGINS} more searches found the page"
 
 
 @click.command()
@@ -111,8 +108,29 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         return
     found = digest_of(store, night, unread)
     where = place_of(console, load_workspace(console.folder).queue.settings.site_url)
-    lines = html_of(found, where).split("\n") if html else text_of(found, where)
-    console.data(lines, _value(found, heading_of(found), where))
+    value: dict[str, Any] = {
+        "night": found.date,
+        "heading": heading_of(found),
+        "seconds": found.seconds,
+        "usd": found.usd,
+        "left_out": found.left_out,
+        "questions": [],
+        "problems": [*found.not_made, *found.unread],
+    }
+    for one in found.questions:
+        card = one.card if one.card and one.card.has_report else None
+        fields = asdict(card) if card else {}
+        value["questions"].append(
+            {
+                "query": one.query,
+                "status": one.status,
+                "reason": one.reason,
+                "report": where(card) if card else "",
+                "open": one.card.open if one.card else (),
+                "found": {name: fields[name] for name in ("answer", "disputed", "news")} if card else None,
+            }
+        )
+    console.data(html_of(found, where).split("\n") if html else text_of(found, where), value)
 
 
 def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
@@ -139,31 +157,6 @@ def place_of(console: Console, url: str) -> Callable[[Card], str]:
     if url:
         return lambda card: f"{url.rstrip('/')}/{encoded(page_of(f'{card.report_path}.md'))}"
     return lambda card: console.path(f"vault/{card.report_path}.md")
-
-
-def _value(found: Digest, heading: str, place_of: Callable[[Card], str]) -> dict[str, Any]:
-    return {
-        "night": found.date,
-        "heading": heading,
-        "seconds": found.seconds,
-        "usd": found.usd,
-        "left_out": found.left_out,
-        "questions": [_question(one, place_of) for one in found.questions],
-        "problems": [*found.not_made, *found.unread],
-    }
-
-
-def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
-    card = one.card if one.card and one.card.has_report else None
-    found = asdict(card) if card else {}
-    return {
-        "query": one.query,
-        "status": one.status,
-        "reason": one.reason,
-        "report": place_of(card) if card else "",
-        "open": one.card.open if one.card else (),
-        "found": {name: found[name] for name in ("answer", "disputed", "news")} if card else None,
-    }
 
 
 STATUSES = (

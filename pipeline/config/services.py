@@ -57,7 +57,9 @@ class Route:
         """Return the proxy through which an address is asked, or None: this machine is always asked directly."""
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
-        direct = host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
+        direct = host == "localhost" or host.endswith(".localhost")
+        with suppress(ValueError):  # a name
+            direct = direct or ip_address(host).is_loopback
         if direct or any(_names(entry, host, parts.port) for entry in self.direct):
             return None
         return self.proxies.get(parts.scheme)
@@ -143,13 +145,6 @@ def _value(keys: Keys, name: str) -> str:
 
 def _direct(keys: Keys) -> tuple[str, ...]:
     return tuple(entry.strip().lower() for entry in _value(keys, "NO_PROXY").split(",") if entry.strip())
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _names(entry: str, host: str, port: int | None) -> bool:

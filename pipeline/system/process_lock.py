@@ -67,23 +67,23 @@ class Lock:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Its owner may have removed the file between open and flock: that lock would guard nothing.
-            if self._is_current(fd):
-                return fd
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), self._path.stat()):
+                    return fd
         except BlockingIOError:
-            owner = _owner(fd)
+            said = os.pread(fd, 1_000, 0)
             files.close(fd)
-            raise WorkspaceLocked(f"{owner} {self._what}", hint="wait until it has ended, or stop it") from None
+            name = ""
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # it has the lock and has not written its name yet
+                owner = json.loads(said)
+                program = f"{owner['program']}, " if owner["program"] else ""
+                name = f" ({program}process {owner['pid']} on {owner['host']}, since {owner['since']})"
+            raise WorkspaceLocked(f"another run{name} {self._what}", hint="wait until it has ended, or stop it") from None
         except BaseException:
             files.close(fd)
             raise
         files.close(fd)
         return None
-
-    def _is_current(self, fd: int) -> bool:
-        try:
-            return os.path.samestat(os.fstat(fd), self._path.stat())
-        except FileNotFoundError:
-            return False
 
 
 class WorkspaceLock:
@@ -113,13 +113,3 @@ def turn(fd: int) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
-
-
-def _owner(fd: int) -> str:
-    try:
-        owner = json.loads(os.pread(fd, 1_000, 0))
-        more = [f"process {owner['pid']} on {owner['host']}"]
-        more += [f"since {owner['since']}"] if owner.get("since") else []
-        return f"another run ({', '.join([*([owner['program']] if owner.get('program') else []), *more])})"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return "another run"  # it has the lock and has not written its name yet

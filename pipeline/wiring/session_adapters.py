@@ -398,15 +398,6 @@ def remove_text_caches(folder: Path) -> None:
     remove_index(index_file(folder))
 
 
-def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
-    """Return the name of the reasoner that answers in talks: the model of the settings, or the extractive one.
-
-    Raises:
-        UsageError: the settings name a model that is not set up.
-    """
-    return reasoner_for(workspace.queue.settings, keys, None).name
-
-
 @asynccontextmanager
 async def talk_context(
     workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], night: Budget | None
