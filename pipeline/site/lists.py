@@ -73,9 +73,8 @@ class NoteList:
 
     def shown(self, month: str) -> object:
         """Return all that a page shows, as a value that costs little to make."""
-        months = [*self.pages]
-        beside = months[max(1, months.index(month) - 1) : months.index(month) + 2] if month else [*map(len, self.pages.values())]
-        return self.title, self.kind, month, self.pages[month], beside, () if month else (months, len(self.notes))
+        months = () if month else [(one, len(notes)) for one, notes in self.pages.items()]
+        return self.title, self.kind, month, self.pages[month], months, 0 if month else len(self.notes)
 
     def page(self, month: str) -> ListPage:
         """Return one page."""
@@ -83,10 +82,9 @@ class NoteList:
         root = root_of(path)
         title = f"{self.title}, {_month_name(month)}" if month else self.title
         months = [*self.pages][1:]
-        to = {one: Link(_month_name(one) if one else "Newest", root + encoded(list_page(self.name, one))) for one in self.pages}
-        place = months.index(month) if month else 0
+        to = {one: root + encoded(list_page(self.name, one)) for one in self.pages}
         tags = (Link("Tags", root + TAGS),) if not self.kind else ()
-        counted = (Counted(_month_name(one).removesuffix(f" {one[:4]}"), to[one].href, len(self.pages[one])) for one in months)
+        counted = (Counted(_month_name(one).removesuffix(f" {one[:4]}"), to[one], len(self.pages[one])) for one in months)
         by_year = groupby(zip(months, counted, strict=True), key=lambda one: one[0][:4].removeprefix(_UNDATED[:4]))
         return ListPage(
             kind="list",
@@ -94,16 +92,14 @@ class NoteList:
             root=root,
             title=title,
             description=title if month else f"{title}: {len(self.notes):,} in all",
-            breadcrumbs=(*_home(root), *tags, *((Link(self.title, to[""].href),) if month else ())),
+            breadcrumbs=(*_home(root), *tags, *((Link(self.title, to[""]),) if month else ())),
             entries=tuple(
                 Entry(one.title, root + encoded(page_of(one.path)), one.kind, one.date, one.status, one.description, one.facts)
                 for one in reversed(self.pages[month])
             ),
             total=0 if month else len(self.notes),
             years=() if month else tuple((year, tuple(one for _, one in same)) for year, same in by_year),
-            newest=to[""] if month else None,
-            newer=to[months[place - 1]] if month and place else None,
-            older=to[months[place + 1]] if month and place + 1 < len(months) else None,
+            newest=Link("Newest", to[""]) if month else None,
         )
 
 

@@ -152,15 +152,13 @@ class ListPage(SitePage):
     """The newest notes of a list, or those of one month.
 
     The first page alone has ``total``, the number of all notes, and ``years``, each with the months that have a page; a month's
-    page leads to the month before and after, and to the ``newest``.
+    page leads to the ``newest``.
     """
 
     entries: tuple[Entry, ...]
     total: int
     years: tuple[tuple[str, tuple[Counted, ...]], ...]
     newest: Link | None
-    newer: Link | None
-    older: Link | None
 
 
 @dataclass(frozen=True, slots=True)
