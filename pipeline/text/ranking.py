@@ -183,7 +183,6 @@ def _bm25(wanted: Mapping[str, float], held: Sequence[str], average: float) -> f
 
 
 POOL = 150  # ranked passages to select from
-_SEEDS = 1  # best passages of the whole question, and of each part, that are selected first
 _PASSAGE_COST = 80  # words added to the cost of each passage, so that short ones are not preferred
 _INDEX_FACTOR = 4  # an index with fewer passages than this times the ranked ones has no useful statistics
 _UNKNOWN_SHARE = 0.002  # assumed share of passages that contain a stem, where no index knows it
@@ -197,10 +196,16 @@ def chosen_passages(
     ``rankings`` hold indices, best first: one for the whole question, then one for each of its parts. ``strength`` holds each
     text's score for the whole question.
     """
-    turns = (ranking[place] for place in range(_SEEDS) for ranking in rankings if place < len(ranking))
-    seeds = list(dict.fromkeys(turns))  # the best of each ranking come first
-    pool = list(dict.fromkeys([*rankings[0][:POOL], *seeds]))
-    weights = concept_weights([texts[index] for index in rankings[0][:POOL]], known)
+    seeds = list(dict.fromkeys(ranking[0] for ranking in rankings if ranking))  # the best of each come first
+    ranked = rankings[0][:POOL]
+    pool = list(dict.fromkeys([*ranked, *seeds]))
+    indexed = known.passages > _INDEX_FACTOR * len(ranked)
+    weights: dict[str, float] = {}  # of concepts; a stem that the index does not know, or that is as common in it, is none
+    for stem, count in Counter(stem for index in ranked for stem in set(texts[index].body)).items():
+        share = (known.counts.get(stem, 0) + 0.5) / (known.passages + 1) if indexed else _UNKNOWN_SHARE
+        weight = math.log(count / len(ranked) / share)
+        if count > 1 and len(stem) > 2 and stem in known.counts and weight > 0:
+            weights[stem] = weight * math.sqrt(count)
     held = {index: weights.keys() & set(texts[index].body) for index in pool}
     sizes = {index: word_count(texts[index].text) for index in pool}
     covered: set[str] = set()
@@ -221,19 +226,6 @@ def chosen_passages(
             taken.append(best)
             left -= sizes[best]
     return taken
-
-
-def concept_weights(texts: Sequence[StemmedText], known: TermStatistics) -> dict[str, float]:
-    """Return the weight of each concept. Stems that the index does not know, or that are as common in it, are left out."""
-    counts = Counter(stem for text in texts for stem in set(text.body))
-    indexed = known.passages > _INDEX_FACTOR * len(texts)
-    found: dict[str, float] = {}
-    for stem, count in counts.items():
-        share = (known.counts.get(stem, 0) + 0.5) / (known.passages + 1) if indexed else _UNKNOWN_SHARE
-        weight = math.log(count / len(texts) / share)
-        if count > 1 and len(stem) > 2 and stem in known.counts and weight > 0:
-            found[stem] = weight * math.sqrt(count)
-    return found
 
 
 Origin = Literal["own", "web"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from tests.browser.visiting import Site, Visitor
 
 
-def test_a_report_can_be_read_and_followed_to_its_quotes_without_scripts(site: Site, visitor: Visitor) -> None:
+def test_a_report_can_be_read_and_followed_to_its_quotes_and_back_without_scripts(site: Site, visitor: Visitor) -> None:
     page = visitor.open(site.address("report"), scripts=False)
     assert page.locator("h1").is_visible()
     assert len(page.locator(".body").inner_text()) > 200
     page.locator(".cite a").first.click()
     assert page.locator(":target q").is_visible()
+    page.locator(":target a.back").click()
+    assert page.locator("sup.cite:target").is_visible()
+    page.locator(".cite a").first.click()
     visitor.follow(page.locator(":target a").first)
     assert "source" in (page.locator("body").get_attribute("class") or "")
     assert page.locator(":target").is_visible()
@@ -44,13 +47,6 @@ def test_the_answer_of_a_report_begins_in_the_upper_half_of_a_phone(site: Site, 
     place = page.locator('[data-callout="abstract"] .callout-body').bounding_box()
     assert place is not None
     assert place["y"] < 400
-
-
-def test_from_a_reference_there_is_a_way_back_without_scripts(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(site.address("report"), scripts=False)
-    page.locator(".cite a").first.click()
-    page.locator(":target a.back").click()
-    assert page.locator("sup.cite:target").is_visible()
 
 
 def test_the_card_of_a_citation_shows_its_source_and_the_quote_and_goes_with_escape(site: Site, visitor: Visitor) -> None:

@@ -60,12 +60,6 @@ def test_the_feed_has_one_entry_a_night_with_what_was_found_and_what_failed(site
     assert f'href="https://notes.example/{NEWER}"' in content
 
 
-def test_disagreements_stand_between_the_answer_and_the_sections(site: Path) -> None:
-    text = (site / NEWER).read_text()
-    body = text[text.index('class="body"') :]
-    assert body.index('data-callout="abstract"') < body.index('data-callout="conflict"') < body.index("What fsync does</h2>")
-
-
 def test_a_quote_names_its_place_and_its_address_on_the_web(site: Path) -> None:
     citation = _page(site, NEWER).css_first(".citations details")
     assert citation is not None

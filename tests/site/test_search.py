@@ -85,13 +85,3 @@ def test_a_word_of_the_title_weighs_more_and_a_note_is_found_by_kind_day_and_tag
     facets = {term for file, held in index.items() if file.startswith("f-") for term in held}
     assert facets == {"kind=report", "day=2026-11-21", "tag=topic/logs"}
     assert "w-u65e5" in index
-
-
-def test_words_are_listed_by_their_length_and_what_is_shown_of_a_note_is_compressed() -> None:
-    index = index_of({"n/1.md": ("T", "vacuum frozen sha256 log 日本語日本")})
-    assert {file: held for file, held in index.items() if file.startswith("v-")} == {"v-6": {"words": "frozen vacuum"}}
-    (file,) = (file for file in index if file.startswith("n-"))
-    data = search.script(file, index[file])
-    assert b"frozen" not in data
-    ((shown,),) = search.loaded(data).values()
-    assert shown == ["n/1.html", "T", "report", "2026-11-21", "", "vacuum frozen sha256 log 日本語日本"]

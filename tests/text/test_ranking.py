@@ -14,7 +14,6 @@ from pipeline.text.ranking import (
     StemmedText,
     TermStatistics,
     chosen_passages,
-    concept_weights,
     coverage,
     fused_ranking,
     page_origin,
@@ -62,12 +61,6 @@ def test_scores_are_in_range_and_do_not_depend_on_the_order_of_the_passages(bodi
     assert statistics_of(shuffled) == statistics_of(texts) or len(texts) > 1  # averages may differ in the last digit
     assert scores(query, shuffled, statistics_of(texts)) == [found[place] for place in places]
     assert all(0.0 <= score <= BEST + 1e-9 for score in found)
-
-
-def test_statistics_count_each_passage_once_a_stem_headings_included() -> None:
-    known = statistics_of([StemmedText.of("pump pump", "valve", "english"), StemmedText.of("pump", "pump", "english")])
-    assert (known.passages, known.counts) == (2, {"pump": 2, "valv": 1})
-    assert (known.body_stems, known.heading_stems) == (1.5, 1.0)
 
 
 def test_a_rare_stem_weighs_more_than_a_frequent_one_and_what_stands_nowhere_most() -> None:
@@ -134,11 +127,6 @@ def test_the_best_of_each_part_of_a_question_comes_first() -> None:
     assert found[0] == 0
 
 
-def test_what_only_one_passage_holds_is_no_concept() -> None:
-    texts = ranked(["seal alone torn", "seal torn"])
-    assert concept_weights(texts, known_of(texts)).keys() == {"seal", "torn"}
-
-
 LENGTHS = st.integers(0, 12)
 
 
@@ -156,12 +144,6 @@ def both(mine: list[str], theirs: list[str], limit: int) -> tuple[str, ...]:
 
 def test_equal_ranks_take_turns_and_ones_own_comes_first() -> None:
     assert both(own(3), web(3), 5) == ("corpus:00.md", "https://e.org/00", "corpus:01.md", "https://e.org/01", "corpus:02.md")
-
-
-def test_a_side_without_hits_leaves_all_places_to_the_other() -> None:
-    assert both([], web(4), 3) == tuple(web(3))
-    assert both(own(4), [], 3) == tuple(own(3))
-    assert both([], [], 3) == ()
 
 
 @given(LENGTHS, LENGTHS, LENGTHS)
