@@ -37,7 +37,6 @@ from pipeline.store.segments import (
     RecordChain,
     Segment,
     join,
-    open_line,
     parse,
     refuse_damage,
     refuse_unfit,
@@ -202,7 +201,15 @@ class PostgresStore(StoredStreams):
         for record in records:
             values += (record.version, bytes.fromhex(head.decode()), record.id, record.data[:-1])
             line, head = seal(record.data, head)
-        segment = held.segment if held.run_id == last.run_id else self._new_segment(stream, held.version, records[0])
+        if held.run_id != last.run_id:  # a new segment, of the name that the files would give it
+            taken: set[str] = set()
+            if held.version and is_shared(stream):
+                query = "SELECT segment FROM events WHERE stream = %s UNION SELECT segment FROM branch_events WHERE stream = %s"
+                taken = {row[0] for row in self.database.rows(query, stream, stream)}
+            names = (segment_name(stream, records[0].version, last.run_id, attempt) for attempt in itertools.count(1))
+            segment = next(name for name in names if name not in taken)
+        else:
+            segment = held.segment
         query = _APPEND.format(", ".join(["(%s, %b, %s, %b)"] * len(records)))
         try:
             self.database.rows(query, stream, held.fence, segment, *values)
@@ -215,15 +222,6 @@ class PostgresStore(StoredStreams):
             if not is_stored:  # else it was, by an earlier try, whose acknowledgement was lost
                 raise _conflict(stream, version, held.version) from None
         held.version, held.head, held.segment, held.run_id = last.version, head, segment, last.run_id
-
-    def _new_segment(self, stream: str, version: int, first: Record) -> str:
-        """Return the name that the files would give to the segment which begins with ``first``."""
-        taken: set[str] = set()
-        if version and is_shared(stream):
-            query = "SELECT segment FROM events WHERE stream = %s UNION SELECT segment FROM branch_events WHERE stream = %s"
-            taken = {row[0] for row in self.database.rows(query, stream, stream)}
-        names = (segment_name(stream, first.version, first.run_id, attempt) for attempt in itertools.count(1))
-        return next(name for name in names if name not in taken)
 
     def take_over(self, session_id: str) -> None:
         """Write a stream from now on, also if another process that still lives is writing it: its next append is refused.
@@ -316,13 +314,13 @@ class PostgresStore(StoredStreams):
             WorkspaceLocked: another process writes it.
         """
         with self._guard:
-            records = [change(record) for record in self.stored_records(stream)]
-            lines, _ = _sealed(records, ZEROS)
-            segments = self.segments(stream)[:1]
-            for segment in segments:
-                segment.lines = [line for raw in lines if (line := open_line(raw))]
-            if segments:
-                self.write(stream, segments, join(segments))
+            lines, head = list[Line](), ZEROS
+            for record in map(change, self.stored_records(stream)):
+                prev, head = head, seal(record.data, head)[1]
+                lines.append(Line(record, head, prev))
+            if lines:
+                only = Segment(self.segments(stream)[0].path, lines)
+                self.write(stream, [only], join([only]))
 
     def streams(self, kind: Kind) -> list[str]:
         """Return the ids of all streams of a kind, sorted; also of those of which only events are left."""
@@ -399,15 +397,6 @@ class PostgresStore(StoredStreams):
             return held.head
         rows = self.database.rows("SELECT line FROM events WHERE stream = %s AND version = %s", stream, version)
         return bytes(rows[0][0][-66:-2]) if rows else None
-
-
-def _sealed(records: Sequence[Record], head: bytes) -> tuple[list[bytes], bytes]:
-    """Return the lines, without their line ends, that store records after the one of hash ``head``, and the last one's hash."""
-    lines = []
-    for record in records:
-        line, head = seal(record.data, head)
-        lines.append(line[:-1])
-    return lines, head
 
 
 def _conflict(stream: str, version: int, expected: int) -> VersionConflict:

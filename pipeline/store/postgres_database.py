@@ -50,6 +50,21 @@ _OPTIONS: dict[str, Any] = {
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _HINT = "check that the server runs, and the address in `store`; the password comes from PGPASSWORD, PGPASSWORD_FILE or ~/.pgpass"
 
+_FULL = (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections)
+# What the server refuses: its error, ours, and what to do next. The first that fits counts.
+_REFUSALS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], type[ResearchError], str], ...] = (
+    (
+        errors.InsufficientPrivilege,
+        LogUnwritable,
+        "run it as research_maintenance, or see which rights a role needs: research store init --print-roles",
+    ),
+    (errors.IntegrityConstraintViolation, VersionConflict, "load it again and decide again"),  # of the function that appends
+    (errors.UndefinedTable, LogUnreadable, "create or upgrade the tables with `research store init`"),
+    (errors.ReadOnlySqlTransaction, LogUnwritable, "this server is a read-only copy: name the primary server in `store`"),
+    (_FULL, LogUnwritable, "the server is out of space or connections; everything acknowledged so far is safe"),
+    (psycopg.Error, LogUnwritable, "see the server's log; everything acknowledged so far is safe"),
+)
+
 
 class Database:
     """The database at ``url``. ``opened`` is called with each new connection before it is used; ``program`` names it to others.
@@ -140,14 +155,12 @@ class Database:
         weakref.finalize(self, connection.close)
         try:
             self._opened(connection)
-        except psycopg.OperationalError as error:
+        except BaseException as error:
             connection.close()
-            raise StoreUnreachable(f"{self.name} does not answer: {_first_line(error)}", hint=_HINT) from error
-        except psycopg.Error as error:
-            connection.close()
-            raise self._refusal(error) from error
-        except BaseException:
-            connection.close()
+            if isinstance(error, psycopg.OperationalError):
+                raise StoreUnreachable(f"{self.name} does not answer: {_first_line(error)}", hint=_HINT) from error
+            if isinstance(error, psycopg.Error):
+                raise self._refusal(error) from error
             raise
         self._was_open = True
         self._cursor = connection.cursor(binary=True)  # kept, because a new one finds out anew how each kind of value is sent
@@ -155,22 +168,10 @@ class Database:
 
     def _refusal(self, error: psycopg.Error) -> Exception:
         """The error of this program for one of the server's."""
-        text = f"{self.name}: {_first_line(error)}"
-        if isinstance(error, errors.InsufficientPrivilege):
-            return LogUnwritable(
-                text, hint="run it as research_maintenance, or see which rights a role needs: research store init --print-roles"
-            )
         if isinstance(error, errors.UniqueViolation) and error.diag.constraint_name == "events_id":
             return EventRejected(f"{self.name}: {error.diag.message_detail}", hint="an event's id must never be used again")
-        if isinstance(error, errors.IntegrityConstraintViolation):  # of the function that appends
-            return VersionConflict(text, hint="load it again and decide again")
-        if isinstance(error, errors.UndefinedTable):
-            return LogUnreadable(text, hint="create or upgrade the tables with `research store init`")
-        if isinstance(error, errors.ReadOnlySqlTransaction):
-            return LogUnwritable(text, hint="this server is a read-only copy: name the primary server in `store`")
-        if isinstance(error, errors.DiskFull | errors.OutOfMemory | errors.TooManyConnections):
-            return LogUnwritable(text, hint="the server is out of space or connections; everything acknowledged so far is safe")
-        return LogUnwritable(text, hint="see the server's log; everything acknowledged so far is safe")
+        refused, hint = next((ours, hint) for kind, ours, hint in _REFUSALS if isinstance(error, kind))
+        return refused(f"{self.name}: {_first_line(error)}", hint=hint)
 
 
 def _first_line(error: BaseException) -> str:
@@ -305,7 +306,7 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
         database.close()
 
 
-_STATUS = """
+STATUS = """
 SELECT current_database(), split_part(current_setting('server_version'), ' ', 1), current_user::text,
     has_function_privilege('append_event(text, bigint, text, int, bytea, text, bytea)', 'EXECUTE')
         AND has_table_privilege('objects', 'INSERT') AND has_sequence_privilege('store_connections', 'USAGE'),
@@ -328,8 +329,3 @@ class StoreStatus(NamedTuple):
     may_remove: bool
     is_durable: bool
     is_copy: bool
-
-
-def store_status(database: Database) -> StoreStatus:
-    """Return what can be said of a database."""
-    return StoreStatus(*database.rows(_STATUS)[0])

@@ -10,7 +10,6 @@ from pipeline.domain.events.records import (
     FORGETTABLE,
     NO_TOMBSTONES,
     Kind,
-    PrunedSession,
     Record,
     Tombstones,
     kind_of,
@@ -67,7 +66,7 @@ class StoredStreams(ABC):
         Raises:
             LogDamaged, LogForked, LogUnreadable: the stream cannot be trusted.
         """
-        if pruned := self._pruned(session_id):
+        if kind_of(session_id) == "session" and (pruned := self._stones().sessions.get(session_id)):
             kept = map(envelope_of, self.objects.get(pruned.report).splitlines())
             return [record for record in kept if record and record.version > after]
         return self.stored_records(session_id, after)
@@ -115,9 +114,6 @@ class StoredStreams(ABC):
         """Take note of what was just appended to the stream of a prune, without reading all tombstones again."""
         self._tombstones = tombstones_of(records, self._tombstones)
         self._known_prunes = dict(self.stored_marks(["prune"]))
-
-    def _pruned(self, stream: str) -> PrunedSession | None:
-        return self._stones().sessions.get(stream) if kind_of(stream) == "session" else None
 
     def _refuse_removed(self, stream: str) -> None:
         if kind_of(stream) in FORGETTABLE and (stream in (stones := self._stones()).sessions or stones.is_forgotten(stream)):

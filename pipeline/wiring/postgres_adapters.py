@@ -24,7 +24,7 @@ from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.objects import StoredObjects
 from pipeline.store.postgres import PostgresStore
-from pipeline.store.postgres_database import Database, StoreStatus, check_schema, migrate, roles, store_status
+from pipeline.store.postgres_database import STATUS, Database, StoreStatus, check_schema, migrate, roles
 
 __all__ = ["roles"]
 
@@ -85,7 +85,7 @@ def status_of_store(folder: Path) -> StoreStatus:
     """
     database = _database(folder, store_address(folder), checked=True)
     try:
-        return store_status(database)
+        return StoreStatus(*database.rows(STATUS)[0])
     finally:
         database.close()
 
