@@ -149,7 +149,7 @@ def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int
             queries = new_queries(view.queries, ())
             sound[own] = Perspective(id=own, name=name, focus=one_line(view.focus, 400), questions=asked, queries=queries)
     if not sound:
-        raise AnswerInvalid("the answer has no perspective with a question", hint="the step will be tried again")
+        raise AnswerInvalid("no perspective has a question")
     return tuple(sound.values())[:count]
 
 

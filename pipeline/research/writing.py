@@ -197,7 +197,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
     written = read_report(answer.value.text, facts, begins=parts == 1 or step.part == BEGINNING, beyond=state.config.beyond)
     with charged_to(answer):
         if not written.sections:
-            raise AnswerInvalid("the report has no text", hint="the step will be tried again")
+            raise AnswerInvalid("the report has no text")
     event = e.ReportWritten(
         part=step.part,
         parts=parts,
