@@ -141,7 +141,6 @@ class Batch:
         log = new_stream(self.store, self.context, "batch")
         start = n.BatchStarted(
             due=tuple(decision.query.id for decision in due),
-            queue_digest=self.queue.digest,
             archived=self.archived,
             granted_usd=self.granted_usd,
             timezone=self.queue.settings.timezone,

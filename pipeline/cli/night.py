@@ -123,7 +123,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             if decided.archived != archived_before(env.store):
                 # A batch without work: it records only that queries were removed from the file, or added to it again.
                 log = new_stream(env.store, recording.context_of(env.workspace), "batch")
-                start = BatchStarted(due=(), queue_digest=env.workspace.queue.digest, archived=decided.archived)
+                start = BatchStarted(due=(), archived=decided.archived)
                 try:
                     log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
                 finally:

@@ -21,7 +21,7 @@ from pipeline.domain import values as v
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.events.stream_events import SessionConsolidated
 from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origin_of, page_of
-from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order, working_seconds
+from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order
 from pipeline.domain.values import Recalled, RecalledEpisode, RecalledStatement
 from pipeline.text.normalise import one_line
 from pipeline.text.questions import content_stems
@@ -97,15 +97,10 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
     summary = report.summary if report else ()
     gaps = tuple(dict.fromkeys(gap.question for gap in (report.unknowns if report else open_gaps(state))))
     episode = v.Episode(
-        question=state.query,
         at=state.ended_at,
-        outcome=state.status,
         answer=" ".join(sentence.text for sentence in summary) if report else state.end_reason,
-        title=report.title if report else "",
-        facts=tuple(dict.fromkeys(name for sentence in summary for name in sentence.facts)),
         open=(state.query,) if state.status == "not-found" else gaps,
         cost=cost_of(state),
-        seconds=working_seconds(state),
     )
     cited = {name for reference in report.references for name in reference.facts} if report else set()
     disputed = disputed_facts(state)

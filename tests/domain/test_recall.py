@@ -17,7 +17,7 @@ def statement(name: str, claim: str, url: str = "https://a.example/x") -> Statem
 
 def left(query: str, *statements: Statement, at: str = "2026-11-20T03:00:00.000Z", **fields: Any) -> SessionConsolidated:
     cost = Cost(total_tokens=fields.pop("tokens", 100))
-    answer = Episode(question=query, at=at, outcome="complete", answer="So.", open=fields.pop("open", ()), cost=cost)
+    answer = Episode(at=at, answer="So.", open=fields.pop("open", ()), cost=cost)
     core = {"session_id": "memory-1", "version": 3, "session": f"{at[:10]} {query}", "up_to": 9, "head": "", "query": query}
     ids = {"query_id": fields.pop("query_id", query), "tags": fields.pop("tags", ())}
     return SessionConsolidated(**core, **ids, outcome="complete", episode=answer, statements=statements, **fields)

@@ -241,7 +241,6 @@ class FactsObserved(Answered):
 
     One reading has an event for each of its pages. ``last``: it is the last of them, and the iteration is evaluated: ``gaps`` are
     the questions that are still open, ``queries`` what to search for next.
-    In older logs ``part`` 2 are corrected quotes, and what is in sections that part 1 asked for.
     """
 
     type: Literal["facts.observed"] = "facts.observed"
@@ -256,7 +255,6 @@ class FactsObserved(Answered):
     last: bool = False
     gaps: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
-    part: int = 1
 
 
 class WorkerEvaluated(Answered):

@@ -23,7 +23,6 @@ class BatchStarted(EventBase):
 
     type: Literal["batch.started"] = "batch.started"
     due: tuple[str, ...]
-    queue_digest: str = ""
     archived: tuple[str, ...] = ()
     granted_usd: float = 0.0
     timezone: str = ""
