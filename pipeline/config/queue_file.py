@@ -26,6 +26,7 @@ from pipeline.config.yaml_reading import (
     kind,
     near,
     nodes,
+    pairs,
     quoted,
     readers_of,
     record,
@@ -51,18 +52,12 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
     root, found = nodes(text)
     faults, settings, queries = list(found), Settings(), tuple[Query, ...]()
     if isinstance(root, MappingNode):
-        sections, found_at = dict[str, Node](), dict[str, int]()
-        for key, value in root.pairs:
-            name = key.value if isinstance(key, Scalar) else ""
-            if name not in ("settings", "queries"):
-                meant = near(name, ("settings", "queries"))
-                hint = f"did you mean {meant}?" if meant else "known are: settings, queries"
-                faults += key.fault(f"the key {shown(name)} is not known here", hint).found
-            elif name in sections:
-                where = f"first in line {found_at[name]}"
-                faults += key.fault(f"the key {shown(name)} is given twice, {where}", "keep one of the two").found
-            else:
-                sections[name], found_at[name] = value, key.line
+        sections = dict[str, Node]()
+        try:
+            sections = dict(pairs(lambda node: node, ("settings", "queries"), empty=True)(root))
+        except Faults as error:
+            faults += error.found
+            sections = dict(error.values)
         said = sections.get("settings")
         if said and not (isinstance(said, Scalar) and said.empty):
             try:
@@ -145,7 +140,20 @@ def _queries(node: Node, faults: list[Fault]) -> tuple[Query, ...]:
             found.append((child, _entry(child)))
         except Faults as error:
             faults += error.found
-    firsts = _firsts([query for _, query in found])
+
+    def manner(query: Query) -> Query:
+        return replace(query, text="", id="", line=0, every=None, tags=(), priority=0, machine="")
+
+    asked: dict[str, list[int]] = defaultdict(list)
+    firsts: dict[int, int] = {}  # for the place of each entry that repeats another, that one's place
+    for place, (_, query) in enumerate(found):
+        same = asked[texts.spelling_free(query.text)]
+        # An entry with an id of its own may ask the same to have it researched in another way.
+        first = next((other for other in same if not query.id or manner(found[other][1]) == manner(query)), None)
+        if first is None:
+            same.append(place)
+        else:
+            firsts[place] = first
     slugs: dict[str, set[str]] = defaultdict(set)
     for place, (_, query) in enumerate(found):
         if place not in firsts and not query.id:
@@ -180,27 +188,6 @@ def _entry(node: Node) -> Query:
     if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
         raise node.fault("an entry without a question", 'write `query: "…"`')
     return record(Query, node, QUERY_KEYS, id="", line=node.line)
-
-
-def _firsts(found: list[Query]) -> dict[int, int]:
-    """For the place of each entry that repeats another, that one's place.
-
-    An entry with an id of its own may ask the same to have it researched in another way.
-    """
-
-    def manner(query: Query) -> Query:
-        return replace(query, text="", id="", line=0, every=None, tags=(), priority=0, machine="")
-
-    asked: dict[str, list[int]] = defaultdict(list)
-    firsts: dict[int, int] = {}
-    for place, query in enumerate(found):
-        same = asked[texts.spelling_free(query.text)]
-        first = next((other for other in same if not query.id or manner(found[other]) == manner(query)), None)
-        if first is None:
-            same.append(place)
-        else:
-            firsts[place] = first
-    return firsts
 
 
 def distinct_id(text: str) -> str:
@@ -255,8 +242,8 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
 def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
     source = decoded(before)
     root, _ = nodes(source)
-    pairs = root.pairs if isinstance(root, MappingNode) else []
-    listed = next(value for key, value in pairs if isinstance(key, Scalar) and key.value == "queries")
+    sections = root.pairs if isinstance(root, MappingNode) else []
+    listed = next(value for key, value in sections if isinstance(key, Scalar) and key.value == "queries")
     written = {key: _written(value) for key, value in said.items()}
     if isinstance(listed, Listing) and listed.flow:
         offset, entry = listed.end - 1, quoted(text)

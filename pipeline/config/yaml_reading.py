@@ -364,14 +364,17 @@ def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = 
     return read
 
 
-def pairs(each: Reader, keys: Sequence[str] = ()) -> Reader:
-    """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any."""
+def pairs(each: Reader, keys: Sequence[str] = (), *, empty: bool = False) -> Reader:
+    """Return a reader of a mapping as pairs of key and value; ``keys`` are those it may have, () for any.
+
+    ``empty``: a key may have no value.
+    """
 
     def read(node: Node) -> tuple[tuple[str, Any], ...]:
         if not isinstance(node, Mapping):
             raise node.fault(f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
         known = keys or [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
-        return tuple(_fields(node, dict.fromkeys(known, each)).items())
+        return tuple(_fields(node, dict.fromkeys(known, each), empty=empty).items())
 
     return read
 
@@ -404,7 +407,7 @@ def _noticed(name: str) -> None:
     _log.warning("queries.yaml: the key %s is no longer used", name)
 
 
-def _fields(node: Mapping, readers: dict[str, Reader]) -> dict[str, Any]:
+def _fields(node: Mapping, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
     """Return the values of known keys. Keys that are unknown, given twice or without a value are faults."""
     seen: dict[str, int] = {}
 
@@ -429,7 +432,7 @@ def _fields(node: Mapping, readers: dict[str, Reader]) -> dict[str, Any]:
         name, value = name_of(pair[0]), pair[1]
         if name not in readers:
             return "", None
-        if isinstance(value, Scalar) and value.empty:
+        if isinstance(value, Scalar) and value.empty and not empty:
             raise value.fault(f"{name} has no value", "write one, or remove the line")
         return name, readers[name](value)
 
