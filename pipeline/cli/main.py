@@ -37,7 +37,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "log": ("log_commands", "Print the events of SESSION."),
         "why": ("reading_commands", "Show what a sentence of a report rests on."),
         "digest": ("reading_commands", "Print what a night found."),
-        "export": ("export_commands", "Write the report of SESSION, or its sources, to one file."),
+        "export": ("exchange_commands", "Write the report of SESSION, or its sources, to one file."),
     },
     "Upkeep": {
         "init": ("setup_commands", "Create a workspace with samples and templates."),
@@ -55,7 +55,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Several machines and other programs": {
         "merge": ("handover_commands", "Join sessions that two machines continued."),
         "handoff": ("handover_commands", "Hand SESSION over to another machine."),
-        "import": ("import_commands", "Import the sessions of another program."),
+        "import": ("exchange_commands", "Import the sessions of another program."),
         "store": ("store_commands", "Keep the event log in a PostgreSQL database."),
         "work": ("store_commands", "Research sessions of a distributed run."),
         "mcp": ("mcp_command", "Serve reports and quotes to other programs."),
