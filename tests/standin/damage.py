@@ -10,7 +10,6 @@ from typing import Any
 
 from tests.standin.wire import Reply
 
-_MARK = "@standin-literal@"
 _Edit = Callable[[Any, str | int], None]
 
 
@@ -50,33 +49,6 @@ def at_once(reply: Reply) -> Reply:
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------------
-
-
-def dup_json_keys(reply: Reply, argument: str) -> Reply:
-    """The object's first key a second time, at the end, with null."""
-    found = _parsed(reply)
-    if not isinstance(found, dict) or not found:
-        return reply
-    again = json.dumps(next(iter(found))).encode()
-    return replace(reply, body=reply.body.rstrip()[:-1] + b"," + again + b":null}")
-
-
-def nan(reply: Reply, argument: str) -> Reply:
-    """NaN for the number at the path, or for the first number."""
-    return _with_literal(reply, argument, "NaN")
-
-
-def bigint(reply: Reply, argument: str) -> Reply:
-    """An integer of 5,000 digits for the number at the path, or for the first number."""
-    return _with_literal(reply, argument, "9" * 5_000)
-
-
-def deep_json(reply: Reply, argument: str) -> Reply:
-    """A field more, of that many nested arrays."""
-    if not isinstance(_parsed(reply), dict):
-        return reply
-    depth = int(argument or "100000")
-    return replace(reply, body=reply.body.rstrip()[:-1] + b',"deep":' + b"[" * depth + b"]" * depth + b"}")
 
 
 def field_null(reply: Reply, argument: str) -> Reply:
@@ -134,24 +106,7 @@ def _edited(reply: Reply, path: str, edit: _Edit) -> Reply:
     return replace(reply, body=json.dumps(found, ensure_ascii=False).encode())
 
 
-def _with_literal(reply: Reply, path: str, literal: str) -> Reply:
-    where = path or _first_number(_parsed(reply))
-    marked = _edited(reply, where, lambda holder, key: holder.__setitem__(key, _MARK))
-    return replace(marked, body=marked.body.replace(f'"{_MARK}"'.encode(), literal.encode()))
-
-
-def _first_number(value: Any, path: str = "") -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return next((found for key, part in inner if (found := _first_number(part, f"{path}.{key}".lstrip(".")))), "")
-
-
 JSON_VERBS: dict[str, Callable[[Reply, str], Reply]] = {
-    "dup_json_keys": dup_json_keys,
-    "nan": nan,
-    "bigint": bigint,
-    "deep_json": deep_json,
     "field_null": field_null,
     "field_drop": field_drop,
     "field_set": field_set,
