@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import commanding
 from tests.ops.listening import Listener
 from tests.ops.test_monitor_ping import CHECK, monitor
 from tests.unattended import BARE, PATIENCE_S, Server, command, said, slow, start, workspace
@@ -86,13 +87,13 @@ def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: P
     outputs = []
     for status in (200, 500):
         monitor.status = status
-        done = said(folder, *pinging)
-        outputs.append(done.stdout + done.stderr)
-        assert done.returncode == 0
+        done = commanding.said(folder, *pinging)
+        outputs.append((done.out + done.err).encode())
+        assert done.code == 0
         (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text("utf-8").replace("deep", "very deep"), "utf-8")
     monitor.status = 200
     (folder / "queries.yaml").write_text("queries:\n  - {query: Fine, mood: deep}\n")
-    assert said(folder, *pinging).returncode == 2
+    assert commanding.said(folder, *pinging).code == 2
     ends = [(path.rpartition("/")[2], body) for path, _, body in monitor.heard]
     assert next(what for what, _ in ends if what != "start") == "0"
     assert ends[1][1]["summary"] == "2 with passages, 0 failed, 0 skipped"
@@ -103,6 +104,6 @@ def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: P
 
 def test_a_monitor_that_cannot_be_asked_costs_no_night(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "ws")
-    done = said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
-    assert done.returncode == 0
-    assert b"cannot be read" in done.stderr
+    done = commanding.said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
+    assert done.code == 0
+    assert "cannot be read" in done.err

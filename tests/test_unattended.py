@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.engine import signals
 from pipeline.ops.console_output import LOG_FILE
+from tests import commanding
 from tests.unattended import BARE, PATIENCE_S, ROOT, Server, command, night_of, said, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]
@@ -107,12 +109,14 @@ def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path:
     assert (folder / "vault" / "Home.md").is_file()
 
 
-def test_the_night_ends_by_its_deadline_whatever_never_answers(tmp_path: Path, stuck: Server) -> None:
+def test_the_night_ends_by_its_deadline_whatever_never_answers(
+    tmp_path: Path, stuck: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     queue = (folder / "queries.yaml").read_text("utf-8")
     (folder / "queries.yaml").write_text(queue.replace("settings:\n", "settings:\n  limits: {timeout: 5s}\n"), "utf-8")
-    done = subprocess.run(command(folder, "run", grace_s=0.1), env=BARE, capture_output=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 3
+    monkeypatch.setattr(signals, "GRACE_S", 0.1)
+    assert commanding.said(folder, "run").code == 3
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "cap")}
     assert end.exit_code == 3
@@ -163,16 +167,16 @@ def test_without_home_language_or_terminal_everything_is_said(tmp_path: Path) ->
 
 def test_cron_hears_nothing_of_a_night_that_goes_well_and_all_of_one_that_fails(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "ws")
-    done = said(folder, "-q", "run")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = commanding.said(folder, "-q", "run")
+    assert (done.code, done.out, done.err) == (0, "", "")
     with (folder / "queries.yaml").open("a") as queue:
         queue.write("  - {query: 'Zyzzyva quokka xylophone?', id: none}\n")
-    not_found = said(folder, "-q", "run")
-    assert (not_found.returncode, not_found.stdout, not_found.stderr) == (5, b"", b"")  # the vault says so; nothing failed
+    not_found = commanding.said(folder, "-q", "run")
+    assert (not_found.code, not_found.out, not_found.err) == (5, "", "")  # the vault says so; nothing failed
     (folder / "corpus").rename(folder / "elsewhere")
-    failed = said(folder, "-q", "run", "--retry-failed", "none")
-    assert failed.returncode == 2
-    assert failed.stderr
+    failed = commanding.said(folder, "-q", "run", "--retry-failed", "none")
+    assert failed.code == 2
+    assert failed.err
 
 
 @pytest.mark.parametrize("closed", ["2>/dev/full", ">&- 2>&-"])

@@ -121,10 +121,10 @@ def test_a_folder_that_is_gone_ends_no_night_that_searches_the_web_too(tmp_path:
         text = queue_text(standin, search=BOTH).replace("id: pumps", "id: pumps, mode: fast")
         (tmp_path / "queries.yaml").write_text(text)
         done = research(tmp_path, "run")
-        assert (done.returncode, len(standin.log.of("brave")) > 1) == (0, True)
-        assert "your documents in corpus cannot be searched" in done.stderr
+        assert (done.code, len(standin.log.of("brave")) > 1) == (0, True)
+        assert "your documents in corpus cannot be searched" in done.err
         (tmp_path / "queries.yaml").write_text(text.replace(BOTH, "local").replace("id: pumps", "id: others"))
-        assert research(tmp_path, "run").returncode == 2
+        assert research(tmp_path, "run").code == 2
 
 
 def test_with_both_down_the_night_ends_as_with_the_web_alone(stage: Stage, tmp_path: Path) -> None:

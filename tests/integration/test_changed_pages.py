@@ -14,11 +14,11 @@ DAILY = "  - {query: 'How do heat pumps in cold climates behave?', id: pumps, mo
 def test_a_page_that_changed_stands_in_its_note_in_both_versions(tmp_path: Path) -> None:
     with hosted() as standin:
         (tmp_path / "queries.yaml").write_text(queue_text(standin, queries=DAILY))
-        assert research(tmp_path, "run").returncode == 0
+        assert research(tmp_path, "run").code == 0
         changed = next(hit.path for hit in standin.log.of("pages"))
         standin.change_page(changed)
         before = len(standin.log.hits)
-        assert research(tmp_path, "run").returncode == 0
+        assert research(tmp_path, "run").code == 0
         statuses = {hit.path: hit.status for hit in standin.log.hits[before:] if hit.route == "pages"}
         assert statuses.pop(changed) == 200
         assert set(statuses.values()) == {304}

@@ -94,10 +94,10 @@ def test_a_whole_night_of_malice_leaves_no_secret_and_no_live_content_behind(tmp
         queries = f"  - {{query: '{QUESTION}', id: pumps, perspectives: 2, iterations: 1}}\n"
         (folder / "queries.yaml").write_text(queue_text(standin, queries=queries, settings=""))
         said = research(folder, "-v", "run")
-        assert said.returncode in (0, 1, 5), said.stderr
+        assert said.code in (0, 1, 5), said.err
         store = FileStore(folder / "events")
         assert standin.log.of("canary") == ()
-        assert secrets_in(folder, said.stdout + said.stderr) == []
+        assert secrets_in(folder, said.out + said.err) == []
         assert len(list((folder / "events").rglob("*"))) > 20
         assert sorted(path.name for path in tmp_path.iterdir()) == ["workspace"]
         assert_inert(folder / "vault")
@@ -124,10 +124,8 @@ def test_a_server_that_repeats_the_key_does_not_get_it_written_down(tmp_path: Pa
         (tmp_path / "queries.yaml").write_text(queue_text(standin, queries=queries))
         standin.fault("chat", ECHOES[where].replace("KEY", KEYS["OPENROUTER_API_KEY"]))
         said = research(tmp_path, "-v", "run")
-        assert secrets_in(tmp_path, said.stdout + said.stderr) == []
-        assert "[redacted]" in said.stdout + said.stderr + "".join(
-            data.decode("utf-8", "ignore") for _, data in bytes_of(tmp_path)
-        )
+        assert secrets_in(tmp_path, said.out + said.err) == []
+        assert "[redacted]" in said.out + said.err + "".join(data.decode("utf-8", "ignore") for _, data in bytes_of(tmp_path))
 
 
 def test_a_key_that_stands_in_a_document_is_not_carried_any_further(tmp_path: Path) -> None:
@@ -140,8 +138,8 @@ def test_a_key_that_stands_in_a_document_is_not_carried_any_further(tmp_path: Pa
     queries = "[{query: 'How does a kite fly in strong winds?', id: kites}]"
     (tmp_path / "queries.yaml").write_text(f"settings: {{search: [local], reasoner: extractive}}\nqueries: {queries}\n")
     said = research(tmp_path, "run")
-    assert said.returncode == 0, said.stderr
-    held = [path.relative_to(tmp_path).parts[:2] for path in secrets_in(tmp_path, said.stdout + said.stderr)]
+    assert said.code == 0, said.err
+    held = [path.relative_to(tmp_path).parts[:2] for path in secrets_in(tmp_path, said.out + said.err)]
     assert ("corpus", "0.md") in held
     assert set(held) <= {("corpus", "0.md"), ("events", "local")}
     notes = "".join(path.read_text() for path in (tmp_path / "vault").rglob("*.md"))

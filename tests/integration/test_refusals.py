@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from tests.commanding import Said, said
 from tests.integration.stage import KEYS, SEARCHES, SMALL, Stage, queue_text
 from tests.integration.verdicts import assert_correct_or_honest
 from tests.seeds import drawn
@@ -16,7 +16,6 @@ from tests.standin.fixtures import hosted
 from tests.standin.options import Options
 from tests.standin.server import Standin
 
-ROOT = Path(__file__).parents[2]
 FOUR = "".join(f"  - {{query: 'How do heat pumps behave, part {at}?', id: q{at}, mode: fast}}\n" for at in range(4))
 REFUSALS = {
     "credit": ("/api/v1", "status:402"),
@@ -26,11 +25,9 @@ REFUSALS = {
 }
 
 
-def research(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", "-C", str(folder), *args]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **KEYS}, capture_output=True, text=True, check=False, timeout=120)
-    assert "Traceback" not in done.stdout + done.stderr
-    return done
+def research(folder: Path, *args: str) -> Said:
+    with mock.patch.dict(os.environ, KEYS):
+        return said(folder, *args)
 
 
 def workspace(folder: Path, standin: Standin, path: str = "/api/v1") -> Path:
@@ -49,14 +46,14 @@ def test_a_refusal_is_met_once_whatever_is_waiting_and_all_goes_on_when_the_acco
         folder = workspace(tmp_path, standin, path)
         standin.fault("chat", verbs)
         first = research(folder, "run")
-        assert first.returncode == 4
+        assert first.code == 4
         assert len(standin.log.of("chat")) == 1
-        assert "refuses" in first.stdout
+        assert "refuses" in first.out
         standin.clear()
         asked = len(standin.log.of("brave"))
         again = research(folder, "run")
-        assert again.returncode == 0, again.stdout
-        assert "4 answered" in again.stdout
+        assert again.code == 0, again.out
+        assert "4 answered" in again.out
         surveys = [hit.request.query["q"] for hit in standin.log.of("brave")[asked:]]
         assert not set(surveys) & {hit.request.query["q"] for hit in standin.log.of("brave")[:asked]}
 
