@@ -114,7 +114,7 @@ def test_the_night_ends_by_its_deadline_whatever_never_answers(
 ) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     queue = (folder / "queries.yaml").read_text("utf-8")
-    (folder / "queries.yaml").write_text(queue.replace("settings:\n", "settings:\n  limits: {timeout: 5s}\n"), "utf-8")
+    (folder / "queries.yaml").write_text(queue.replace("settings:\n", "settings:\n  limits: {timeout: 2s}\n"), "utf-8")
     monkeypatch.setattr(signals, "GRACE_S", 0.1)
     assert commanding.said(folder, "run").code == 3
     ended, end = night_of(folder)
