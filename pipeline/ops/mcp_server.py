@@ -27,7 +27,7 @@ from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.config.values import Queue
 from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
 from pipeline.domain.progress import summary_of
-from pipeline.domain.provenance import value_of, why
+from pipeline.domain.report_parts import value_of, why
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary

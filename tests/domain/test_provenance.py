@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.domain.provenance import sentences_of_report, why
+from pipeline.domain.report_parts import sentences_of_report, why
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
