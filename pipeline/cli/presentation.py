@@ -106,7 +106,7 @@ _SAID: dict[type, Callable[[Any], str]] = {
     ),
     e.SearchCompleted: lambda x: f"{x.query}: {_of(x.hits, 'hit')} from {x.provider}",
     e.PageRead: lambda x: f"{x.title} ({x.url})" + (f"; it says: {', '.join(x.notices)}" if x.notices else ""),
-    e.FactsObserved: lambda x: f"{x.worker_id}: {_of(x.facts, 'fact')} in {x.url}{' (again)' if x.part > 1 else ''}",
+    e.FactsObserved: lambda x: f"{x.worker_id}: {_of(x.facts, 'fact')} in {x.url}",
     e.WorkerEvaluated: lambda x: f"{x.worker_id}: {_of(x.gaps, 'open question')}",
     e.WorkerCompleted: lambda x: f"{x.worker_id}: {x.reason}",
     e.WorkerFailed: lambda x: f"{x.worker_id}: {x.reason}",
