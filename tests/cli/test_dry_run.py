@@ -82,21 +82,3 @@ def test_a_dry_run_names_the_session_that_is_gone_on_with_and_what_is_left(folde
     assert (folder / entry["log"]).is_dir()
     assert [(left["id"], left["action"]) for left in plan["left"]] == [("nonsense", "not-found")]
     assert plan["done"] == 1
-
-
-def test_a_dry_run_shows_the_searches_that_an_interrupted_session_goes_on_with(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'approve: plan')}")
-    said(folder, "run")
-    said(folder, "approve", "harbour")
-    found = []
-    for _ in range(2):
-        (entry,) = json.loads(said(folder, "run", "--dry-run", "--json").out)["due"]
-        found.append((entry["action"], entry["search"], entry["search_why"]))
-        shutil.rmtree(folder / "corpus", ignore_errors=True)
-        monkeypatch.setenv("BRAVE_API_KEY", "BSA-canary")
-    assert found == [
-        ("resume", ["local"], "as when the session started"),
-        ("resume", ["brave"], "what has a key or an address; there are no documents in corpus"),
-    ]

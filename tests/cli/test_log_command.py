@@ -18,7 +18,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import SessionUnknown, UsageError
+from pipeline.errors import UsageError
 from pipeline.ops import console_output
 from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
@@ -88,8 +88,3 @@ def test_a_type_that_no_event_has_is_refused_with_the_one_that_was_meant(place: 
     refused = place.log("--type", "page.reed").exception
     assert isinstance(refused, UsageError)
     assert refused.hint == "did you mean page.read?"
-
-
-def test_where_no_session_is_there_is_no_latest(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("queries: []\n")
-    assert isinstance(Place(tmp_path).log().exception, SessionUnknown)

@@ -88,15 +88,6 @@ def test_a_changed_question_is_researched_again_and_one_that_is_gone_is_archived
 ASKED = "  - {query: 'How deep is the harbour, by mark %d?', mode: fast}\n"
 
 
-def test_of_many_queries_beyond_the_limit_a_few_are_named_and_the_rest_counted(folder: Path) -> None:
-    (folder / "queries.yaml").write_text("queries:\n" + "".join(ASKED % number for number in range(60)))
-    assert "… and 53 more are skipped: the limit of 2 is reached" in said(folder, "run", "--limit", "2").out
-    assert len(last_run(folder)["skipped"]) == 58
-    rehearsed = said(folder, "run", "--limit", "2", "--dry-run").out
-    assert "… and 51 more are beyond the limit" in rehearsed
-    assert len(rehearsed.splitlines()) < 20
-
-
 # ---- the list ------------------------------------------------------------------------------------------------------
 
 
@@ -278,18 +269,6 @@ def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
     (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}")
     monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
     assert f"not up to date: {type(trouble).__name__}" in said(folder, "-q", "run").out
-
-
-def test_the_site_of_a_vault_that_cannot_be_built_is_not_called_up_to_date(folder: Path) -> None:
-    (folder / "vault").touch()
-    told = said(folder, "run")
-    assert told.code == 12
-    account_of_site = last_run(folder)["site"]
-    assert account_of_site == "it is built from the vault, which could not be built"
-    assert f"site        not up to date: {account_of_site}" in told.out
-    (folder / "vault").unlink()
-    assert said(folder, "run").code == 0
-    assert (last_run(folder)["vault"], last_run(folder)["site"]) == ("up to date", "up to date")
 
 
 def test_a_run_prints_once_that_a_session_cannot_be_read(folder: Path) -> None:

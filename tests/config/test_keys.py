@@ -30,11 +30,6 @@ def test_the_environment_wins_over_its_file_and_both_over_the_workspace(tmp_path
     assert _found(read_keys({}, tmp_path)) is None
 
 
-def test_what_is_empty_does_not_count(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("BRAVE_API_KEY=b\n")
-    assert _found(read_keys({"BRAVE_API_KEY": " ", "BRAVE_API_KEY_FILE": ""}, tmp_path)) == ("b", ".env")
-
-
 def test_a_key_file_that_cannot_be_read_is_an_error_not_a_missing_key(tmp_path: Path) -> None:
     keys = read_keys({"BRAVE_API_KEY_FILE": "nowhere"}, tmp_path)
     with pytest.raises(UsageError, match="nowhere, which cannot be read: No such file"):
@@ -97,10 +92,6 @@ def test_a_line_that_cannot_be_read_is_a_fault_and_sets_nothing(tmp_path: Path, 
     values, faults = parse(tmp_path, f"# first\n{line}\n")
     assert values == {}
     assert list(faults) == [2]
-
-
-def test_a_name_that_stands_twice_keeps_its_first_value_and_is_a_fault(tmp_path: Path) -> None:
-    assert parse(tmp_path, "A=b\r\nA=c\r\n") == ({"A": "b"}, {2: "A is set twice"})
 
 
 def test_a_fault_never_shows_the_value(tmp_path: Path) -> None:

@@ -143,21 +143,6 @@ def test_an_edited_or_unknown_template_is_replaced_only_if_asked_and_kept(folder
     assert update_templates(folder) == TemplateUpdate()
 
 
-def test_a_second_copy_does_not_overwrite_the_first(folder: Path) -> None:
-    for words in ("one\n", "two\n"):
-        (folder / "templates" / NAME).write_text(words)
-        update_templates(folder, replace=True)
-    kept = {path.read_text() for path in (folder / "templates" / "replaced").rglob("*") if path.is_file()}
-    assert kept == {"one\n", "two\n"}
-
-
-@pytest.mark.parametrize("record", ["not JSON", "[1]", '{"site/list.html.j2": 3}'])
-@pytest.mark.usefixtures("later")
-def test_a_damaged_record_makes_every_template_count_as_edited(folder: Path, record: str) -> None:
-    (folder / "templates" / workspace_files.SHIPPED).write_text(record)
-    assert update_templates(folder) == TemplateUpdate(edited=[NAME])
-
-
 def test_a_part_whose_folder_was_removed_stays_away_and_a_link_is_not_replaced(folder: Path, tmp_path: Path) -> None:
     for file in (folder / "templates" / "prompts").iterdir():
         file.unlink()

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.cli.main import cli
 from pipeline.config.keys import Keys
 from pipeline.errors import UsageError
 from pipeline.ops.cron_and_systemd import (
-    crontab_command,
     keys_out_of_reach,
     program_of,
     schedule_lines,
@@ -53,12 +51,6 @@ def test_cron_runs_the_command_that_was_meant(folder: str) -> None:
     minute, hour, *stars, command = line.split(maxsplit=5)
     assert (minute, hour, stars) == ("5", "4", ["*", "*", "*"])
     assert as_cron_runs_it(command) == ["/opt/a b/bin/research", "-C", folder, "-q", "run"]
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(printable, min_size=1, max_size=3))
-def test_any_words_reach_the_program_as_they_are(words: list[str]) -> None:
-    assert as_cron_runs_it(crontab_command(words)) == words
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")

@@ -46,13 +46,6 @@ def test_a_link_is_followed_only_when_asked(tmp_path: Path) -> None:
     assert refused.value.errno == errno.ELOOP
 
 
-@pytest.mark.parametrize("name", ["50% ?#&'\" ä.sqlite", "file:x?mode=memory"])
-def test_a_database_may_have_any_name(name: str, tmp_path: Path) -> None:
-    connect_sqlite(tmp_path / name).execute("CREATE TABLE t (x)").connection.close()
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    connect_sqlite(tmp_path / name, "ro").execute("SELECT x FROM t").connection.close()
-
-
 def test_a_file_that_is_no_database_is_refused_when_it_is_connected(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"text" * 300)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
@@ -121,13 +114,6 @@ def test_what_a_process_that_died_left_under_a_temporary_name_goes(tmp_path: Pat
     (tmp_path / ".a.tmp").symlink_to("mine")
     write_new(tmp_path / ".a.tmp", b"new", leftover=True)
     assert ((tmp_path / "mine").read_text(), (tmp_path / ".a.tmp").read_text()) == ("mine", "new")
-
-
-def test_a_short_write_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    really = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: really(descriptor, data[:2]))
-    write(tmp_path / "a", b"12345")
-    assert (tmp_path / "a").read_bytes() == b"12345"
 
 
 def test_a_log_file_that_is_a_pipe_without_reader_is_refused_at_once(tmp_path: Path) -> None:
