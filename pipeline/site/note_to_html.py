@@ -1,7 +1,6 @@
 """``read_into``: fills a note's ``Draft`` from its Markdown: its HTML, and what other pages need of it.
 
-All text is escaped; links lead to the web, to mail or into the vault. Quotes of sources are filled in later: behind a paragraph
-that is the first to cite some, the HTML has a placeholder.
+All text is escaped; links lead to the web, to mail or into the vault.
 """
 
 from __future__ import annotations
@@ -10,13 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import islice
 
 from pipeline.site import paths
 from pipeline.site.note_tree import Block, Item, Items, Span, Wikilink, plain, tree
 from pipeline.text.labels import in_all_languages
-
-_MARK = re.compile("\0(\\d+)\0")  # a place for quotes behind a paragraph that is the first to cite some: a NUL stands in no note
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +30,7 @@ class Draft:
     """The data of a note, complete when the note is read.
 
     ``at_hand``: citations lead to the quotes at the end of the same page. ``links`` are the paths of the files that the note
-    leads to; ``names`` maps each name in a link that is no whole path to the path it means now, or "". ``asides`` are the
-    citations that belong to each placeholder.
+    leads to; ``names`` maps each name in a link that is no whole path to the path it means now, or "".
     """
 
     path: str
@@ -47,7 +42,6 @@ class Draft:
     heading_text: str = ""
     summary: str = ""
     first: str = ""
-    asides: list[tuple[Cite, ...]] = field(default_factory=list)
     toc: list[tuple[str, str]] = field(default_factory=list)
     links: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
@@ -100,16 +94,6 @@ class Draft:
         self.anchors.add(name)
         return name
 
-    def aside(self, cites: tuple[Cite, ...]) -> str:
-        """Add a place for quotes; return its placeholder."""
-        self.asides.append(cites)
-        return f"\0{len(self.asides) - 1}\0"
-
-    def parts(self) -> list[str | tuple[Cite, ...]]:
-        """Return the HTML in pieces, with the places for quotes between them."""
-        pieces = _MARK.split(self.html)
-        return [self.asides[int(piece)] if number % 2 else piece for number, piece in enumerate(pieces)]
-
 
 def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
     """Return the address of a file of the vault, "" if the site does not have it.
@@ -161,10 +145,7 @@ def read_into(draft: Draft, text: str) -> Draft:
         draft.first = draft.first or (plain(block.items) if block.tag != "callout" else "")
         list(page.describe(block, top=True))
     for block in blocks:
-        known = len(draft.cites)
         draft.html += page.block(block)
-        if len(draft.cites) > known:
-            draft.html += draft.aside(tuple(islice(draft.cites.values(), known, None)))
     return draft
 
 

@@ -7,10 +7,9 @@ is a tuple with names, which is made in a third of the time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape, unescape
+from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +18,11 @@ from markupsafe import Markup
 
 from pipeline.config.workspace_files import later_templates
 from pipeline.domain.state import status_words
-from pipeline.site.note_to_html import Cite, Draft, href_of
+from pipeline.site.note_to_html import href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
 from pipeline.site.vault_reading import EARLIER, KINDS, OTHER, Face, Notes, Record, tag_page, values_of
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text.labels import ENGLISH, RIGHT_TO_LEFT, label
-from pipeline.text.normalise import one_line
 from pipeline.vault.output.escaping import duration, money
 
 _ADVICE = Advice("templates/site/README.md", "the site is as it was")
@@ -193,9 +191,6 @@ class Layout:
 
 _COUNTS = {"sources", "facts", "words", "quotes", "tokens", "pages", "searches", "sessions", "reports", "workers", "events"}
 _LABELS = {"source_url": "Address", "cost_usd": "Cost", "duration_s": "Time", "cited_by": "Cited by", "query": "Question"}
-_MARKUP = re.compile("<[^>]*>")
-_ASIDE = 240  # characters of a quote beside the text
-_BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
 _TOP = "index.html"
 
 
@@ -282,43 +277,6 @@ class Composer:
         where = "your documents" if known.get("origin") == "own" else known.get("host", "")
         published = f"published {known['published']}" if "published" in known else ""
         return " · ".join(filter(None, (where, published, f"read {face.date}" if face.date else "")))
-
-
-def filled(draft: Draft, page: NotePage) -> Markup:
-    """Return a note's text as HTML with its quotes beside it."""
-    quotes = {quote.anchor: (citation, quote) for citation in page.citations for quote in citation.quotes}
-    parts: list[str] = []
-    for part in draft.parts():
-        parts.append(part if isinstance(part, str) else _aside(part, quotes, parts[-1]))
-    return Markup("".join(parts))  # noqa: S704 - made harmless when it was read
-
-
-def _aside(cites: Sequence[Cite], quotes: dict[str, tuple[Citation, Quote]], before: str) -> str:
-    """The sources that a paragraph is the first to cite: beside the text on a wide page, folded up under it on a narrow one."""
-    entries = [quotes[cite.anchor] for cite in cites if cite.anchor in quotes]
-    said = _letters(unescape(_MARKUP.sub("", before)))
-    if before.endswith(("</blockquote>\n", "</div>\n</div>\n")) and all(_letters(quote.text) in said for _, quote in entries):
-        return ""  # a passage says itself where it stands
-    numbers = sorted({int(citation.number) for citation, _ in entries})
-    most = max(1, _BESIDE // len(numbers)) if numbers else 0
-    items = "".join(_beside([entry for entry in entries if int(entry[0].number) == number], said, most) for number in numbers)
-    words = f"Source{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
-    return f'<div class="side"><details><summary>{words}</summary>\n<ul>\n{items}</ul>\n</details></div>\n' if items else ""
-
-
-def _letters(text: str) -> str:
-    """Letters and digits alone: what is cut into items and cells is compared with what is not."""
-    return "".join(filter(str.isalnum, text))
-
-
-def _beside(entries: Sequence[tuple[Citation, Quote]], said: str, most: int) -> str:
-    """One source with those of its quotes that the text before does not say in the same words, at most ``most`` of them."""
-    citation, first = entries[0]
-    title = f'<a class="internal" href="{escape(first.href)}"><b>{citation.number}</b> {escape(citation.source.title)}</a>'
-    others = [one_line(quote.text, _ASIDE) for _, quote in entries if quote.text and _letters(quote.text) not in said]
-    shown = "".join(f"<blockquote><p>“{escape(text)}”</p></blockquote>" for text in others[:most])
-    shown += f"<p>and {len(others) - most} more</p>" if len(others) > most else ""
-    return f"<li>{title}{shown}</li>\n"
 
 
 def link(face: Face, root: str) -> Link:

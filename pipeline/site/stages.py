@@ -15,12 +15,14 @@ from dataclasses import dataclass, field, replace
 from os.path import isdir, isfile
 from pathlib import Path
 
+from markupsafe import Markup
+
 from pipeline.errors import SystemRefused
 from pipeline.site import lists, public, search
 from pipeline.site.build import SETTLED, Folders, SiteReport, read
 from pipeline.site.lists import NoteList
 from pipeline.site.note_to_html import Draft, read_into
-from pipeline.site.pages import Composer, Layout, Site, filled
+from pipeline.site.pages import Composer, Layout, Site
 from pipeline.site.paths import HOME, IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
 from pipeline.site.vault_reading import Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new
@@ -298,7 +300,7 @@ class Build:
         draft = self._drafts.pop(path, None)
         if draft is None:
             draft = read_note(path, self._public.read(path) or b"", self._places)[1]
-        return replace(page, body=filled(draft, page))
+        return replace(page, body=Markup(draft.html))  # noqa: S704 - made harmless when it was read
 
     def _render_lists(self, notes: Notes, site: Site) -> None:
         """Write the pages of lists, tags, search and missing addresses, the feed and the site map."""
@@ -323,7 +325,7 @@ class Build:
         for runs in in_all_languages("Runs"):
             text = text.partition(f"\n## {runs}\n")[0]
         draft = read_into(Draft(face.path, self._url, self._places), text)
-        return "".join(part for part in draft.parts() if isinstance(part, str)).strip()
+        return draft.html.strip()
 
     def _copy(self, notes: Notes) -> None:
         """Copy the templates' assets, and the images of the vault that are harmless."""

@@ -73,7 +73,7 @@ def test_paper_shows_the_text_alone_with_all_that_is_folded_up(site: Site, visit
     page.emulate_media(media="print")
     assert page.locator(".body").is_visible()
     assert page.locator(".citations q").first.is_visible()
-    for left_out in (".site-header", ".toc", ".side", ".around", ".site-footer"):
+    for left_out in (".site-header", ".toc", ".around", ".site-footer"):
         assert not any(found.is_visible() for found in page.locator(left_out).all()), left_out
 
 

@@ -65,9 +65,6 @@ def test_a_report_has_its_quotes_at_hand(scratch: Scratch) -> None:
     assert quote is not None
     assert "Word for word." in quote.text()
     assert page.css_first('a[href="../../sources/2026-11/s1.html#%5Eq-1"]') is not None
-    beside = page.css_first("div.side")
-    assert beside is not None
-    assert "Word for word." in beside.text()
 
 
 @pytest.mark.parametrize("letter", ["x", "é"])

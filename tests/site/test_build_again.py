@@ -91,7 +91,7 @@ def test_another_program_renders_each_page_again_and_so_does_who_is_asked_for_al
     whole = scratch.files()
     assert scratch.build(everything=True).written == ()
     assert scratch.files() == whole == cold(scratch, tmp_path / "other")
-    monkeypatch.setattr(stages, "filled", lambda *_given: Markup("another program's page"))
+    monkeypatch.setattr(stages, "Markup", lambda _html: Markup("another program's page"))
     scratch.write("my/more.md", "More.")
     scratch.build()
     assert "another program" not in scratch.html("reports/2026/r1.html")

@@ -53,12 +53,6 @@ def test_a_citation_is_a_number_that_leads_to_the_source_or_to_the_quote_at_hand
     assert '<sup class="cite" id="from-quote-q-1"><a href="#quote-q-1" aria-label="Source 12a">12a</a></sup>' in at_hand
 
 
-def test_a_paragraph_is_followed_by_a_place_for_the_quotes_that_it_is_the_first_to_cite() -> None:
-    draft = read("One.[[a#^q-1|¹]] Two.[[a#^q-2|¹]]\n\nAgain.[[a#^q-1|¹]]\n", others=OTHERS, at_hand=True)
-    assert [type(part).__name__ for part in draft.parts()] == ["str", "tuple", "str"]
-    assert [cite.block for cite in draft.cites.values()] == ["q-1", "q-2"]
-
-
 @pytest.mark.parametrize(
     ("written", "made"),
     [
