@@ -16,10 +16,9 @@ import hashlib
 import os
 import sqlite3
 import stat
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -36,31 +35,20 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Folder:
-    """The plain files of one folder, and the names of the folders in it; no links, devices and the like."""
+    """The plain files of one folder, by name, and the names of the folders in it; no links, devices and the like."""
 
-    _lines: Sequence[str] = ()  # sorted: of most folders only the mark is asked for, and a file may be one of very many
+    files: Mapping[str, Look] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
 
     @cached_property
     def mark(self) -> str:
         """The digest of the files' names and looks: another one as soon as a file came, went, or was written."""
-        return hashlib.blake2b("\n".join(self._lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-    @property
-    def files(self) -> dict[str, Look]:
-        """How each file looks, by its name."""
-        parts = (line.split("\0") for line in self._lines)
-        return {name: Look(int(size), int(mtime)) for name, size, mtime in parts}
+        lines = (f"{name}\0{found.size}\0{found.mtime}" for name, found in sorted(self.files.items()))
+        return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
     def with_files(self, changed: Mapping[str, Look | None]) -> Folder:
         """Return the folder with the sizes and times of these files; None: without the file."""
-        lines = list(self._lines)
-        for name, found in changed.items():
-            start = f"{name}\0"
-            place = bisect_left(lines, start)
-            exists = place < len(lines) and lines[place].startswith(start)
-            lines[place : place + exists] = [f"{start}{found.size}\0{found.mtime}"] if found else []
-        return Folder(lines, self.folders)
+        return Folder({name: found for name, found in {**self.files, **changed}.items() if found}, self.folders)
 
 
 NO_FOLDER = Folder()
@@ -79,19 +67,17 @@ def look(folder: int | str) -> Folder:
     Raises:
         OSError: there is none, or it may not be read.
     """
-    lines: list[str] = []
+    files: dict[str, Look] = {}
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
-                try:
+                with suppress(FileNotFoundError):  # it went just now
                     found = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:  # it went just now
-                    continue
-                lines.append(f"{entry.name}\0{found.st_size}\0{found.st_mtime_ns}")
+                    files[entry.name] = Look(found.st_size, found.st_mtime_ns)
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-    return Folder(sorted(lines), tuple(sorted(folders)))
+    return Folder(files, tuple(sorted(folders)))
 
 
 def all_folders(root: Path, *, aside: Collection[str] = ()) -> Iterator[tuple[str, Folder]]:
@@ -207,11 +193,7 @@ class Drift:
 
     def look(self, path: str) -> Look | None:
         """Return how a file was before the build, None if there was none."""
-        return self._files_in(folder_of(path)).get(_name(path))
-
-    @cached_property
-    def _files_in(self) -> Callable[[str], dict[str, Look]]:
-        return cache(lambda folder: self.found.get(folder, NO_FOLDER).files)
+        return self.found.get(folder_of(path), NO_FOLDER).files.get(_name(path))
 
     def record(self, touched: Mapping[str, Look | None], settled: Collection[str] = ()) -> None:
         """Store the marks of all folders after the build.
