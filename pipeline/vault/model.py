@@ -119,7 +119,6 @@ class Quoted:
     text: str
     claim: str
     heading: str
-    digest: str
     disputed: bool
     cited: bool
     lead: str = ""
@@ -298,7 +297,6 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
             text=fact.quote,
             claim=fact.claim if state.bears_claim(fact) else "",
             heading=fact.heading,
-            digest=fact.digest,
             disputed=fact.id in disputed,
             cited=fact.url in references and fact.id in references[fact.url].facts,
             lead=fact.lead,

@@ -78,6 +78,7 @@ class Part:
     reports: tuple[str, ...] = ()
 
 
+@dataclass
 class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
@@ -85,20 +86,14 @@ class Build:
     are as in ``build_vault``.
     """
 
-    def __init__(
-        self,
-        store: EventStore,
-        renderer: Renderer,
-        vault: Path,
-        kept: Kept,
-        mode: str,
-        settled: str,
-        record: Callable[[Sequence[EventBase]], None] | None = None,
-        documents: Path | None = None,
-    ) -> None:
-        self._store, self._mode, self._settled = store, mode, settled
-        self._record_decisions, self._documents = record, documents
-        self._renderer, self._vault, self._tree, self._kept = renderer, vault, Tree(vault), kept
+    store: EventStore
+    renderer: Renderer
+    vault: Path
+    kept: Kept
+    mode: str
+    settled: str
+    record: Callable[[Sequence[EventBase]], None] | None = None
+    documents: Path | None = None
 
     def run(self) -> BuildReport:
         """Bring the vault up to date; return what was done.
@@ -108,12 +103,13 @@ class Build:
             TemplateInvalid, SystemRefused: as ``build_vault``.
             SystemRefused: the vault's folder or drive went away meanwhile.
         """
+        self._tree = Tree(self.vault)
         try:
-            if self._mode != "new" or not self._kept.is_current:
-                self._kept.forget_derived()
-            self._values = Values(self._store, self._kept)
-            self._drift = self._kept.files.drift(self._tree)
-            self._decisions = read_decisions(self._store)
+            if self.mode != "new" or not self.kept.is_current:
+                self.kept.forget_derived()
+            self._values = Values(self.store, self.kept)
+            self._drift = self.kept.files.drift(self._tree)
+            self._decisions = read_decisions(self.store)
             ratings = list(self._new_ratings())
             for draft in ratings:
                 self._decisions.apply(draft)
@@ -123,24 +119,24 @@ class Build:
                 for part in self._parts
                 for kind, path, key in part.notes
             ]
-            self._identity = Identity(self._decisions, self._kept, self._tree, notes, drifted=bool(self._drift.folders))
+            self._identity = Identity(self._decisions, self.kept, self._tree, notes, drifted=bool(self._drift.folders))
             placed = self._identity.placed(self._rendered_files())
             stale = self._stale_files(placed)
             placed, links = taken_over(self._tree, placed, {} if self._values.problems else self._orphans)
             self._check_in_place()
-            drafts, dry = [*self._identity.drafts, *ratings], self._mode == "check"
-            if self._record_decisions and drafts and not dry:
-                self._record_decisions(drafts)
-            own = list(relink(self._tree, self._kept.files, {} if dry else links))
+            drafts, dry = [*self._identity.drafts, *ratings], self.mode == "check"
+            if self.record and drafts and not dry:
+                self.record(drafts)
+            own = list(relink(self._tree, self.kept.files, {} if dry else links))
             # With a problem in the log nothing is removed.
             away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
-            writer = VaultWriter(self._tree, self._kept.files, trusting=self._mode == "new", dry=dry)
+            writer = VaultWriter(self._tree, self.kept.files, trusting=self.mode == "new", dry=dry)
             writer.place(placed, sorted(away))
             writer.result.written += own
             report = self._record(stale, writer.result)
             self._check_in_place()
             if not dry:
-                self._kept.commit()
+                self.kept.commit()
             return report
         except ValidationError as error:
             raise sqlite3.DatabaseError("what is kept contains values that this program did not write") from error
@@ -153,14 +149,14 @@ class Build:
     def _check_in_place(self) -> None:
         """Refuse to record anything of a vault that went away: its notes would look removed by a person when it is back."""
         if not self._tree.is_in_place():
-            raise SystemRefused(f"the vault {self._vault} went away while its notes were built", hint=_AWAY)
+            raise SystemRefused(f"the vault {self.vault} went away while its notes were built", hint=_AWAY)
 
     def _new_ratings(self) -> Iterator[NoteRated]:
         """What a person said with the boxes and the property ``rating`` of reports that changed since the last build.
 
         A report's rating is that of each quote on which its answer rests.
         """
-        for file in filter(None, map(self._kept.files.find, self._drift.files)):
+        for file in filter(None, map(self.kept.files.find, self._drift.files)):
             card = self._values.cards.get(file.owner.removeprefix("session:"))
             if card is None or file.kind != "report":
                 continue
@@ -205,7 +201,7 @@ class Build:
             yield Part("nights:", image.text, lambda: [image])
         imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
         yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
-        yield Part("templates:", "", partial(copies, self._renderer.folder))
+        yield Part("templates:", "", partial(copies, self.renderer.folder))
 
     def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:
         """What the notes of a session show of others; ``after`` is the session that followed it."""
@@ -254,27 +250,27 @@ class Build:
 
         def note(source: Source) -> Iterator[Note]:
             hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
-            yield source_note(source, self._documents, hidden)
+            yield source_note(source, self.documents, hidden)
 
         for url, readings in readings_by_url(model.by_id.values()).items():
             if url not in noted:
                 continue
             source = Source(url, model.sources[url], tuple(readings))
             sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
-            value = repr((source.place, sessions, self._documents))
+            value = repr((source.place, sessions, self.documents))
             reports = tuple(f"report:{card.id}" for card, _ in readings)
             own: tuple[Kind, str, str] = ("source", source.place.path, "")
             yield Part(f"source:{url}", value, partial(note, source), ("source",), (own,), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
-        if found := import_of(name, decode_all(record.data for record in self._store.load(name))):
+        if found := import_of(name, decode_all(record.data for record in self.store.load(name))):
             yield import_note(found, path)
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
         """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
-        known, due = self._kept.made(), self._identity.due()
-        altered = {file.owner for file in filter(None, map(self._kept.files.find, self._drift.files))}
-        version_of = cache(self._renderer.version_of)
+        known, due = self.kept.made(), self._identity.due()
+        altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
+        version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
         for part in self._parts:
             versions, hidden = map(version_of, part.kinds), (name for name in part.reports if name in self._decisions.hidden)
@@ -292,7 +288,7 @@ class Build:
     def _rendered(self, owner: str, made: Note | Plain) -> GeneratedFile:
         if isinstance(made, Plain):
             return GeneratedFile(owner, COPY, made.path, made.text, yields=made.yields)
-        name, body = note_id(owner, made.kind, made.key), self._renderer.render(made)
+        name, body = note_id(owner, made.kind, made.key), self.renderer.render(made)
         return GeneratedFile(owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
 
     def _stale_files(self, placed: Sequence[GeneratedFile]) -> set[str]:
@@ -301,13 +297,13 @@ class Build:
         If the log of a session is missing without having been written off, while notes of it are there, that is a problem: a
         switch of the git branch takes both away, and brings both back.
         """
-        known, owners = self._kept.files.all(), {part.owner for part in self._parts}
-        gone, stones = {owner for owner, _ in known.values()} - owners, self._store.tombstones()
+        known, owners = self.kept.files.all(), {part.owner for part in self._parts}
+        gone, stones = {owner for owner, _ in known.values()} - owners, self.store.tombstones()
         for name in sorted(owner.removeprefix("session:") for owner in gone if owner.startswith("session:")):
             is_there = any(self._tree.state(path) for path, (owner, _) in known.items() if owner == f"session:{name}")
             with suppress(LogError):  # damage is reported already, as another problem
                 given_up = name in stones.written_off or stones.is_forgotten(name)
-                if is_there and not given_up and not self._store.load(name):
+                if is_there and not given_up and not self.store.load(name):
                     self._values.problems.append(f"the notes of {name}: {_LOST}")
         retired, now = self._identity.retired(), {one.path for one in placed}
         stale = {path for path, (owner, _) in known.items() if owner in self._made or owner in gone}
@@ -322,14 +318,14 @@ class Build:
         left = stale - result.left.keys()
         is_done = not left and not self._values.problems and not result.problems and not result.refused
         made = self._made | dict.fromkeys((fresh.owner for fresh in result.refused), "")
-        gone = self._kept.made().keys() - {part.owner for part in self._parts}
-        self._kept.put_made(dict.fromkeys(gone, "") | made)
+        gone = self.kept.made().keys() - {part.owner for part in self._parts}
+        self.kept.put_made(dict.fromkeys(gone, "") | made)
         self._identity.remember(left)
-        self._kept.keep(SETTLED, self._settled if is_done else "")
+        self.kept.keep(SETTLED, self.settled if is_done else "")
         self._drift.record(result.left)
         return BuildReport(
             tuple(sorted(result.written)),
-            len(self._kept.files.all()) - len(result.made),
+            len(self.kept.files.all()) - len(result.made),
             tuple(sorted(result.removed)),
             tuple(sorted(result.set_aside)),
             tuple(self._values.problems),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import ResearchPruned
@@ -88,33 +89,27 @@ class Cited:
     standing: str = ""
     number: int = 0
     nested: bool = False
-
-    @property
-    def is_passage(self) -> bool:
-        """False: it is not a whole passage."""
-        return False
+    is_passage: ClassVar[bool] = False
 
 
 Said = Cited | Passage
 
 
-class Block(tuple[Said, ...]):
+@dataclass(frozen=True, slots=True)
+class Block:
     """A block of a report: its sentences, items, rows or passages, in a ``form``; a table has the names of its columns.
 
     ``inside``: it is code, or a paragraph, that belongs to the step before it.
     """
 
-    form: BlockForm
-    header: tuple[Inert, ...]
-    inside: bool
+    said: tuple[Said, ...]
+    form: BlockForm = "paragraph"
+    header: tuple[Inert, ...] = ()
+    inside: bool = False
 
-    def __new__(
-        cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = (), *, inside: bool = False
-    ) -> Block:
-        """Return a block; a template that knows no forms can read it as a list of sentences."""
-        made = super().__new__(cls, said)
-        made.form, made.header, made.inside = form, header, inside
-        return made
+    def __iter__(self) -> Iterator[Said]:
+        """Iterate over what it says; a template that knows no forms can read it as a list of sentences."""
+        return iter(self.said)
 
 
 def open_questions(gaps: Iterable[Gap]) -> list[View]:
@@ -291,10 +286,10 @@ class Citer:
             cells = [list(one.cells) or [prose(one.text, cell=True)] for one in said]
             header, *cells = ([*row, *[Inert("")] * (width - len(row))] for row in (header, *cells))
             rows = (replace(one, cells=tuple(row)) for one, row in zip(said, cells, strict=True))
-            return Block(rows, "table", tuple(header))
+            return Block(tuple(rows), "table", tuple(header))
         form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
         if form not in ("steps", "bullets"):
-            return Block(said, form, inside=inside)
+            return Block(tuple(said), form, inside=inside)
         number, items = start - 1, []
         for one, own, after in zip(said, paragraph.sentences, (*paragraph.sentences[1:], Sentence(text="")), strict=True):
             begins = own.within == ""
@@ -302,7 +297,7 @@ class Citer:
             again = after.within == "item" and after.facts == own.facts
             shown = replace(one, citations=(), derived=False) if again else one
             items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
-        return Block(items, form, inside=inside)
+        return Block(tuple(items), form, inside=inside)
 
     def passages(self, sentences: Iterable[Sentence]) -> tuple[Said, ...]:
         """Return passages, each with the title and headings that it is under."""
@@ -428,8 +423,3 @@ def properties_of(
 def linked(link: Link | None) -> str:
     """Return a link as a property's text, "" for none."""
     return str(link.inline) if link else ""
-
-
-def heading(text: str, limit: int = 120) -> str:
-    """Return ``text`` on one line as a note's heading."""
-    return one_line(text, limit) or "Untitled"

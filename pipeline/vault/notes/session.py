@@ -239,7 +239,7 @@ def import_note(found: Import, path: str) -> Note:
     more = said.records - said.left_out - len(claims) - len(messages[:MOST_MESSAGES]) - bool(said.report)
     shown = {"banner": NOT_CHECKED, "said": said, "claims": claims, "messages": messages[:MOST_MESSAGES], "more": max(0, more)}
     view = {
-        "title": parts.heading(said.heading),
+        "title": one_line(said.heading, 120) or "Untitled",
         "session_id": found.id,
         "questions": said.queue,
         "imported": shown,

@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,7 @@ import yaml
 
 from pipeline.system.folders import Obstacle, Tree
 
-Scalar = str | int | float | bool | date | datetime
+Scalar = str | int | float | bool | datetime
 Property = Scalar | tuple[str, ...]
 
 TYPES_PATH = ".obsidian/types.json"
@@ -105,8 +105,6 @@ def _scalar(value: object) -> str:
         return digits if "." in digits else f"{digits}.0"
     if isinstance(value, datetime):
         return value.replace(tzinfo=None, microsecond=0).isoformat()
-    if isinstance(value, date):
-        return value.isoformat()
     raise TypeError(f"a property cannot hold {value!r}")
 
 

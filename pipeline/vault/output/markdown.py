@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from typing import ClassVar
 
 from pipeline.text.normalise import clean, one_line
 from pipeline.text.passages import Block, blocks
@@ -44,11 +45,7 @@ class Passage:
     standing: str = ""
     date: str = ""
     rating: str = ""
-
-    @property
-    def is_passage(self) -> bool:
-        """Always true: templates distinguish it from a sentence by this."""
-        return True
+    is_passage: ClassVar[bool] = True  # by this, templates distinguish it from a sentence
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:
