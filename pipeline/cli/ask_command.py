@@ -26,7 +26,7 @@ from pipeline.ports import EventStore
 from pipeline.text.normalise import slug
 from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
-from pipeline.vault.said import AskedLine, asked_lines
+from pipeline.vault.output.user_text import AskedLine, asked_lines
 from pipeline.wiring.recording import context_of
 from pipeline.wiring.session_adapters import talk_context
 from pipeline.wiring.workspace_adapters import source_notes

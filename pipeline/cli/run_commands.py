@@ -23,7 +23,7 @@ from pipeline.errors import NoWorkspace, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import first_few
-from pipeline.vault.said import asked_lines
+from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import require_queue
 

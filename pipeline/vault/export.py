@@ -28,7 +28,7 @@ from pipeline.vault.model import key_of, readings_by_url, stored_cards
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import address, host_of, inert, web_address
 from pipeline.vault.output.markdown import flat
-from pipeline.vault.said import BOX
+from pipeline.vault.output.user_text import BOX
 
 _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")

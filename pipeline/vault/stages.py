@@ -48,8 +48,8 @@ from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
+from pipeline.vault.output.user_text import marked, rating_of
 from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id
-from pipeline.vault.said import marked, rating_of
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"

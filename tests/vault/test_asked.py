@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vault.said import AskedLine, asked_lines
+from pipeline.vault.output.user_text import AskedLine, asked_lines
 from tests.commanding import said, workspace_in
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'

@@ -10,7 +10,7 @@ import pytest
 from pipeline.domain.events.stream_events import Rated
 from pipeline.errors import UsageError
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.said import marked
+from pipeline.vault.output.user_text import marked
 from pipeline.wiring.recording import rate
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said, workspace_in
