@@ -215,7 +215,8 @@ def row_of(cells: Iterable[str], header: tuple[str, ...], facts: Facts) -> Sente
     if not text:
         return None
     row = _sentence(text, read)
-    return row.model_copy(update={"cells": plain, "cell_facts": tuple(one.facts for one in read) if row.facts else ()})
+    cells = tuple(f"{one.text} {DERIVED}".strip() if one.basis == "derived" else one.text for one in read)
+    return row.model_copy(update={"cells": cells, "cell_facts": tuple(one.facts for one in read) if row.facts else ()})
 
 
 def read_sentences(text: str, facts: Facts) -> Iterator[Sentence]:

@@ -60,14 +60,15 @@ _NUMBER = re.compile(r"(\d+(?:[.,:'’\u00a0\u202f]\d+)*)(?:[^\S\n]?-?([^\W\d_]+
 _SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *, derived: bool = False) -> str:
+def warning_of(text: str, facts: Sequence[Fact], query: str, beside: str = "", *, derived: bool = False) -> str:
     """Return what the quotes of ``facts``, those that a sentence cites, do not have of it, in a few words; "" if nothing.
 
-    The numbers of a sentence that is ``derived`` may be computed: whether rightly, the model that checks it says.
+    What the question has, or ``beside``, such as today's date, needs no quote. The numbers of a sentence that is ``derived`` may
+    be computed: whether rightly, the model that checks it says.
     """
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
-    known = " \n".join([query, today, *places])
+    known = " \n".join([query, beside, *places])
     number = "" if derived else _strange_number(text, " \n".join(quotes), known)
     found = [f"no quote gives {number}"] if number else []
     if strange := _strangers(text, " ".join(quotes), _joined(" ".join([*quotes, known]))):
@@ -76,7 +77,7 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, today: str = "", *,
 
 
 def checked(
-    one: Sentence, facts: Mapping[str, Fact], query: str, today: str, keys: Mapping[str, str] = MappingProxyType({})
+    one: Sentence, facts: Mapping[str, Fact], query: str, beside: str, keys: Mapping[str, str] = MappingProxyType({})
 ) -> CheckedSentence:
     """Return a sentence as a model checks it: with the ``keys`` of the facts that it cites, how it cites them, and the warning.
 
@@ -84,7 +85,7 @@ def checked(
     """
     cited = [facts[name] for name in one.facts if name in facts]
     derived = one.basis == "derived"
-    warning = warning_of(one.text, cited, query, today, derived=derived) if cited else ""
+    warning = warning_of(one.text, cited, query, beside, derived=derived) if cited else ""
     known = tuple(keys[name] for name in one.facts if name in keys)
     how: Literal["quoted", "derived", "nothing"] = "derived" if derived else "quoted" if cited else "nothing"
     return CheckedSentence(text=one.text, keys=(*known, *one.unknown), cites=how, warning=warning)
@@ -279,7 +280,10 @@ def _place_of(after: str, items: tuple[Item, ...]) -> int:
 def _checked(item: Item, state: SessionState, keys: Mapping[str, str] = MappingProxyType({})) -> CheckedSentence:
     if item.sentence is None:
         return CheckedSentence(text=item.text, cites="heading")
-    return checked(item.sentence, state.facts, state.query, today_of(state), keys)
+    paragraphs = [one for part in state.parts.values() for section in part.sections for one in section.paragraphs]
+    steps = sum(not one.within for paragraph in paragraphs if paragraph.form == "steps" for one in paragraph.sentences)
+    numbers = " ".join(map(str, range(1, steps + 1)))  # "go back to step 3" needs no quote
+    return checked(item.sentence, state.facts, state.query, f"{today_of(state)} {numbers}", keys)
 
 
 def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], unfound: Iterable[int]) -> dict[int, Verdict]:
@@ -368,6 +372,8 @@ def _mended(
                 kept: Sentence | None = sentence
                 if verdict := part.verdicts.get(place):
                     kept = _read_as(verdict.text, paragraph, facts)
+                    if kept and after and after[-1] and kept.text.startswith(f"{after[-1].text} "):  # written once more with it
+                        kept = kept.model_copy(update={"text": kept.text.removeprefix(f"{after[-1].text} ")})
                     lost += [] if kept or verdict.reason == UNFOUND else [cut_sentence(section, sentence, verdict.reason)]
                     new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
                 texts = added.get(place, [])

@@ -56,3 +56,9 @@ def test_a_name_that_the_quotes_have_by_its_initials_is_known() -> None:
 def test_a_number_that_no_quote_has_or_has_with_another_unit_is_named(sentence: str, quote: str, shown: str) -> None:
     fact = Fact(id="a", claim="", quote=quote, url="corpus:a.md", digest="")
     assert warning_of(sentence, [fact], "") == (f"no quote gives {shown}" if shown else "")
+
+
+def test_the_number_of_one_of_the_reports_own_steps_needs_no_quote() -> None:
+    fact = Fact(id="a", claim="", quote="Begin again where the copy was made.", url="corpus:a.md", digest="")
+    assert not warning_of("Begin again with step 3.", [fact], "", "2026-11-21 1 2 3")
+    assert warning_of("Begin again with step 4.", [fact], "", "2026-11-21 1 2 3") == "no quote gives 4"

@@ -73,13 +73,13 @@ def test_each_cell_of_a_table_keeps_what_it_cites() -> None:
     first, second = table.sentences
     assert (first.cells, first.cell_facts) == (("restart", "nothing", "a minute"), ((), ("id-E1",), ("id-E2",)))
     assert (first.facts, first.text) == (("id-E1", "id-E2"), "Way: restart; Price: nothing; Time: a minute")
-    assert (second.basis, second.cells[2]) == ("derived", "")
+    assert (second.basis, second.cells) == ("derived", ("wait", "more ∴", ""))
 
 
 def test_a_cell_without_words_keeps_its_sign_and_its_keys() -> None:
     table = "| A | B | C |\n| --- | --- | --- |\n| x [E1] | ∴ [E2] | – |\n| y | ✓ [E3] | https://evil.example |\n"
     first, second = _sentences(f"# T\n\n{table}")
-    assert (first.cells, first.cell_facts, first.basis) == (("x", "", "–"), (("id-E1",), ("id-E2",), ()), "derived")
+    assert (first.cells, first.cell_facts, first.basis) == (("x", "∴", "–"), (("id-E1",), ("id-E2",), ()), "derived")
     assert (second.cells, second.cell_facts) == (("y", "✓", ""), ((), ("id-E3",), ()))
 
 

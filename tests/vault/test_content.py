@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
-from pipeline.domain.values import Cost
+from pipeline.domain.values import Cost, Paragraph, ReportSection, Sentence
 from pipeline.vault import build_vault
 from pipeline.vault.note import Note, View
 from pipeline.vault.notes.source import fragment_of
@@ -186,3 +186,25 @@ def test_an_address_names_the_first_and_the_last_words_of_a_quote() -> None:
     long = " ".join(f"w{number}" for number in range(40))
     assert unquote(fragment_of(long)) == ":~:text=w0 w1 w2 w3 w4 w5,w34 w35 w36 w37 w38 w39"
     assert fragment_of("A power-cut, again & again") == ":~:text=A%20power%2Dcut%2C%20again%20%26%20again"
+
+
+def test_steps_that_go_on_in_the_next_section_are_counted_on(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = Story(store)
+    note = story.scribe.note
+
+    def section(number: int, start: int, *texts: str) -> ReportSection:
+        steps = tuple(Sentence(text=text, facts=(story.facts[0].id,)) for text in texts)
+        paragraph = Paragraph(sentences=steps, form="steps", start=start)
+        return ReportSection(id=f"s{number}", title=f"Part {number}", paragraphs=(paragraph,))
+
+    sections = (section(1, 1, "Stop it.", "Copy it."), section(2, 3, "Start it."), section(3, 1, "Look at it."))
+    story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
+        *(one.model_copy(update={"sections": sections}) if isinstance(one, e.ReportGenerated) else one for one in drafts), **kw
+    )
+    story.whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    (report,) = (place.vault / "reports").rglob("*.md")
+    shown = [line.partition(".[[")[0] for line in report.read_text().splitlines() if line[:1].isdigit() and ".[[" in line]
+    assert shown == ["1. Stop it", "2. Copy it", "3. Start it", "1. Look at it"]

@@ -255,11 +255,11 @@ class Citer:
     def __init__(self, loaded: LoadedSession) -> None:
         self._sources, self._loaded, self._language = loaded.beside.sources, loaded, loaded.language
         self._state, self._numbers = loaded.state, numbers_of(loaded.state)
+        self._steps = 0  # the number of the last step: steps that go on behind code or in the next section are counted on
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
-        """Return the paragraphs' sentences, or their passages, with their citations."""
+        """Return the paragraphs' sentences, or their passages, with their citations; of a report, section after section."""
         found: list[Block] = []
-        steps = 0  # steps that go on behind code are counted on, whatever was cut or added before it
         going_on = [place for place, one in enumerate(paragraphs) if one.form == "steps" and one.start > 1]
         for place, paragraph in enumerate(paragraphs):
             if paragraph.kind == "passages":
@@ -268,9 +268,9 @@ class Citer:
             follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
             is_between = paragraph.form == "paragraph" and any(place < later for later in going_on)
             inside = follows_steps and (paragraph.form == "code" or is_between)
-            block = self._block(paragraph, steps + 1 if paragraph.start > 1 else 1, inside=inside)
+            block = self._block(paragraph, self._steps + 1 if paragraph.start > 1 else 1, inside=inside)
             if block.form == "steps":
-                steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
+                self._steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
             found.append(block)
         return tuple(found)
 

@@ -98,7 +98,7 @@ def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_server
     assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
 
 
-def test_the_checkers_sentences_are_brought_in_and_what_was_not_found_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checkers_sentences_are_brought_in_once_and_what_was_not_found_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A correction in which code sees a number of no quote is checked once more; one without evidence is left out."""
     checks: list[str] = []
 
@@ -114,7 +114,7 @@ def test_the_checkers_sentences_are_brought_in_and_what_was_not_found_is_said_on
             return {"faults": [], "claimless": []}
         faults = [
             {"sentence": "T4", "reason": "says too much", "text": f"{own.removesuffix('.')} [{one}]."},
-            {"sentence": "T6", "reason": "not said", "text": f"It fails after 77 years [{one}]."},
+            {"sentence": "T6", "reason": "not said", "text": f"{quote} It fails after 77 years [{one}]."},
             {"sentence": "T7", "reason": "not said", "text": "It is dear."},
         ]
         lacks = [{"evidence": other, "reason": "a figure", "after": "T5", "text": f"{quote.removesuffix('.')} [{other}]."}]
