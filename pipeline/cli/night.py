@@ -193,7 +193,8 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
     events = list(decode_all(record.data for record in env.store.load(batch)))
     if not events:
         raise LogDamaged(f"the log of {batch} is gone", hint="bring events/ back from a backup")
-    if problems := try_builds(env.console, env.workspace):
+    # A failed build is tried again at once, as its cause may have passed.
+    if problems := try_builds(env.console, env.workspace) and try_builds(env.console, env.workspace):
         # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
         log = StreamLog(env.store, recording.context_of(env.workspace), batch, events[-1].version)
 
