@@ -197,19 +197,22 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
 
 
 def test_a_monitor_hears_of_a_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipeline.ops import unattended
-
     heard: list[tuple[int, int]] = []
 
     class Monitor:
+        def __init__(self, _url: object) -> None:
+            pass
+
         def send_start(self) -> None:
             pass
 
         def send_end(self, code: int, body: dict[str, Any]) -> None:
             heard.append((code, body["exit_code"]))
 
-    monkeypatch.setattr(unattended, "_ping_of", lambda _path: Monitor())
-    assert said(space(tmp_path, KAFKA), "run").code == 5
+    monkeypatch.setattr("pipeline.ops.alerts.MonitorPing", Monitor)
+    address = tmp_path / "address"
+    address.write_text("https://monitor.example/night")
+    assert said(space(tmp_path, KAFKA), "run", "--ping-url-file", str(address)).code == 5
     assert heard == [(0, 5)]
 
 
