@@ -44,11 +44,12 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     """Ask what the pages of an iteration say; a quote that is not in its page is rejected."""
     worker = state.workers[step.worker_id]
     pages = {f"S{number}": one for number, one in enumerate(sources_of(state, worker, step.iteration, context), start=1)}
-    questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker), start=1)}
+    view = _view_of(state, worker, step.iteration)
+    questions = {f"Q{number}": text for number, text in enumerate(_questions_of(state, worker, view), start=1)}
     more_follow = step.iteration < state.config.iterations or bool(state.config.gap_rounds)
     question = ReadingQuestion(
         query=state.query,
-        perspective=state.perspectives[worker.perspective_id],
+        perspective=view,
         questions=questions,
         pages={key: _shown(source, state.pages[source.url]) for key, source in pages.items()},
         iteration=step.iteration,
@@ -91,7 +92,7 @@ async def read_plainly(step: PlainReading, state: SessionState, context: StepCon
     worker = state.workers[step.worker_id]
     sources = sources_of(state, worker, step.iteration, context)
     known = survey_statistics(state)
-    asked = dict.fromkeys((state.query, *_questions_of(state, worker)))
+    asked = dict.fromkeys((state.query, *_questions_of(state, worker, _view_of(state, worker, step.iteration))))
     choices = (
         choose(parse_question(question, known.language or DEFAULT_LANGUAGE), sources, known, judged=True) for question in asked
     )
@@ -126,12 +127,18 @@ def _seen(state: SessionState, url: str) -> tuple[tuple[int, int], ...]:
     return state.observed[url].shown if url in state.observed else ()
 
 
-def _questions_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
+def _view_of(state: SessionState, worker: Worker, iteration: int) -> Perspective:
+    """Return a worker's perspective, with what its earlier readings left open in words of their own, lest it be forgotten."""
+    view = state.perspectives[worker.perspective_id]
+    raised = (gap for done in worker.iterations[: iteration - 1] for gap in done.gaps)
+    return view.model_copy(update={"questions": tuple(dict.fromkeys((*view.questions, *raised)))})
+
+
+def _questions_of(state: SessionState, worker: Worker, view: Perspective) -> tuple[str, ...]:
     """Return the questions that a reading is asked: of all perspectives, because a page answers more than one; or the gaps."""
-    views: Iterable[Perspective] = [state.perspectives[worker.perspective_id]]
-    if not worker.round:
-        views = (state.perspectives[other.perspective_id] for other in workers_in_order(state) if not other.round)
-    return tuple(dict.fromkeys(question for view in views for question in view.questions))
+    beside = [] if worker.round else [other for other in workers_in_order(state) if not other.round and other.id != worker.id]
+    views = (view, *(state.perspectives[other.perspective_id] for other in beside))
+    return tuple(dict.fromkeys(question for one in views for question in one.questions))
 
 
 def _before(state: SessionState, worker: Worker) -> list[Worker]:
