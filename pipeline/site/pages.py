@@ -7,7 +7,6 @@ is a tuple with names, which is made in a third of the time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
@@ -206,6 +205,14 @@ class Composer:
         rest = self._notes.records[face.path]
         path = page_of(face.path)
         root = root_of(path)
+        linkers: dict[str, list[Link]] = {}
+        for one in self._notes.linkers(face.path):
+            linkers.setdefault(one.kind, []).append(link(one, root))
+        properties = []
+        for name, texts in rest.properties:
+            label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
+            label = "Passages" if (name, face.status) == ("facts", "passages") else label
+            properties.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
         return NotePage(
             kind="report" if face.kind == EARLIER else face.kind,
             path=path,
@@ -218,21 +225,13 @@ class Composer:
             status=face.status,
             body=Markup(),
             toc=tuple(Link(title, fragment(anchor)) for title, anchor in rest.toc),
-            properties=self._properties(face, rest, root),
+            properties=tuple(properties),
             tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in rest.tags),
             citations=self._citations(rest, root),
-            backlinks=groups(self._notes.linkers(face.path), root),
+            backlinks=tuple((PLURALS[kind], tuple(linkers[kind])) for kind in (*KINDS, OTHER) if kind in linkers),
             breadcrumbs=breadcrumbs(face.kind, root),
             lang=rest.lang,
         )
-
-    def _properties(self, face: Face, rest: Record, root: str) -> tuple[Property, ...]:
-        shown = []
-        for name, texts in rest.properties:
-            label = _LABELS.get(name) or name.replace("_", " ").replace("-", " ").capitalize()
-            label = "Passages" if (name, face.status) == ("facts", "passages") else label
-            shown.append(Property(name, label, tuple(self._shown(face, name, *value, root) for value in values_of(texts))))
-        return tuple(shown)
 
     def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Link:
         if target:
@@ -282,14 +281,6 @@ class Composer:
 def link(face: Face, root: str) -> Link:
     """Return the link to a note's page."""
     return Link(face.title, root + encoded(page_of(face.path)), face.kind, face.date)
-
-
-def groups(faces: Sequence[Face], root: str) -> tuple[tuple[str, tuple[Link, ...]], ...]:
-    """Return links to notes, by kind."""
-    by_kind: dict[str, list[Link]] = {}
-    for face in faces:
-        by_kind.setdefault(face.kind, []).append(link(face, root))
-    return tuple((PLURALS[kind], tuple(by_kind[kind])) for kind in (*KINDS, OTHER) if kind in by_kind)
 
 
 def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
