@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.batch.scheduling import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.services import SearchChoice
-from pipeline.config.values import Limits, Price, Query
+from pipeline.config.values import Query, Settings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import EXTRACTIVE, ResearchConfig
 from pipeline.research.reading import expected
@@ -25,12 +25,11 @@ class DryRun:
     """The inputs of a dry run.
 
     ``config_of`` and ``search_of`` describe a new session on a query; ``opened`` returns the state of a stored session by id.
-    ``prices`` are those of models by name, as far as the settings say them.
     """
 
     decisions: Sequence[Decision]
     limit: int | None
-    limits: Limits
+    settings: Settings
     until: datetime | None
     sessions_at_once: int
     now: datetime
@@ -38,7 +37,6 @@ class DryRun:
     search_of: Callable[[Query], SearchChoice]
     opened: Callable[[str], SessionState]
     may_cost: Callable[[ResearchConfig], bool]
-    prices: Mapping[str, Price]
 
     def plan(self) -> dict[str, Any]:
         """Return the plan as plain values; ``worst_usd`` is None if there is no cap.
@@ -58,7 +56,7 @@ class DryRun:
             "done": sum(decision.action == "done" for decision in self.decisions),
             "sessions_at_once": self.sessions_at_once,
             "ends_at": timestamp(self.until) if self.until else "",
-            "worst_usd": _least(self.limits.cost_usd, None if None in worst else round(sum(worst), 6)),
+            "worst_usd": _least(self.settings.limits.cost_usd, None if None in worst else round(sum(worst), 6)),
         }
 
     def _entry(self, decision: Decision) -> dict[str, Any]:
@@ -70,7 +68,7 @@ class DryRun:
         unchanged = state is not None and config.search == state.config.search
         name = decision.session if state else f"{timestamp(self.now)[:10]}-{slug(decision.query.id, 40)}-…"
         calls, tokens = (0, 0) if config.reasoner == EXTRACTIVE else expected(config)
-        price, received = self.prices.get(config.reasoner), calls * _REPLY_TOKENS + 2 * config.report_words
+        price, received = dict(self.settings.prices).get(config.reasoner), calls * _REPLY_TOKENS + 2 * config.report_words
         spent = state.spent.usd if state else 0.0
         left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))
         return {
@@ -79,7 +77,7 @@ class DryRun:
             "search": list(config.search),
             "search_why": "as when the session started" if unchanged else self.search_of(decision.query).why,
             "approve": config.approve,
-            "worst_usd": _least(left, self.limits.cost_usd) if self.may_cost(config) else 0.0,
+            "worst_usd": _least(left, self.settings.limits.cost_usd) if self.may_cost(config) else 0.0,
             "calls": calls,
             "tokens_in": tokens,
             "about_usd": round((tokens * price.input_usd + received * price.output_usd) / 1e6, 6) if price else None,

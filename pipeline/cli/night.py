@@ -70,7 +70,7 @@ def print_dry_run(console: Console, request: Request) -> None:
             return DryRun(
                 decisions=decisions,
                 limit=request.selection.limit,
-                limits=settings.limits,
+                settings=settings,
                 until=ends_at(settings.limits, now, request.until),
                 sessions_at_once=sessions_at_once(env.workspace),
                 now=now,
@@ -78,7 +78,6 @@ def print_dry_run(console: Console, request: Request) -> None:
                 search_of=lambda query: search_for(query, settings, env.keys, env.documents()),
                 opened=lambda name: ResearchSession.open(env.store, name).state,
                 may_cost=factory.may_cost,
-                prices=dict(settings.prices),
             ).plan()
         finally:
             await factory.aclose()
