@@ -213,10 +213,3 @@ def _with_marks(text: str, span: Span) -> Span:
     if text.startswith("| ", text.rfind("\n", 0, end) + 1):
         end = line_end
     return Span(start, end)
-
-
-def nearest(quote: str, texts: Sequence[str]) -> int:
-    """Return the place of the text that shares most words with ``quote``, the first of several; -1 if none shares a word."""
-    wanted = {word.said for word in _words_of(quote).words}
-    shared = [len(wanted.intersection(word.said for word in _words_of(text).words)) for text in texts]
-    return shared.index(max(shared)) if any(shared) else -1

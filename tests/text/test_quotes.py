@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pipeline.text.normalise import holds_quote, normalised
-from pipeline.text.quotes import find_quote, nearest
+from pipeline.text.normalise import holds_quote
+from pipeline.text.quotes import find_quote
 
 PAGE = """# Pump station handbook
 
@@ -211,27 +209,3 @@ def test_the_pages_own_words_are_found_with_their_marks(quote: str, own: str) ->
     found = find_quote(PAGE, quote)
     assert found is not None
     assert PAGE[found.start : found.end] == own
-
-
-def test_the_nearest_text_shares_most_words_with_the_quote() -> None:
-    assert nearest("the valve was closed", ["a pump", "The valve stays closed.", "closed"]) == 1
-    assert nearest("zebra", ["a pump"]) == -1
-
-
-@given(st.text(max_size=200), st.text(max_size=60))
-def test_any_text_can_be_searched_for_any_quote(text: str, quote: str) -> None:
-    found = find_quote(text, quote)
-    assert found is None or 0 <= found.start < found.end <= len(text)
-
-
-@given(
-    st.lists(
-        st.sampled_from(["alpha", "beta", "7", "8.5", "kg", "not", "%", "gamma,", "delta.", "(x)", "–", "|"]),
-        min_size=3,
-        max_size=30,
-    )
-)
-def test_a_whole_text_is_found_in_itself(words: list[str]) -> None:
-    text = " ".join(words)
-    assert find_quote(text, text) is not None or not any(character.isalnum() for character in text)
-    assert normalised(text)
