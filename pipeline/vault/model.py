@@ -371,21 +371,6 @@ class LoadedSession:
         return not disputed_facts(self.state).isdisjoint(facts)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One address across all sessions, with the link to its note: every reading with the session's card, in order of time."""
-
-    url: str
-    place: Link
-    readings: tuple[tuple[Card, Reading], ...]
-
-    @property
-    def title(self) -> str:
-        """The title at the latest reading that had one, or the address."""
-        titles = (reading.page.title for _, reading in reversed(self.readings) if reading.page.title.strip())
-        return next(titles, self.url)
-
-
 def key_of(page: PageRead) -> str:
     """Return a source's key, which derives from its first reading, that of ``page``."""
     return note.citekey(page.url, page.title, page.author, page.published)

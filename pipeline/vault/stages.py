@@ -32,7 +32,7 @@ from pipeline.vault.kept import SETTLED, Kept, KnownNote
 from pipeline.vault.model import (
     Beside,
     Card,
-    Source,
+    Reading,
     Values,
     VaultModel,
     asked_by_owner,
@@ -248,19 +248,17 @@ class Build:
     def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
 
-        def note(source: Source) -> Iterator[Note]:
+        def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]]) -> Iterator[Note]:
             hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
-            yield source_note(source, self.documents, hidden)
+            yield source_note(url, path, readings, self.documents, hidden)
 
         for url, readings in readings_by_url(model.by_id.values()).items():
-            if url not in noted:
-                continue
-            source = Source(url, model.sources[url], tuple(readings))
-            sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
-            value = repr((source.place, sessions, self.documents))
-            reports = tuple(f"report:{card.id}" for card, _ in readings)
-            own: tuple[Kind, str, str] = ("source", source.place.path, "")
-            yield Part(f"source:{url}", value, partial(note, source), ("source",), (own,), reports)
+            if url in noted:
+                place = model.sources[url]
+                sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
+                reports = tuple(f"report:{card.id}" for card, _ in readings)
+                make, value = partial(note, url, place.path, readings), repr((place, sessions, self.documents))
+                yield Part(f"source:{url}", value, make, ("source",), (("source", place.path, ""),), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
         if found := import_of(name, decode_all(record.data for record in self.store.load(name))):

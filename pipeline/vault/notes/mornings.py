@@ -14,7 +14,7 @@ from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, News, Night, Spent, VaultModel
 from pipeline.vault.note import HOME, Note, Plain, View
-from pipeline.vault.notes.parts import best_link, cited, night_link, properties_of, topic_links, topic_of, topic_path
+from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, joined, money
 
 MOST_OLDER, MOST_ATTENTION, MOST_TOPICS, MOST_IMPORTS = 20, 10, 20, 8  # that the home note lists
@@ -195,7 +195,7 @@ def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] 
     view = {
         "title": "Research",
         "night": night_view(model, last) if last else None,
-        "night_link": night_link(last.date) if last else None,
+        "night_link": Link(f"nights/{last.date}", labels.day(last.date)) if last else None,
         "picture": ", ".join(f"{words[name]} {colour}" for name, (_, colour) in _COLOURS.items() if name in seen),
         "attention": [
             {

@@ -160,11 +160,6 @@ def perspective_name(view: Perspective) -> str:
     return view.name.removeprefix("Gap: ")
 
 
-def night_link(date: str, language: str = labels.ENGLISH) -> Link:
-    """Return the link to a night's note, shown as its day."""
-    return Link(f"nights/{date}", labels.day(date, language))
-
-
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
 def topic_of(tag: str) -> str:
     """Return the topic that a tag stands for, as a slug."""

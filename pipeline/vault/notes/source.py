@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import quote as encoded
 
 from pipeline.text import labels
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
-from pipeline.vault.model import Card, Quoted, Reading, Source, key_of
+from pipeline.vault.model import Card, Quoted, Reading, key_of
 from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes.parts import address_words, best_link, properties_of
 from pipeline.vault.output.escaping import (
@@ -29,15 +29,24 @@ _WORDS = 6  # at each end of a quote that a browser looks for
 _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a text fragment
 
 
-def source_note(source: Source, documents: Path | None = None, hidden: Collection[str] = ()) -> Note:
-    """Return the note of a source; ``documents`` is the folder of the user's documents.
+def source_note(
+    url: str,
+    path: str,
+    readings: Sequence[tuple[Card, Reading]],
+    documents: Path | None = None,
+    hidden: Collection[str] = (),
+) -> Note:
+    """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 
-    A quote that several sessions found is not said to be of one whose report is ``hidden``.
+    ``documents`` is the folder of the user's documents. A quote that several sessions found is not said to be of one whose report
+    is ``hidden``.
     """
-    file = _file(source.url, documents)
-    by_start = sorted(source.readings, key=lambda one: (one[0].started_at, one[0].id))
-    page, origin, first = source.readings[-1][1].page, page_origin(source.url), source.readings[0][1].page
-    said = (quote.text for _, reading in source.readings for quote in reading.quotes)
+    file = _file(url, documents)
+    by_start = sorted(readings, key=lambda one: (one[0].started_at, one[0].id))
+    page, origin, first = readings[-1][1].page, page_origin(url), readings[0][1].page
+    title = next((reading.page.title for _, reading in reversed(readings) if reading.page.title.strip()), url)
+    web = "" if url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or url)
+    said = (quote.text for _, reading in readings for quote in reading.quotes)
     language = language_code(by_start[0][0].query, *said)
     finds: dict[str, list[tuple[Card, Quoted]]] = {}
     citing: dict[str, list[tuple[Card, Reading]]] = {}  # by question
@@ -47,11 +56,33 @@ def source_note(source: Source, documents: Path | None = None, hidden: Collectio
         if reading.number:
             citing.setdefault(card.query_id or card.id, []).append((card, reading))
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
-    quotes = [_quote(source, found, language, file) for found in latest_first]
-    versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in source.readings), 1)}
+
+    def quoted(found: Sequence[tuple[Card, Quoted]]) -> View:
+        """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
+        (_, first), (found_by, latest) = found[0], found[-1]
+        there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
+        if file and first.sheet:
+            there = file_address(file, labels.label("on page {number}", language, number=str(first.sheet)), first.sheet)
+        return {
+            "text": first.text,
+            "lead": first.lead,
+            "is_plain": not first.lead and is_plain(first.text),
+            "block": Inert(block_id(first.fact)),
+            "heading": first.heading,
+            "claim": claim_beside(first.claim, first.text),
+            "disputed": latest.disputed,
+            "cited_in": tuple(best_link(card) for card in {card.query_id: card for card, quote in found if quote.cited}.values()),
+            "found_for": best_link(found_by),
+            "found_at": found_by.started_at,
+            "there": Inert(there),
+            "sheet": first.sheet,
+        }
+
+    quotes = list(map(quoted, latest_first))
+    versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in readings), 1)}
     own: dict[str, Property] = {
-        "source_url": property_address(source.url),
-        "host": host_of(source.url),
+        "source_url": property_address(url),
+        "host": host_of(url),
         "origin": origin,
         "author": plain(page.author),
         "published": plain(page.published, 40),
@@ -60,12 +91,12 @@ def source_note(source: Source, documents: Path | None = None, hidden: Collectio
         **({"disputed": sum(bool(quote["disputed"]) for quote in quotes)} if any(card.judged for card, _ in by_start) else {}),
         "versions": len(versions),
     }
-    properties = properties_of("source", source.title, own, created=first.at, language=language)
-    properties["aliases"] = (plain(source.title), key_of(first))
-    elsewhere = page.final_url.rstrip("/") not in {"", source.url.rstrip("/")}
+    properties = properties_of("source", title, own, created=first.at, language=language)
+    properties["aliases"] = (plain(title), key_of(first))
+    elsewhere = page.final_url.rstrip("/") not in {"", url.rstrip("/")}
     view = {
-        "title": source.title,
-        "address": file_address(file, address_words(source.url, language)) if file else _address(source.url, language),
+        "title": title,
+        "address": file_address(file, address_words(url, language)) if file else _address(url, language),
         "final_address": _address(page.final_url, language) if elsewhere else Inert(""),
         "origin": origin,
         "author": page.author,
@@ -91,12 +122,12 @@ def source_note(source: Source, documents: Path | None = None, hidden: Collectio
                 "characters": reading.page.characters,
                 "session": best_link(card),
             }
-            for card, reading in source.readings
+            for card, reading in readings
         ],
         "versions": len(versions),
         "first_read_at": first.at,
     }
-    return Note(source.place.path, "source", properties, view)
+    return Note(path, "source", properties, view)
 
 
 def _address(url: str, language: str) -> Inert:
@@ -109,35 +140,6 @@ def _file(url: str, documents: Path | None) -> Path | None:
     scheme, _, path = url.partition(":")
     is_inside = path and not path.startswith(("@", "/")) and ".." not in path.split("/") and "\0" not in path
     return documents / path if documents and scheme == "corpus" and is_inside else None
-
-
-def _quote(
-    source: Source,
-    finds: list[tuple[Card, Quoted]],
-    language: str,
-    file: Path | None,
-) -> View:
-    """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
-    (_, first), (found_by, latest) = finds[0], finds[-1]
-    page = source.readings[-1][1].page
-    web = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
-    there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
-    if file and first.sheet:
-        there = file_address(file, labels.label("on page {number}", language, number=str(first.sheet)), first.sheet)
-    return {
-        "text": first.text,
-        "lead": first.lead,
-        "is_plain": not first.lead and is_plain(first.text),
-        "block": Inert(block_id(first.fact)),
-        "heading": first.heading,
-        "claim": claim_beside(first.claim, first.text),
-        "disputed": latest.disputed,
-        "cited_in": tuple(best_link(card) for card in {card.query_id: card for card, quote in finds if quote.cited}.values()),
-        "found_for": best_link(found_by),
-        "found_at": found_by.started_at,
-        "there": Inert(there),
-        "sheet": first.sheet,
-    }
 
 
 def fragment_of(said: str) -> str:
