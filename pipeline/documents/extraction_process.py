@@ -91,7 +91,17 @@ class Extractor:
 
     def _document(self, data: bytes, hints: dict[str, str]) -> Page:
         with self._turn:
-            process = self._live_process()
+            process = self._process
+            if process is None or process.poll() is not None or self._read >= self._limits.pages:
+                self._kill()
+                limits = (str(self._limits.cpu_s), str(self._limits.memory_bytes))
+                process = self._process = subprocess.Popen(  # noqa: S603 - our own module
+                    [sys.executable, *self._program, *limits],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+                    cwd=Path(__file__).parents[2], env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                )  # fmt: skip
+                self._read = 0
+                weakref.finalize(self, _end, process)
             late = threading.Event()
             wall_s = self._limits.wall_s * megabytes(len(data))
             timer = threading.Timer(wall_s, _stop, (process, late))
@@ -114,19 +124,6 @@ class Extractor:
             raise ReadFailed(str(answer["failed"]))
         found: dict[str, Any] = answer["document"]
         return Page(**{**found, "notices": tuple(found["notices"]), "sheets": tuple(found["sheets"])})
-
-    def _live_process(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None or self._read >= self._limits.pages:
-            self._kill()
-            limits = (str(self._limits.cpu_s), str(self._limits.memory_bytes))
-            self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, *self._program, *limits],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-                cwd=Path(__file__).parents[2], env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            )  # fmt: skip
-            self._read = 0
-            weakref.finalize(self, _end, self._process)
-        return self._process
 
     def _kill(self) -> None:
         process, self._process = self._process, None

@@ -112,7 +112,7 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
         ReadFailed: the document would take too long to parse, or holds no text.
     """
     # The parser's time is quadratic in an element's attributes; it cannot be asked for their number.
-    if any(len(tag) > _LONG_TAG and len(tag.partition(">")[0].split()) > _MOST_ATTRIBUTES for tag in source.split("<")):
+    if any(len(tag) > _LONG_TAG and sum(map(str.isspace, tag.partition(">")[0])) > _MOST_ATTRIBUTES for tag in source.split("<")):
         raise ReadFailed(f"an element has more than {_MOST_ATTRIBUTES} attributes")
     tree = LexborHTMLParser(_NOSCRIPT.sub(r"\1template", source))
     _style_elements(tree)

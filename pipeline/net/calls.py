@@ -65,21 +65,16 @@ def parse(text: str, decoder: json.JSONDecoder | None = None) -> Any:
         raise Malformed("empty", "the body is empty")
     if stripped[:10].lower().startswith(_WEB_PAGE):
         raise Malformed("html", "the body is a web page, not JSON")
-    _refuse_deep(stripped)
+    depth = 0
+    for found in _BRACKETS.finditer(stripped):
+        depth += (found[0] in "[{") - (found[0] in "]}")
+        if depth > MAX_DEPTH:
+            raise Malformed("too deep", f"the JSON nests more than {MAX_DEPTH} deep")
     try:
         return (decoder or _DECODER).decode(stripped)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(stripped) or "Unterminated" in error.msg
         raise Malformed("cut" if cut else "syntax", f"the JSON {'is cut off' if cut else 'is faulty'} at {error.pos}") from None
-
-
-def _refuse_deep(text: str) -> None:
-    depth = 0
-    for found in _BRACKETS.finditer(text):
-        mark = found[0]
-        depth += (mark in "[{") - (mark in "]}")
-        if depth > MAX_DEPTH:
-            raise Malformed("too deep", f"the JSON nests more than {MAX_DEPTH} deep")
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -67,8 +67,22 @@ def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
     for place, folders, names in os.walk(root, onerror=report_unlisted):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _IGNORED_FOLDERS]
         for name in names:
-            if not name.startswith("."):
-                yield _scan_file(root, Path(place, name))
+            if name.startswith("."):
+                continue
+            path = Path(place, name)
+            relative = os.path.relpath(path, root)
+            try:
+                if path.is_symlink() and not path.resolve().is_relative_to(root):
+                    raise ReadFailed("a link that leaves the folder")
+                status = path.stat()
+                if not stat.S_ISREG(status.st_mode):
+                    raise ReadFailed("not a regular file")
+                refuse_by_name_and_size(path, status.st_size)
+                yield FoundFile(address_of(relative), status.st_size, status.st_mtime_ns)
+            except (OSError, RuntimeError) as error:
+                yield SkippedFile(printable(relative), _reason(error))
+            except ReadFailed as error:
+                yield SkippedFile(printable(relative), error.message)
     yield from skipped
 
 
@@ -85,22 +99,6 @@ def resolved_folder(folder: Path) -> Path:
     except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself, in Python before 3.13
         raise CorpusUnusable(f"The folder of documents {folder} cannot be used: {_reason(error)}.", hint=hint) from error
     return root
-
-
-def _scan_file(root: Path, path: Path) -> FoundFile | SkippedFile:
-    relative = os.path.relpath(path, root)
-    try:
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
-            return SkippedFile(printable(relative), "a link that leaves the folder")
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            return SkippedFile(printable(relative), "not a regular file")
-        refuse_by_name_and_size(path, status.st_size)
-    except (OSError, RuntimeError) as error:
-        return SkippedFile(printable(relative), _reason(error))
-    except ReadFailed as error:
-        return SkippedFile(printable(relative), error.message)
-    return FoundFile(address_of(relative), status.st_size, status.st_mtime_ns)
 
 
 def locate(folder: Path, url: str) -> Path:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import ReadFailed
-from pipeline.net.robots import canonical, redirect_target
+from pipeline.net.pages import canonical, redirect_target
 
 
 @pytest.mark.parametrize(

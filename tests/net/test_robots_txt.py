@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.net.robots import MAX_BYTES, parse_robots
+from pipeline.net.pages import MAX_BYTES, parse_robots
 
 AGENT = "night-research"
 
