@@ -103,7 +103,9 @@ class _Copying:
         chain = join(segments)
         self.report.torn += len(chain.torn)
         segments = [segment for segment in segments if segment.lines]
-        if self._is_gone(stream, chain.version):
+        pruned = self.theirs.sessions.get(stream)
+        forgotten = kind_of(stream) == "session" and self.theirs.is_forgotten(stream)
+        if forgotten or (pruned is not None and chain.version <= pruned.up_to):  # there, and it did not go on since
             self.report.gone += 1
             return
         if refused := _refused(stream, segments, chain):
@@ -122,7 +124,8 @@ class _Copying:
         given = {segment.path: [line.hash for line in segment.lines] for segment in ours}
         fresh = [segment for segment in ours if len(given[segment.path]) > len(known.get(segment.path, ()))]
         is_ahead = any(len(hashes) > len(given.get(path, ())) for path, hashes in known.items())
-        differs = any(not _agree(hashes, given.get(path, [])) for path, hashes in known.items())
+        pairs = (zip(hashes, given.get(path, ()), strict=False) for path, hashes in known.items())
+        differs = any(one != other for pair in pairs for one, other in pair)
         damaged = [segment.finding for segment in theirs if segment.finding and segment.finding.kind != "torn"]
         if differs and self.theirs.forgotten and self.theirs.forgotten.keys() >= self.ours.forgotten.keys():
             self.report.ahead += 1  # what was forgotten there is struck out of it there
@@ -141,18 +144,6 @@ class _Copying:
         elif self.ours.forgotten.keys() - self.theirs.forgotten.keys():
             message = "something was forgotten that the target still has: run research forget there too, then copy again"
         self.report.refused.append(Finding(segment_path(stream, ""), 0, "corrupt" if damaged else "fork", message))
-
-    def _is_gone(self, stream: str, version: int) -> bool:
-        """Return whether the target has pruned or forgotten a session, and it did not go on since."""
-        pruned = self.theirs.sessions.get(stream)
-        forgotten = kind_of(stream) == "session" and self.theirs.is_forgotten(stream)
-        return forgotten or (pruned is not None and version <= pruned.up_to)
-
-
-def _agree(one: Sequence[bytes], other: Sequence[bytes]) -> bool:
-    """Return whether one sequence begins the other."""
-    shorter = min(len(one), len(other))
-    return list(one[:shorter]) == list(other[:shorter])
 
 
 def _refused(stream: str, segments: Collection[Segment], chain: RecordChain) -> list[Finding]:

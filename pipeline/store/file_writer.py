@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pipeline.domain.events.records import Record
 from pipeline.errors import EventRejected, LogDamaged, LogUnwritable, VersionConflict
 from pipeline.store.layout import Layout
-from pipeline.store.segments import ZEROS, Line, RecordChain, seal
+from pipeline.store.segments import ZEROS, RecordChain, seal
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 
@@ -97,8 +97,16 @@ class StreamWriter:
             if not self.in_doubt:
                 self._settle()
             chain = self._read(self._stream)
-            self._copies = self._copied(chain)
-            self._store_merges(chain.merges)
+            self._copies = b""  # what is in doubt, once more
+            if self._doubtful_after is not None:
+                if chain.version < self._doubtful_after:
+                    message = f"the log of {self._stream} has lost records that were acknowledged"
+                    raise LogDamaged(message, hint="check the disk")
+                again = chain.lines[self._doubtful_after :]
+                self._copies = b"".join(seal(line.record.data, line.prev)[0] for line in again)
+            for lines in chain.merges:  # they join the stream's branches: what follows builds on them
+                data = b"".join(seal(line.record.data, line.prev)[0] for line in lines)
+                files.close(self._create(data, lines[0].record.version, lines[0].record.run_id))
         except OSError as error:
             self._lock.release()
             raise _unwritable(self._stream, error) from error
@@ -115,20 +123,6 @@ class StreamWriter:
             for path in segments:
                 files.settle(path)
             files.sync_directory(self._layout.folder(self._stream))
-
-    def _store_merges(self, merges: Sequence[Sequence[Line]]) -> None:
-        """Store the merges that join the stream's branches: what follows builds on them."""
-        for lines in merges:
-            data = b"".join(seal(line.record.data, line.prev)[0] for line in lines)
-            files.close(self._create(data, lines[0].record.version, lines[0].record.run_id))
-
-    def _copied(self, chain: RecordChain) -> bytes:
-        """Return once more what is in doubt."""
-        if self._doubtful_after is None:
-            return b""
-        if chain.version < self._doubtful_after:
-            raise LogDamaged(f"the log of {self._stream} has lost records that were acknowledged", hint="check the disk")
-        return b"".join(seal(line.record.data, line.prev)[0] for line in chain.lines[self._doubtful_after :])
 
     def _stored(self, record: Record) -> bool:
         version = self._versions.get(record.id)

@@ -105,21 +105,18 @@ class Layout:
     def marks(self, kinds: Sequence[Kind]) -> Iterator[tuple[str, str]]:
         """Yield the id and mark of every stream of these kinds, sorted; a mark changes whenever a segment does."""
         for kind in kinds:
-            yield from self._session_marks() if kind == "session" else self._shared_marks(kind)
-
-    def _session_marks(self) -> Iterator[tuple[str, str]]:
-        sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
-        for name in sorted(_names(self.root / "sessions")):
-            if kind_of(name) == "session" and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
-                yield name, " ".join(found)
-
-    def _shared_marks(self, kind: Kind) -> Iterator[tuple[str, str]]:
-        found: dict[str, list[str]] = {}
-        for state in _states(str(self.root / _FOLDERS[kind])):
-            found.setdefault(stream_of(state.partition(":")[0]), []).append(state)
-        for stem in sorted(found):
-            if kind_of(stem) == kind and is_plain(stem):
-                yield stem, " ".join(found[stem])
+            if kind == "session":
+                sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
+                for name in self.folders():
+                    if states := _states(f"{sessions}/{name}/events"):
+                        yield name, " ".join(states)
+                continue
+            found: dict[str, list[str]] = {}
+            for state in _states(str(self.root / _FOLDERS[kind])):
+                found.setdefault(stream_of(state.partition(":")[0]), []).append(state)
+            for stem in sorted(found):
+                if kind_of(stem) == kind and is_plain(stem):
+                    yield stem, " ".join(found[stem])
 
     def version_at(self, stream: str, mark: str) -> int:
         """Return the version that a stream had when ``marks`` gave it that mark, found from the sizes of its segments."""

@@ -29,7 +29,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pipeline.domain.events.records import MERGE, Branch, Record, merge_run_id
@@ -158,7 +157,8 @@ def _complete_lines(content: bytes) -> Iterator[bytes]:
 
 def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:
     """Classify the bytes after the last line end."""
-    line = _whole_record_at_start_of(rest)
+    ends = (found.end() for found in _HASH_ANYWHERE.finditer(rest))
+    line = next((line for end in ends if (line := open_line(rest[:end]))), None)
     fault = _misplaced(segment, line, stream) if line else ""
     if fault:
         segment.finding = Finding(segment.path, number, "corrupt", fault)
@@ -168,11 +168,6 @@ def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:
     else:
         message = f"a record was cut while it was written; the last {counted(len(rest), 'byte is', 'bytes are')} ignored"
         segment.finding = Finding(segment.path, number, "torn", message)
-
-
-def _whole_record_at_start_of(rest: bytes) -> Line | None:
-    ends = (found.end() for found in _HASH_ANYWHERE.finditer(rest))
-    return next((line for end in ends if (line := open_line(rest[:end]))), None)
 
 
 def _misplaced(segment: Segment, line: Line, stream: str) -> str:
@@ -381,31 +376,26 @@ def _is_one_line(chain: RecordChain, segments: Sequence[Segment]) -> bool:
 
 
 def _join_branches(chain: RecordChain, segments: Sequence[Segment], rule: Rule | None) -> None:
+    """Let the chain be the one that leads to the stream's end; join its ends if there are several."""
     tree = RecordTree()
     for segment in segments:
-        _attach(chain, tree, segment)
-    damaged = any(finding.kind != "torn" for finding in chain.findings)
-    _choose_end(chain, tree, None if damaged else rule)
-
-
-def _attach(chain: RecordChain, tree: RecordTree, segment: Segment) -> None:
-    first = segment.lines[0]
-    before = tree.lines.get(first.prev)
-    if (before.record.version if before else 0) != first.record.version - 1 or (before is None and first.prev != ZEROS):
-        message = f"the segment continues version {first.record.version - 1}, and that record is not here"
-        chain.findings.append(Finding(segment.path, 1, "detached", message))
-    else:
-        tree.add(segment.path, segment.lines)
-
-
-def _choose_end(chain: RecordChain, tree: RecordTree, rule: Rule | None) -> None:
-    """Let the chain be the one that leads to the stream's end; join its ends if there are several."""
-    ends = tree.ends()
-    head = next(iter(ends), ZEROS)
-    for other in ends[1:]:
+        first = segment.lines[0]
+        before = tree.lines.get(first.prev)
+        if (before.record.version if before else 0) != first.record.version - 1 or (before is None and first.prev != ZEROS):
+            message = f"the segment continues version {first.record.version - 1}, and that record is not here"
+            chain.findings.append(Finding(segment.path, 1, "detached", message))
+        else:
+            tree.add(segment.path, segment.lines)
+    if any(finding.kind != "torn" for finding in chain.findings):
+        rule = None
+    head, *others = tree.ends() or [ZEROS]
+    for other in others:
         merge = tree.merge(head, other)
         if merge is None and rule is None:
-            chain.findings.append(_forked(tree, head, other))
+            known = {line.hash for line in tree.path(head)}
+            first = next(line for line in tree.path(other) if line.hash not in known)
+            message = f"a second branch begins with version {first.record.version}; the next run joins them"
+            chain.findings.append(Finding(tree.files[first.hash], 0, "fork", message))
             break
         if merge is None and rule is not None:
             merge = tree.make_merge(head, other, rule)
@@ -415,36 +405,24 @@ def _choose_end(chain: RecordChain, tree: RecordTree, rule: Rule | None) -> None
     chain.files = [tree.files[line.hash] for line in chain.lines]
 
 
-def _forked(tree: RecordTree, first: bytes, second: bytes) -> Finding:
-    known = {line.hash for line in tree.path(first)}
-    branch = [line for line in tree.path(second) if line.hash not in known]
-    path, version = tree.files[branch[0].hash], branch[0].record.version
-    message = f"a second branch begins with version {version}; the next run joins them"
-    return Finding(path, 0, "fork", message)
-
-
 def refuse_unfit(stream: str, records: Sequence[Record], expected_version: int) -> None:
     """Refuse records that cannot follow version ``expected_version`` of a stream in one append.
 
     Raises:
         EventRejected: they do not fit; the message says why.
     """
-    fault = _unfit(stream, records, expected_version)
-    if fault:
-        raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
-
-
-def _unfit(stream: str, records: Sequence[Record], expected_version: int) -> str:
+    fault = ""
     if not is_plain(stream) or not all(is_plain(record.run_id) for record in records):
-        return "an id that becomes a file name may hold letters, digits, '_', '.' and '-' only"
-    if len({record.run_id for record in records}) > 1 or len({record.id for record in records}) < len(records):
-        return "the records of one append must be of one run, each with an id of its own"
+        fault = "an id that becomes a file name may hold letters, digits, '_', '.' and '-' only"
+    elif len({record.run_id for record in records}) > 1 or len({record.id for record in records}) < len(records):
+        fault = "the records of one append must be of one run, each with an id of its own"
     for version, record in enumerate(records, expected_version + 1):
         if record.version != version or record.session_id != stream:
-            return f"record {record.id} is not version {version} of this stream"
-        if not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
-            return f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
-    return ""
+            fault = fault or f"record {record.id} is not version {version} of this stream"
+        elif not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
+            fault = fault or f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
+    if fault:
+        raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
 
 
 def read_segments(layout: Layout, stream: str) -> list[Segment]:
@@ -453,7 +431,15 @@ def read_segments(layout: Layout, stream: str) -> list[Segment]:
     Raises:
         LogUnreadable: the stream's folder cannot be read.
     """
-    return [_read_segment(layout, path, stream) for path in layout.segments(stream)]
+    found = []
+    for path in layout.segments(stream):
+        name = layout.named(path)
+        try:
+            found.append(parse(name, read_bytes(path), stream))
+        except OSError as error:
+            message = f"the file cannot be read: {error.strerror}"
+            found.append(Segment(name, finding=Finding(name, 0, "unreadable", message)))
+    return found
 
 
 def read_chain(layout: Layout, stream: str, rule: Rule | None = None) -> RecordChain:
@@ -464,11 +450,3 @@ def read_chain(layout: Layout, stream: str, rule: Rule | None = None) -> RecordC
         LogError: the rule cannot read the records that it would have to join.
     """
     return join(read_segments(layout, stream), rule)
-
-
-def _read_segment(layout: Layout, path: Path, stream: str) -> Segment:
-    name = layout.named(path)
-    try:
-        return parse(name, read_bytes(path), stream)
-    except OSError as error:
-        return Segment(name, finding=Finding(name, 0, "unreadable", f"the file cannot be read: {error.strerror}"))
