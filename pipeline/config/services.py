@@ -446,7 +446,14 @@ _EXTRACTIVE = {
     **_FAST,
 }
 # The window of a model that nobody sets is what its server says.
-_MODEL = {"perspectives": 3, "iterations": 2, "pages_per_iteration": 6, "reads_survey": True, "context_tokens": 0}
+_MODEL = {
+    "perspectives": 3,
+    "iterations": 2,
+    "pages_per_iteration": 6,
+    "gap_pages": 10,
+    "reads_survey": True,
+    "context_tokens": 0,
+}
 _COUNTS = ("perspectives", "iterations", "gap_rounds")
 
 

@@ -79,7 +79,7 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     for number in range(1, iteration + 1):
         beside = [one for one in wave if number <= len(one.iterations)]
         wanted = [_wanted(state, one, number, taken, left_out.get(one.id, ())) for one in beside]
-        limits = [_most_pages(state, one.iterations[number - 1]) for one in beside]
+        limits = [_most_pages(state, one, number) for one in beside]
         for other, urls, most in zip(beside, _dealt(wanted, limits), limits, strict=True):
             observed = other.iterations[number - 1].observed  # what was observed stays chosen, and counts among the most
             others = [url for url in urls if url not in observed][: max(0, most - len(observed))]
@@ -112,7 +112,7 @@ def _wanted(state: SessionState, worker: Worker, number: int, taken: Set[str], a
     spread = _spread_over_sites([url for url in _fused_pages(state, step, surveyed, again) if url not in taken])
     if not any("+" in done.provider for query in step.queries if (done := state.searches.get(query))):
         return spread  # no search covered own documents and the web together
-    return list(dict.fromkeys([*with_shares(spread, _most_pages(state, step), page_origin), *spread]))
+    return list(dict.fromkeys([*with_shares(spread, _most_pages(state, worker, number), page_origin), *spread]))
 
 
 def _spread_over_sites(ranked: list[str]) -> list[str]:
@@ -130,9 +130,11 @@ def _spread_over_sites(ranked: list[str]) -> list[str]:
     return first[:_FIRST] + sorted((*first[_FIRST:], *later), key=ranked.index)
 
 
-def _most_pages(state: SessionState, step: Iteration) -> int:
+def _most_pages(state: SessionState, worker: Worker, iteration: int) -> int:
     """Return how many pages are read; fewer beside recalled ones, unless a question is researched again to see what is new."""
-    most = state.config.pages_per_iteration
+    step, most = worker.iterations[iteration - 1], state.config.pages_per_iteration
+    if worker.round:
+        most = state.config.gap_pages or most
     if not step.pages or state.earlier:
         return most
     return min(most, len(step.pages) - (-most // (_FOUND_SHARE if step.queries else _NEW_SHARE)))

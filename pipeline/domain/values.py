@@ -76,6 +76,7 @@ class ResearchConfig(Value):
 
     ``within`` is the only folder of the documents that is searched; "": all are. ``allow`` and ``deny`` are hosts, with all below
     them, and folders or documents (with a ``/``): where some of a kind are allowed, no others of that kind are read.
+    ``gap_pages`` is the number of pages that are read for gaps; 0, in older logs: as many as in another iteration.
     """
 
     mode: Mode = "deep"
@@ -89,6 +90,7 @@ class ResearchConfig(Value):
     survey_hits: int = 30
     reads_survey: bool = False
     pages_per_iteration: int = 4
+    gap_pages: int = 0
     beyond: bool = False
     context_tokens: int = 40_000
     report_words: int = 1_500

@@ -181,9 +181,9 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
-    it is long and its hits lie in one or two sections. Each other one may use half of what is left for the sections that were
-    hit; then all are extended around these, the best first, for gaps by one step; in a large window what is left is for whole
-    pages. Of a page that was shown in parts before, only other parts are shown.
+    it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps a quarter, for the
+    sections that were hit; then all are extended around these, the best first, for gaps by one step; in a large window what is
+    left is for whole pages. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
@@ -202,7 +202,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             is_best, seen = not place and may_be_whole, _seen(state, page.url)
             own = _tokens_of(text, shown[place])
             gets_all = around or page is pages[-1] or (is_best and tokens(text) <= _BEST_PAGE * left)
-            room = own + left if gets_all else left // 2
+            share = min(len(pages) - place, 4) if worker.round else 2  # the answer to a gap may stand in any of its pages
+            room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
                 of_page = [hit for hit in hits if page_of(hit.url) == page.url]
                 shown[place] = shown_parts(text, of_page, room, seen, around=around or bool(seen), always=is_best)
@@ -246,7 +247,7 @@ def _tokens_of(text: str, spans: Iterable[Span]) -> int:
 
 
 AROUND = 3  # sections on each side of one that was hit
-LEAST = 300  # tokens of room in which a further page is shown
+LEAST = 200  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _SHORT = 2_000  # tokens of a page that is shown whole
 _NO_HEADING = 7  # the level of paragraphs inside a section

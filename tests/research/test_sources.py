@@ -78,6 +78,15 @@ def test_of_pages_found_and_not_read_those_near_the_question_are_named_first() -
     assert list(limits(state)) == ["Found, but not read by the model: “c”, “a”"]
 
 
+def test_gaps_are_looked_for_in_more_pages_than_a_perspective() -> None:
+    state, worker = _state()
+    state.config = state.config.model_copy(update={"gap_pages": 5})
+    worker.iterations = [Iteration("", ("one",))]
+    assert len(chosen_pages(state, worker, 1)) == 3
+    worker.round = 1
+    assert len(chosen_pages(state, worker, 1)) == 5
+
+
 def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> None:
     state, worker = _state(g="2026-10-01", d="2019-01-01")
     assert "corpus:g.md" not in chosen_pages(state, worker, 2)
