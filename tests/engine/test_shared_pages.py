@@ -83,7 +83,7 @@ def test_a_page_is_read_once_by_one_worker_for_the_questions_of_all_perspectives
     first = [one for one in asked if not one.perspective.id.startswith("gap-")]
     read = [page.url for one in first for page in one.pages.values()]
     assert len(read) == len(set(read))
-    assert {len(one.questions) for one in first} == {10}, "five perspectives with two questions each"
+    assert {len(one.questions) for one in first} == {10, 11}, "five perspectives with two questions each, and what one left open"
 
 
 def test_a_worker_knows_what_was_searched_for_and_found_before(in_order: tuple[Asked, bytes]) -> None:
@@ -91,8 +91,7 @@ def test_a_worker_knows_what_was_searched_for_and_found_before(in_order: tuple[A
     for one in asked:
         assert "common 1" in one.asked
         assert bool(one.known) == (one.iteration > 1)  # of the gap's question nothing was found yet
-    (gap,) = [one for one in asked if one.perspective.id.startswith("gap-")]
-    assert list(gap.questions.values()) == ["How loud is it then?"]  # others found what one left open
+    assert {one.iteration for one in asked if "How loud is it then?" in one.questions.values()} == {2, 3}  # what one left open
 
 
 @pytest.mark.parametrize("window", [6_000, 8_000, 32_000, 200_000])
