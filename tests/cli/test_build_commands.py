@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import workspace_files
-from tests.commanding import copied_templates
+from tests.commanding import copied_templates, said
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
@@ -30,10 +30,6 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-def research(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(workspace, *arguments), capture_output=True, text=True, check=False)
-
-
 def command(workspace: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "pipeline", "-C", str(workspace), *arguments]
 
@@ -41,8 +37,8 @@ def command(workspace: Path, *arguments: str) -> list[str]:
 @contextmanager
 def running(workspace: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A command that goes on until it is interrupted; what it says goes to ``said``."""
-    with (workspace.parent / "said").open("w") as said:
-        process = subprocess.Popen(command(workspace, *arguments), stdout=subprocess.PIPE, stderr=said, text=True)
+    with (workspace.parent / "said").open("w") as file:
+        process = subprocess.Popen(command(workspace, *arguments), stdout=subprocess.PIPE, stderr=file, text=True)
         try:
             yield process
         finally:
@@ -54,7 +50,7 @@ def running(workspace: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]
     assert process.returncode == 0
 
 
-def said(workspace: Path) -> str:
+def printed(workspace: Path) -> str:
     return (workspace.parent / "said").read_text()
 
 
@@ -73,28 +69,28 @@ def save(template: Path, text: str) -> None:
 
 
 def test_build_makes_the_site_unless_told_not_to(workspace: Path) -> None:
-    assert research(workspace, "build", "--no-site").returncode == 0
+    assert said(workspace, "build", "--no-site").code == 0
     assert not (workspace / "site").exists()
-    made = json.loads(research(workspace, "--json", "build").stdout)
+    made = json.loads(said(workspace, "--json", "build").out)
     assert "index.html" in made["site"]["written"]
     assert 'href="https://example.org/r/"' in (workspace / "site" / "index.html").read_text()
-    assert json.loads(research(workspace, "--json", "build").stdout)["site"]["written"] == []
+    assert json.loads(said(workspace, "--json", "build").out)["site"]["written"] == []
 
 
 def test_check_says_whether_the_vault_is_up_to_date_and_writes_nothing(workspace: Path) -> None:
-    assert research(workspace, "build", "--check").returncode == 1
+    assert said(workspace, "build", "--check").code == 1
     assert not (workspace / "vault" / "Home.md").exists()
-    research(workspace, "build")
-    assert research(workspace, "build", "--check").returncode == 0
+    said(workspace, "build")
+    assert said(workspace, "build", "--check").code == 0
 
 
 def test_a_site_that_cannot_be_made_is_told_with_template_and_line(workspace: Path) -> None:
     copied_templates(workspace)
     with (workspace / "templates" / "site" / "home.html.j2").open("a") as template:
         template.write("{% nonsense %}")
-    failed = research(workspace, "build")
-    assert failed.returncode == 2
-    assert re.search(r"home\.html\.j2, line \d+", failed.stderr)
+    failed = said(workspace, "build")
+    assert failed.code == 2
+    assert re.search(r"home\.html\.j2, line \d+", failed.err)
     assert (workspace / "vault" / "Home.md").exists()
 
 
@@ -102,19 +98,19 @@ def test_watch_follows_templates_and_survives_a_broken_one(workspace: Path) -> N
     note, template = workspace / "vault" / "Home.md", workspace / "templates" / "vault" / "home.md.j2"
     sound = template.read_text()
     with running(workspace, "watch"):
-        until(lambda: "watching" in said(workspace))
+        until(lambda: "watching" in printed(workspace))
         save(template, sound + "\nOne more line.\n")
         until(lambda: "One more line." in note.read_text())
         until(lambda: "One more line." in (workspace / "site" / "index.html").read_text())
         save(template, sound + "{% broken %}")
-        until(lambda: "home.md.j2, line" in said(workspace))
+        until(lambda: "home.md.j2, line" in printed(workspace))
         assert "One more line." in note.read_text()
         save(template, sound + "\nMended.\n")
-        until(lambda: said(workspace).count("of the site written") == 3)
+        until(lambda: printed(workspace).count("of the site written") == 3)
         assert "Mended." in note.read_text()
-        before = said(workspace)
+        before = printed(workspace)
         time.sleep(1.5)
-        assert said(workspace) == before
+        assert printed(workspace) == before
 
 
 @pytest.mark.parametrize("poll", [(), ("--poll",)])
@@ -123,7 +119,7 @@ def test_serve_shows_the_site_and_what_is_saved(workspace: Path, poll: tuple[str
     with running(workspace, "serve", "--port", "0", *poll) as process:
         assert process.stdout is not None
         address = process.stdout.readline().split()[-1]
-        until(lambda: "watching" in said(workspace))
+        until(lambda: "watching" in printed(workspace))
         save(style, "/* changed */")
         until(lambda: b"/* changed */" in fetched(f"{address}assets/site.css"))
         assert "reload.js" in fetched(address).decode()
@@ -139,12 +135,12 @@ def test_notes_name_the_readers_own_file_by_its_whole_path_only_where_they_do_no
     (workspace / "corpus").mkdir(exist_ok=True)
     (workspace / "corpus" / "kites.md").write_text("# Kites\n\nA kite flies in strong winds.\n")
     (workspace / "queries.yaml").write_text("queries: [How does a kite fly in strong winds?]\n")
-    assert research(workspace, "run").returncode == 0
+    assert said(workspace, "run").code == 0
 
     def links() -> int:
         return sum(path.read_text().count("file:///") for path in (workspace / "vault").rglob("*.md"))
 
     assert links() > 0
     (workspace / ".git").mkdir()
-    assert research(workspace, "build").returncode == 0
+    assert said(workspace, "build").code == 0
     assert links() == 0
