@@ -48,12 +48,13 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
     require_workspace(console.folder)
     refuse_unknown_types(types)
     store = store_of(console.folder)
-    name = import_named(store, session or "") or (session_named(console.folder, store, session) if session else "")
+    imported = import_named(store, session or "")
+    name = imported or (session_named(console.folder, store, session) if session else "")
 
     def is_wanted(kind: str) -> bool:
         return not types or any(f"{kind}.".startswith(f"{wanted}.") for wanted in types)
 
-    if not follow:
+    if imported or not follow:
         name = name or latest_session(console.folder, store)
         records = [record for record in store.load(name) if is_wanted(record.type)]
         lines = [log_line(event) for event in decode_all(record.data for record in records)]
