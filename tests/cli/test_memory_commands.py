@@ -12,8 +12,7 @@ import pytest
 from bench.chat_server import MODEL, Body, prompt_of, serving
 from pipeline.batch.memory import read_memory
 from pipeline.errors import LogUnwritable
-from pipeline.store.file_store import FileStore
-from pipeline.store.file_writer import StreamWriter
+from pipeline.store.file_store import FileStore, StreamWriter
 from tests.commanding import said, workspace_in
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
