@@ -157,7 +157,8 @@ class Provider:
 
     ``price`` is the cost of one search in USD if the reply does not state it. ``rows`` is where the reply has its results, and
     ``total`` where it has their number. Replies with a status of ``refused``, or with one of the words ``refusals`` in an error,
-    say that no search will pass tonight; ``hint`` says what to do then.
+    say that no search will pass tonight; ``hint`` says what to do then. ``pause_s`` is how long to wait after a status 429 whose
+    headers name no time.
     """
 
     name = ""
@@ -167,6 +168,7 @@ class Provider:
     refused: tuple[int, ...] = (401, 402, 403)
     refusals: tuple[str, ...] = ()
     hint = ""
+    pause_s: float | None = None
 
     def call(self, query: str, limit: int) -> Call:
         """Return the request for a search."""
@@ -189,12 +191,8 @@ class Provider:
         if reply.status in self.refused or (body and any(word in words for word in self.refusals)):
             return Refused(why, self.hint)
         if reply.status == 429:
-            return Again(why, self.wait_s(reply))
+            return Again(why, pace_of(reply.headers).pause_s or self.pause_s)
         return Failed(why) if reply.status in (400, 404, 422) else judged_by_status(reply)
-
-    def wait_s(self, reply: Reply) -> float | None:
-        """Return how long to wait after a status 429, if the reply says so in a way of its own."""
-        return pace_of(reply.headers).pause_s or None
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits of a reply with the verdict ``Good``, best first.
@@ -577,16 +575,16 @@ class Arxiv(Provider):
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
         feed = parse_feed(reply.body)
         listed = feed.findall(f"{_ATOM}entry")
-        found = tuple(made for entry in listed if (made := self._of_entry(entry)) is not None)
+        made = []
+        for entry in listed:
+            links = {link.get("rel"): link.get("href") for link in entry.findall(f"{_ATOM}link")}
+            title, summary, published = (entry.findtext(f"{_ATOM}{name}", "") for name in ("title", "summary", "published"))
+            made.append(hit((links.get("alternate"), entry.findtext(f"{_ATOM}id", "")), title, summary, published))
+        found = tuple(one for one in made if one is not None)
         total = feed.findtext(_TOTAL, "").strip()
         if total == "" or (listed and not found):
             raise Malformed("shape", "the feed has no count, or no entry with an address")
         return found or self.checked([], int(total) if total.isdecimal() and len(total) < 12 else 0)
-
-    def _of_entry(self, entry: Element) -> Hit | None:
-        links = {link.get("rel"): link.get("href") for link in entry.findall(f"{_ATOM}link")}
-        title, summary, published = (entry.findtext(f"{_ATOM}{name}", "") for name in ("title", "summary", "published"))
-        return hit((links.get("alternate"), entry.findtext(f"{_ATOM}id", "")), title, summary, published)
 
 
 class Openalex(Provider):
@@ -607,14 +605,6 @@ class Openalex(Provider):
         params: dict[str, str | int] = {"search": one_line(query, 400), "per_page": max(1, min(limit, 100))}
         key = {"api_key": self._key.reveal()} if self._key is not None else {}
         return Call(self.name, "GET", self._url, params={**params, "select": self._FIELDS, **key})
-
-    def wait_s(self, reply: Reply) -> float | None:
-        """Return the wait that the error states."""
-        try:
-            said = reply.json_object().get("retryAfter")
-        except Malformed:
-            return None
-        return float(said) if isinstance(said, int | float) and not isinstance(said, bool) else None
 
     def usd(self, reply: Reply) -> float:
         """Return the price in the reply's headers, or the usual price."""
@@ -643,6 +633,7 @@ class SemanticScholar(Provider):
     name = "semanticscholar"
     rows, total = ("data",), ("total",)
     hint = "check SEMANTIC_SCHOLAR_API_KEY"
+    pause_s = SCHOLAR_GAP_S
     _FIELDS = "title,url,abstract,year,publicationDate,openAccessPdf,externalIds"
 
     def __init__(self, key: Secret | None = None, base_url: str = "https://api.semanticscholar.org") -> None:
@@ -653,10 +644,6 @@ class SemanticScholar(Provider):
         headers = {"x-api-key": self._key.reveal()} if self._key is not None else {}
         params: dict[str, str | int] = {"query": one_line(query, 300).replace("-", " "), "fields": self._FIELDS, "offset": 0}
         return Call(self.name, "GET", self._url, headers, {**params, "limit": max(1, min(limit, 100))})
-
-    def wait_s(self, reply: Reply) -> float | None:  # noqa: ARG002
-        """Return the gap of its terms."""
-        return SCHOLAR_GAP_S
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""

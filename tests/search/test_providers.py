@@ -252,7 +252,6 @@ def test_what_may_pass_is_tried_again_and_the_rest_fails_this_search_alone(
         ("tavily", reply({"detail": {"error": "Slow down"}}, 429, {"Retry-After": "3"}), listed(TAVILY), 3),
         ("wikipedia", reply({"error": {"code": "maxlag"}}, 200, {"Retry-After": "5"}), wikipedia(WIKIPEDIA), 5),
         ("arxiv", reply("Rate exceeded.", 429), feed(ENTRY, "1"), 3),
-        ("openalex", reply({"error": "Rate limit exceeded", "retryAfter": 2}, 429), openalex(OPENALEX), 2),
     ],
 )
 def test_a_burst_is_waited_out(name: str, first: Any, then: Any, slept: float) -> None:
