@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from pipeline.config.services import LOCAL
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, may_be_read
+from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, first_plan, gap_plan, search_nodes, workers_in_order
 from pipeline.domain.steps import (
@@ -44,6 +44,7 @@ MOST_QUERIES = 20
 MAX_EARLIER_FACTS = 40
 BASIC = "basic-facts"  # the id of the first perspective
 NOT_SEARCHED = "Came up while reading and was not searched for; the parts of pages that were read do not answer it"
+_NEAR, _NAMED = 6, 2  # hits of an open question's search that come near it, and pages of them that are named
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
@@ -195,11 +196,21 @@ def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
     ]
     asked = dict.fromkeys(question for turn in zip_longest(*open_of) for question in turn if question)
     searched_for = {question for view in state.perspectives.values() for question in view.questions}
+
+    def why_open(question: str) -> str:
+        """Why nobody can say that it was not found: it was not searched for, or pages that come near it were not read."""
+        found = state.searches.get(one_line(question, MAX_SEARCH))
+        near = {page_of(hit.url): hit.title for hit in found.hits[:_NEAR]} if found else {}
+        unread = [f"“{one_line(title, 60)}”" for url, title in near.items() if url not in state.observed][:_NAMED]
+        if question not in searched_for:
+            return NOT_SEARCHED
+        return f"Near it, but not read: {', '.join(unread)}" if unread else ""
+
     is_last = step.round >= state.config.gap_rounds or state.exhausted
     gaps = tuple(
         Gap(
             question=one_line(question, 400),
-            reason=NOT_SEARCHED if is_last and question not in searched_for else "",
+            reason=why_open(question) if is_last else "",
         )
         for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]
     )

@@ -18,8 +18,9 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SearchDone, SessionState
-from pipeline.domain.values import Gap
+from pipeline.domain.values import Gap, Hit
 from pipeline.research import StepResult
+from pipeline.research.gathering import find_gaps
 from pipeline.research.performing import perform, perform_pure
 from tests.fakes import Journal, MemoryStore, started, step_context_for
 from tests.recorded import SMALL, after, before, stream
@@ -248,3 +249,22 @@ def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_an
     state = reopened(before(e.AnalysisStarted)[0])
     assert state.workers["search_1"].status == "running"
     assert any("search_1" in step.key for step in agenda(state))
+
+
+def test_a_question_is_said_not_to_be_found_only_where_nothing_near_it_was_left_unread() -> None:
+    state, found = before(e.GapsFound, **{**SMALL, "gap_rounds": 0})
+    question = found.gaps[0].question
+    assert "was not searched for" in found.gaps[0].reason
+    view = state.perspectives["basic-facts"]
+    state.perspectives["basic-facts"] = view.model_copy(update={"questions": (question,)})
+
+    def reason() -> str:
+        (draft,) = find_gaps(s.FindGaps(0), state).drafts
+        assert isinstance(draft, e.GapsFound)
+        return next(gap.reason for gap in draft.gaps or () if gap.question == question)
+
+    hits = tuple(Hit(url=f"corpus:{name}.md#a", title=name) for name in ("one", "two", "three"))
+    state.searches[question] = SearchDone("scripted", hits)
+    assert reason() == "Near it, but not read: “one”, “two”"
+    del state.searches[question]
+    assert not reason()
