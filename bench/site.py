@@ -181,7 +181,8 @@ def make(vault: Path, out: Path) -> None:
     import gc
 
     from pipeline.cli.main import COLLECTION
-    from pipeline.site.build import Folders, build_site
+    from pipeline.site.build import build_site
+    from pipeline.site.paths import Folders
 
     gc.set_threshold(*COLLECTION)
     build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state")))

@@ -8,49 +8,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 
 from pipeline.errors import SystemRefused
-from pipeline.system.files import read_bytes
+from pipeline.site.paths import SETTLED, Folders, SiteReport
 from pipeline.system.folders import Drift, all_folders, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.kept import FILE, Kept, remove_damaged
 
 _ASIDE = frozenset({"attic"})
 _FREE = "free some space or allow writing there; you may also delete the file, then all pages are built again"
-SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
-
-
-@dataclass(frozen=True, slots=True)
-class SiteReport:
-    """What a build did, as sorted site paths. ``pages`` counts the notes with a page; ``problems`` say what was left out and
-    why; ``notices`` list files that got another name or are never shown.
-    """
-
-    pages: int = 0
-    written: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """The folders of a build: the vault, the site's templates, the site, and where derived values are kept."""
-
-    vault: Path
-    templates: Path
-    site: Path
-    state: Path
-
-
-def read(root: Path, path: str) -> bytes | None:
-    """Return the bytes of a plain file, None if there is none any more or it may not be read."""
-    try:
-        return read_bytes(f"{root}/{path}", follow=False)
-    except OSError:
-        return None
 
 
 def build_site(folders: Folders, *, url: str = "", everything: bool = False, hidden: Collection[str] = ()) -> SiteReport:

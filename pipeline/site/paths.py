@@ -1,4 +1,4 @@
-"""Site paths of the vault's files and of lists, and the files that links in notes lead to.
+"""The folders of a build and what it did; site paths of the vault's files and of lists, and the files that links lead to.
 
 A note keeps its place: ``reports/2026/x.md`` becomes ``reports/2026/x.html``, and ``Home.md`` the first page. A note that would
 stand where the site has a page of its own goes below ``notes/``.
@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import quote, unquote
 
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
 
+SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
 HOME = "Home.md"
 PLURALS = {
     "home": "Home",
@@ -35,6 +39,37 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._-]*")
 _NO_WORD = re.compile(r"[^\w]+")
 _PART_BYTES = 150
 _NAME_BYTES = 250  # most file systems take 255; until it is in place, a file has a longer name
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What a build did, as sorted site paths. ``pages`` counts the notes with a page; ``problems`` say what was left out and
+    why; ``notices`` list files that got another name or are never shown.
+    """
+
+    pages: int = 0
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of a build: the vault, the site's templates, the site, and where derived values are kept."""
+
+    vault: Path
+    templates: Path
+    site: Path
+    state: Path
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """Return the bytes of a plain file, None if there is none any more or it may not be read."""
+    try:
+        return read_bytes(f"{root}/{path}", follow=False)
+    except OSError:
+        return None
 
 
 def stem_of(path: str) -> str:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pipeline.site.build import read
-from pipeline.site.paths import key_of, name_of, whole
+from pipeline.site.paths import key_of, name_of, read, whole
 from pipeline.text.linked_blocks import blocks_cited, targets_of, without_blocks
 
 _OF_SESSION = ("report", "session", "worker")  # notes with such an id stand or fall together

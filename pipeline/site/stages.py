@@ -19,11 +19,25 @@ from markupsafe import Markup
 
 from pipeline.errors import SystemRefused
 from pipeline.site import lists, public, search
-from pipeline.site.build import SETTLED, Folders, SiteReport, read
 from pipeline.site.lists import NoteList
 from pipeline.site.note_to_html import Draft, read_into
 from pipeline.site.pages import Composer, Layout, Site
-from pipeline.site.paths import HOME, IMAGES, Places, file_of, is_image, key_of, list_page, name_of, page_of, suffix_of
+from pipeline.site.paths import (
+    HOME,
+    IMAGES,
+    SETTLED,
+    Folders,
+    Places,
+    SiteReport,
+    file_of,
+    is_image,
+    key_of,
+    list_page,
+    name_of,
+    page_of,
+    read,
+    suffix_of,
+)
 from pipeline.site.vault_reading import Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id

@@ -16,7 +16,7 @@ from pipeline.config.settings import Workspace
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
 from pipeline.search.folders import Corpus, FoundFile, path_of, scan
 from pipeline.site import build as site
-from pipeline.site.build import Folders, SiteReport
+from pipeline.site.paths import Folders, SiteReport
 from pipeline.system import files
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode

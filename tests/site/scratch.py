@@ -8,9 +8,9 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import Folders, SiteReport, build_site
+from pipeline.site.build import build_site
 from pipeline.site.note_to_html import Draft, read_into
-from pipeline.site.paths import Places, page_of, root_of
+from pipeline.site.paths import Folders, Places, SiteReport, page_of, root_of
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
 

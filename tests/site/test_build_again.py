@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pipeline.site import build, stages
+from pipeline.site import paths, stages
 from pipeline.vault.kept import FILE, Kept
 from tests.site.scratch import VAULT, Scratch, cold, note, scratch_vault
 
@@ -172,7 +172,7 @@ def test_whatever_changed_and_was_cut_off_before_the_site_is_the_same_as_made_fr
 def test_a_file_that_is_not_what_it_seems_is_made_again_when_it_is_to_change(
     scratch: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "read", lambda root, path: b"other" if path.startswith("search/") else build.read(root, path))
+    monkeypatch.setattr(stages, "read", lambda root, path: b"other" if path.startswith("search/") else paths.read(root, path))
     scratch.remove("my/mine.md")
     scratch.build()
     assert scratch.files() == cold(scratch, tmp_path / "other")
@@ -189,7 +189,7 @@ def test_what_a_killed_build_left_beside_the_pages_goes(scratch: Scratch) -> Non
 def test_a_note_that_may_not_be_read_is_tried_again(scratch: Scratch) -> None:
     scratch.write("my/mine.md", "Secret for a while")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.site.public.read", lambda root, path: None if path == "my/mine.md" else build.read(root, path))
+        patch.setattr("pipeline.site.public.read", lambda root, path: None if path == "my/mine.md" else paths.read(root, path))
         scratch.build()
     assert "Secret for a while" not in scratch.html("my/mine.html")
     scratch.build()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.site.build import SiteReport
+from pipeline.site.paths import SiteReport
 from tests.site.scratch import Scratch, cold, note
 
 SIZE = 3

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import Folders, build_site
+from pipeline.site.build import build_site
+from pipeline.site.paths import Folders
 from tests.vault.builders import TEMPLATES, Workplace, a_store
 
 ATOM = "{http://www.w3.org/2005/Atom}"

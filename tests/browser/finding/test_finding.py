@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pipeline.site.build import Folders, build_site
+from pipeline.site.build import build_site
+from pipeline.site.paths import Folders
 from pipeline.site.search import STOP, terms
 from tests.browser.finding.notes import Asked, asked, topics, write
 from tests.browser.visiting import Visitor, served
