@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.commanding import said
 from tests.ops.test_forgetting import _log
 
 QUEUE = "settings:\n  keep: {sessions: 20d, exchanges: forever}\nqueries:\n  - {query: What of question 1?, id: q1}\n"
@@ -21,31 +20,26 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def research(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", "-C", str(workspace), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_by_age_it_follows_the_rule_says_what_it_did_and_verify_accounts_for_it(workspace: Path) -> None:
-    dry = json.loads(research(workspace, "--json", "forget", "--by-settings", "--dry-run").stdout)
-    assert dry == json.loads(research(workspace, "--json", "prune", "--dry-run").stdout)
+    dry = json.loads(said(workspace, "--json", "forget", "--by-settings", "--dry-run").out)
+    assert dry == json.loads(said(workspace, "--json", "prune", "--dry-run").out)
     assert (len(dry["sessions"]), dry["exchanges"]) == (2, [])
     assert len(list((workspace / "events" / "sessions").iterdir())) == 2
-    done = json.loads(research(workspace, "--json", "forget", "--by-settings").stdout)
+    done = json.loads(said(workspace, "--json", "forget", "--by-settings").out)
     assert (done["sessions"], done["left"]) == (dry["sessions"], {})
-    verified = research(workspace, "verify")
-    assert verified.returncode == 0
-    assert "2 sessions" in verified.stdout
-    assert "had been checked" in verified.stdout
-    assert json.loads(research(workspace, "--json", "show", "q1").stdout)["pruned"]
-    assert research(workspace, "prune").stdout.startswith("nothing is old enough")
+    verified = said(workspace, "verify")
+    assert verified.code == 0
+    assert "2 sessions" in verified.out
+    assert "had been checked" in verified.out
+    assert json.loads(said(workspace, "--json", "show", "q1").out)["pruned"]
+    assert said(workspace, "prune").out.startswith("nothing is old enough")
 
 
 def test_one_age_is_for_all_kinds_or_for_one(workspace: Path) -> None:
-    whole = json.loads(research(workspace, "--json", "forget", "--older-than", "1s", "--dry-run").stdout)
-    one = json.loads(research(workspace, "--json", "forget", "--older-than", "1s", "--only", "pages", "--dry-run").stdout)
+    whole = json.loads(said(workspace, "--json", "forget", "--older-than", "1s", "--dry-run").out)
+    one = json.loads(said(workspace, "--json", "forget", "--older-than", "1s", "--only", "pages", "--dry-run").out)
     assert len(whole["sessions"]) == 2
-    assert research(workspace, "forget", "--older-than", "90d", "--yes").returncode == 0
+    assert said(workspace, "forget", "--older-than", "90d", "--yes").code == 0
     assert one["sessions"] == []
 
 
@@ -53,7 +47,7 @@ def test_one_age_is_for_all_kinds_or_for_one(workspace: Path) -> None:
     "arguments", [[], ["q1", "--older-than", "90d"], ["q1", "--dry-run"], ["--older-than", "1d", "--by-settings"]]
 )
 def test_it_is_either_a_session_or_an_age(workspace: Path, arguments: list[str]) -> None:
-    assert research(workspace, "forget", *arguments).returncode == 2
+    assert said(workspace, "forget", *arguments).code == 2
     assert len(list((workspace / "events" / "sessions").iterdir())) == 2
 
 
@@ -62,17 +56,17 @@ def test_forget_leaves_no_cache_with_the_text_of_pages(workspace: Path) -> None:
     local.mkdir(exist_ok=True)
     for name in ("passages.sqlite", "stored-pages.sqlite", "embeddings.sqlite"):
         (local / name).write_bytes(b"text of a page")
-    assert research(workspace, "forget", "q1", "--yes").returncode == 0
+    assert said(workspace, "forget", "q1", "--yes").code == 0
     assert [path.name for path in local.glob("*.sqlite") if path.read_bytes() == b"text of a page"] == []
 
 
 def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace: Path) -> None:
-    refused = research(workspace, "forget", "q1")
-    assert refused.returncode == 2
-    assert "--yes" in refused.stderr
-    done = research(workspace, "forget", "q1", "--yes")
-    assert done.returncode == 0, done.stderr
-    assert "research run q1" in done.stdout
-    assert "forgotten" in research(workspace, "list").stdout
-    assert research(workspace, "verify").returncode == 0
-    assert research(workspace, "build", "--check", "--no-site").returncode == 0
+    refused = said(workspace, "forget", "q1")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    done = said(workspace, "forget", "q1", "--yes")
+    assert done.code == 0, done.err
+    assert "research run q1" in done.out
+    assert "forgotten" in said(workspace, "list").out
+    assert said(workspace, "verify").code == 0
+    assert said(workspace, "build", "--check", "--no-site").code == 0
