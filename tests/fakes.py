@@ -25,11 +25,13 @@ from pipeline.domain.reasoner_questions import (
     TalkQuestion,
     TalkReply,
 )
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Hit, ResearchConfig
+from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.ports import Answer, EventStore, Page, SearchResult
-from pipeline.research import StepContext
+from pipeline.research import StepContext, StepResult
 from pipeline.text.normalise import digest_of
 from tests.memory_store import MemoryStore as MemoryStore
 
@@ -241,6 +243,13 @@ def context_for(run_id: str = "run-1", **kwargs: Any) -> RunContext:
 
 def started(query: str = "How do pumps behave?", **config: Any) -> e.ResearchStarted:
     return e.ResearchStarted(query=query, query_id="pumps", config=ResearchConfig(**{"reasoner": "a-model", **config}))
+
+
+def begun(store: MemoryStore, context: RunContext, query: str = "How do pumps behave?", **config: Any) -> ResearchSession:
+    """A session named ``s1`` whose start is recorded."""
+    session = ResearchSession("s1")
+    Recorder(session, store, context).record([StepResult((started(query, **config),))])
+    return session
 
 
 def report_bytes(state: SessionState) -> bytes:

@@ -10,12 +10,9 @@ from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
-from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
-from pipeline.research import StepResult
-from tests.fakes import Journal, MemoryStore, context_for, started, step_context_for
+from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
 
 SMALL = {"perspectives": 2, "iterations": 2, "queries_per_thought": 2, "hits_per_query": 2, "pages_per_iteration": 2}
 
@@ -24,8 +21,7 @@ SMALL = {"perspectives": 2, "iterations": 2, "queries_per_thought": 2, "hits_per
 def recorded(**config: Any) -> MemoryStore:
     """The store after one undisturbed session named ``s1``; not to be changed."""
     store, context = MemoryStore(), context_for()
-    session = ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(**(config or SMALL)),))])
+    session = begun(store, context, **(config or SMALL))
     asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
     return store
 

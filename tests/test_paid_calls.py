@@ -13,10 +13,9 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
 from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
-from pipeline.research import StepContext, StepResult
-from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, started, step_context_for
+from pipeline.research import StepContext
+from tests.fakes import FakeReasoner, Journal, MemoryStore, begun, context_for, step_context_for
 
 A = TypeVar("A", bound=Reply)
 WORST = Cost(input_tokens=100, output_tokens=50, total_tokens=150, usd=0.002)
@@ -37,8 +36,7 @@ def paying_step_context(store: MemoryStore, journal: Journal) -> StepContext:
 
 def whole_session() -> MemoryStore:
     store, context = MemoryStore(), context_for()
-    session = ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(perspectives=2, iterations=1),))])
+    session = begun(store, context, perspectives=2, iterations=1)
     asyncio.run(run_session(session, store, paying_step_context(store, Journal()), context))
     return store
 

@@ -14,27 +14,18 @@ from pipeline.domain.findings import all_facts
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable, ReadFailed, SearchFailed
 from pipeline.ports import SearchResult
-from pipeline.research import StepResult
 from pipeline.text.normalise import holds_quote
-from tests.fakes import Journal, MemoryStore, context_for, event_names, report_bytes, started, step_context_for
+from tests.fakes import Journal, MemoryStore, begun, context_for, event_names, report_bytes, step_context_for
 from tests.memory_store import MemoryObjects
 from tests.seeds import SEED
-
-
-def begin(store: MemoryStore, context: RunContext, **config: Any) -> ResearchSession:
-    session = ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(**config),))])
-    return session
 
 
 def research(journal: Journal, store: MemoryStore | None = None, **config: Any) -> SessionState:
     store = store or MemoryStore()
     context = context_for()
-    session = begin(store, context, **config)
+    session = begun(store, context, **config)
     return asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 
@@ -162,7 +153,7 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
             return answer
 
     silent = type(step_context)(Silent(), step_context.search, step_context.fetch, step_context.page_text)
-    state = asyncio.run(run_session(begin(store, context), store, silent, context))
+    state = asyncio.run(run_session(begun(store, context), store, silent, context))
     assert state.status == "not-found"
     assert re.match(r"the language model found nothing in the pages .* \(\d+ searches, \d+ pages? read\)", state.end_reason)
     assert state.report is None
@@ -171,7 +162,7 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
 def test_an_unsupported_sentence_that_is_not_mended_is_cut_and_listed_with_the_reason() -> None:
     store, journal = MemoryStore(), Journal()
     context = context_for()
-    state = asyncio.run(run_session(begin(store, context), store, step_context_for(store, journal, doubtful="mode 2"), context))
+    state = asyncio.run(run_session(begun(store, context), store, step_context_for(store, journal, doubtful="mode 2"), context))
     assert state.report is not None
     text = " ".join(s.text for part in state.report.sections for p in part.paragraphs for s in p.sentences)
     assert "mode 2" not in text
@@ -214,7 +205,7 @@ def test_a_log_that_cannot_be_written_stops_the_run_and_what_is_not_stored_is_in
 
     store, context = Full(), context_for()
     with pytest.raises(LogUnwritable):
-        asyncio.run(run_session(begin(store, context), store, step_context_for(store, Journal()), context))
+        asyncio.run(run_session(begun(store, context), store, step_context_for(store, Journal()), context))
     assert store.snapshots["s1"].version <= len(store.load("s1"))
 
 
@@ -228,7 +219,7 @@ def test_an_event_whose_object_cannot_be_stored_is_not_recorded() -> None:
     store, context = MemoryStore(), context_for()
     store.objects = Full()
     with pytest.raises(LogUnwritable):
-        asyncio.run(run_session(begin(store, context), store, step_context_for(store, Journal()), context))
+        asyncio.run(run_session(begun(store, context), store, step_context_for(store, Journal()), context))
     assert not any(isinstance(event, e.ReportWritten) for event in stored(store))
     assert all(event.exchange in store.objects for event in stored(store) if isinstance(event, e.Answered) and event.exchange)
 
@@ -243,7 +234,7 @@ def test_an_answer_that_cannot_be_stored_fails_its_own_step_alone() -> None:
             return SearchResult("half \ud83d", found.hits) if query == "common 1" else found
 
     broken = type(step_context)(step_context.reasoner, Broken(), step_context.fetch, step_context.page_text)
-    state = asyncio.run(run_session(begin(store, context), store, broken, context))
+    state = asyncio.run(run_session(begun(store, context), store, broken, context))
     assert state.status == "complete"
     failure = state.failures["SearchFor:common 1"]
     assert (failure.error, failure.attempts) == ("AnswerInvalid", 2)

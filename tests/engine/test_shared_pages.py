@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, view_of
-from pipeline.research import StepContext, StepResult
+from pipeline.research import StepContext
 from pipeline.text.normalise import tokens
 from tests.fakes import (
     FakeFetch,
@@ -23,10 +21,10 @@ from tests.fakes import (
     FakeSearch,
     Journal,
     MemoryStore,
+    begun,
     context_for,
     report_bytes,
     seeded_latency,
-    started,
 )
 from tests.seeds import FULL, SEED
 
@@ -48,8 +46,7 @@ class Asked(FakeReasoner):
 
 def research(asked: Asked, store: MemoryStore | None = None, **config: Any) -> SessionState:
     store, context = store or MemoryStore(), context_for()
-    session = ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(**config),))])
+    session = begun(store, context, **config)
     return asyncio.run(run_session(session, store, step_context(asked, store), context))
 
 

@@ -19,19 +19,16 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
 from pipeline.engine.signals import SteadyClock, Stop, ending_at, handle_signals
-from pipeline.research import StepResult
 from tests.fakes import (
     Journal,
     Latency,
     MemoryStore,
+    begun,
     context_for,
     event_names,
     no_latency,
     seeded_latency,
-    started,
     step_context_for,
 )
 
@@ -114,12 +111,6 @@ def test_a_machine_that_slept_finds_the_deadline_passed() -> None:
 
 
 # ---- a session that is asked to stop -------------------------------------------------------------------------------
-
-
-def begun(store: MemoryStore, context: RunContext, **config: Any) -> ResearchSession:
-    session = ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(**config),))])
-    return session
 
 
 def stopped_at(call: str, grace_s: float = 10.0, latency: Latency = no_latency) -> tuple[MemoryStore, Journal, SessionState]:

@@ -19,8 +19,7 @@ from pipeline.engine.loop import run_session
 from pipeline.errors import ProviderRefused
 from pipeline.ports import Reasoner
 from pipeline.research import StepContext
-from tests.engine.test_loop import begin
-from tests.fakes import Journal, MemoryStore, context_for, step_context_for
+from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
 from tests.reasoners.model.kit import Script, reasoner_for, said
 
 QUOTE = re.compile(r"Pump \d+ delivers \d+ litres in mode \d\.")
@@ -77,7 +76,7 @@ def researched(reasoner: Reasoner, store: MemoryStore, run: str = "run-1", **con
     context = context_for(run)
     step_context = step_context_for(store, Journal())
     step_context = StepContext(reasoner, step_context.search, step_context.fetch, step_context.page_text)
-    session = begin(store, context, perspectives=2, iterations=2, gap_rounds=0, **config)
+    session = begun(store, context, perspectives=2, iterations=2, gap_rounds=0, **config)
     return asyncio.run(run_session(session, store, step_context, context))
 
 
