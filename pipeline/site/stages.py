@@ -18,26 +18,11 @@ from pathlib import Path
 from markupsafe import Markup
 
 from pipeline.errors import SystemRefused
-from pipeline.site import lists, public, search
+from pipeline.site import lists, paths, public, search
 from pipeline.site.lists import NoteList
 from pipeline.site.note_to_html import Draft, read_into
 from pipeline.site.pages import Composer, Layout, Site
-from pipeline.site.paths import (
-    HOME,
-    IMAGES,
-    SETTLED,
-    Folders,
-    Places,
-    SiteReport,
-    file_of,
-    is_image,
-    key_of,
-    list_page,
-    name_of,
-    page_of,
-    read,
-    suffix_of,
-)
+from pipeline.site.paths import HOME, Folders, SiteReport, page_of, read
 from pipeline.site.vault_reading import Face, Notes, Record, body_of, read_note, unpacked
 from pipeline.system.files import write_new
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
@@ -46,7 +31,7 @@ from pipeline.text.normalise import digest_of, one_line
 from pipeline.vault.kept import Kept
 
 ASSETS, SEARCH = "assets", "search"
-_READ = frozenset({".md", ".base", *IMAGES})
+_READ = frozenset({".md", ".base", *paths.IMAGES})
 _PRIVATE, _PROGRAM = "private", "site program"  # kept entries
 _TITLE = "Research"
 _KEPT_BYTES = 60_000_000  # of HTML, from reading a note to its page
@@ -206,8 +191,8 @@ class Build:
         notes = (path for path in sorted(fresh) if path.endswith(".md"))
         said = ((path, public.marks_of(read(self._folders.vault, path) or b"")) for path in notes)
         marks = {path: value for path, value in said if value is not None}
-        paths = sorted(path for path in self._looks if path.endswith(".md"))
-        decided = public.public_vault(self._folders.vault, paths, marks.keys(), hidden)
+        all_notes = sorted(path for path in self._looks if path.endswith(".md"))
+        decided = public.public_vault(self._folders.vault, all_notes, marks.keys(), hidden)
         self._notices += public.unknown(marks)
         private = json.dumps([sorted(decided.private), sorted(decided.unsaid)])
         if private != self._kept.recall(_PRIVATE):
@@ -225,21 +210,21 @@ class Build:
                     f"{one_line(folder, 60)}: a folder in it has a path too long for this system; it is not on the site"
                 )
             for name, look in found.files.items():
-                if suffix_of(name) in _READ and is_seen(name):
+                if paths.suffix_of(name) in _READ and is_seen(name):
                     yield f"{folder}/{name}" if folder else name, look
 
     def _read_notes(self) -> Notes:
         """Read the files that changed, and those with a link that may lead elsewhere now; return all."""
-        paths = sorted(self._looks.keys() - self._public.private)
-        self._places = Places(paths)
+        found = sorted(self._looks.keys() - self._public.private)
+        self._places = paths.Places(found)
         known = {path: unpacked(value) for path, (_, value) in self._records.items() if path in self._looks}
-        gone = self._records.keys() - set(paths)
-        names = {form for key in map(key_of, gone | (set(paths) - known.keys())) for form in (key, name_of(key))}
+        gone = self._records.keys() - set(found)
+        names = {form for key in map(paths.key_of, gone | (set(found) - known.keys())) for form in (key, paths.name_of(key))}
         records: dict[str, Record] = {}
         rows = []
         self._before: dict[str, search.Entry | None] = {}  # what was searched of notes that changed
         unread = set()
-        for path in paths:
+        for path in found:
             record = known.get(path)
             is_same = record is not None and self._records[path][0] == self._looks[path]
             if record and is_same and names.isdisjoint(record.names) and gone.isdisjoint(record.links):
@@ -262,8 +247,8 @@ class Build:
 
     def _read(self, path: str) -> tuple[Record, str] | None:
         """A file's record, and what is searched of it; None if it is gone or cannot be read."""
-        suffix = suffix_of(path)
-        if suffix in IMAGES:
+        suffix = paths.suffix_of(path)
+        if suffix in paths.IMAGES:
             return Record(Face(path, "image", path), ""), ""
         data = self._public.read(path)
         if data is None:
@@ -322,7 +307,7 @@ class Build:
             one = NoteList(name, title, kind, faces)
             for month in one.pages:
                 make = lambda one=one, month=month: one.page(month)  # noqa: E731
-                self._put_page("list", site, list_page(name, month), one.shown(month), make)
+                self._put_page("list", site, paths.list_page(name, month), one.shown(month), make)
         for page in (lists.tags_page(notes), lists.SEARCH_PAGE, lists.missing_page(site)):
             self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
         if HOME not in notes.faces:
@@ -347,15 +332,15 @@ class Build:
         for folder, found in all_folders(assets):
             for path in (f"{folder}/{name}".lstrip("/") for name in found.files if is_seen(name)):
                 self._put_data(f"{ASSETS}/{path}", read(assets, path) or b"")
-        for path in filter(is_image, notes.records):
-            place, key = file_of(path), repr(tuple(self._looks[path]))
+        for path in filter(paths.is_image, notes.records):
+            place, key = paths.file_of(path), repr(tuple(self._looks[path]))
             if self._known.get(place) == key:
                 self._keys[place] = key
                 continue
             data = read(self._folders.vault, path)
             if data is None:
                 self._problems.append(f"{path}: not copied, because it cannot be read")
-            elif suffix_of(path) == ".svg" and _ACTIVE.search(data):
+            elif paths.suffix_of(path) == ".svg" and _ACTIVE.search(data):
                 self._notices.append(f"{path} is not copied: it may run scripts")
             else:
                 self._put(place, key, lambda data=data: data)  # type: ignore[misc]
@@ -398,7 +383,7 @@ class Build:
         That these files may be wrong is kept before; if this process ends meanwhile, the next build makes them again.
         """
         self._kept.put_pages((path, Look(-1, -1), "") for path in self._staged.paths)
-        self._kept.keep(SETTLED, "")
+        self._kept.keep(paths.SETTLED, "")
         self._kept.checkpoint()
         written = self._staged.put_in_place()
         stale = sorted(self._known_paths - self._keys.keys())
