@@ -13,7 +13,7 @@ from pipeline.errors import TemplateInvalid
 from pipeline.vault.note import KINDS, Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, changed_templates
+from tests.vault.builders import PAGES, Story, Workplace, a_store, afresh, changed_templates
 
 
 @pytest.fixture
@@ -146,18 +146,3 @@ def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Wo
     rooms = [path.partition("/")[0] for path in place.build().removed]
     assert (rooms.count("sources"), rooms.count("topics")) == (2, 1)
     assert place.files() == before
-
-
-def test_while_a_session_cannot_be_read_nothing_is_removed(place: Workplace) -> None:
-    store = Failing()
-    store.streams = place.store.streams
-    place.store = store
-    gone, store.failing = [name for name in store.ids("session") if "power-cut" in name]
-    del store.streams[gone]
-    store.given_up.add(gone)
-    report = place.build()
-    assert report.removed == ()
-    assert len(report.problems) == 1
-    store.failing = ""
-    assert place.build().removed != ()
-    assert place.files() == afresh(place, place.root / "afresh")
