@@ -450,7 +450,7 @@ _MODEL = {
     "perspectives": 3,
     "iterations": 2,
     "pages_per_iteration": 6,
-    "gap_pages": 10,
+    "gap_pages": 12,
     "reads_survey": True,
     "context_tokens": 0,
 }

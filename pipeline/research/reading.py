@@ -31,7 +31,7 @@ from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
 _LATER_TOKENS = 6_000  # in a later one; in that of the gaps 5,000 for each iteration; a good half of the window if that is less
-_GAP_TOKENS = 5_000
+_GAP_TOKENS, _GAP_PAGE_TOKENS = 5_000, 400  # the second: of one page, as long as there is room
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
 _SPREAD = 3  # sections
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
@@ -181,9 +181,9 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     """Return the pages of an iteration with the parts that are shown; those for which there is no room are left out.
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
-    it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps a quarter, for the
-    sections that were hit; then all are extended around these, the best first, for gaps by one step; in a large window what is
-    left is for whole pages. Of a page that was shown in parts before, only other parts are shown.
+    it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, for
+    the sections that were hit; then all are extended around these, the best first, for gaps by one step; in a large window what
+    is left is for whole pages. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
     most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
@@ -202,7 +202,8 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             is_best, seen = not place and may_be_whole, _seen(state, page.url)
             own = _tokens_of(text, shown[place])
             gets_all = around or page is pages[-1] or (is_best and tokens(text) <= _BEST_PAGE * left)
-            share = min(len(pages) - place, 4) if worker.round else 2  # the answer to a gap may stand in any of its pages
+            # The answer to a gap may stand in any of its pages.
+            share = max(1, min(len(pages) - place, left // _GAP_PAGE_TOKENS)) if worker.round else 2
             room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
                 of_page = [hit for hit in hits if page_of(hit.url) == page.url]
