@@ -118,3 +118,12 @@ def test_a_session_that_is_being_worked_on_is_left_to_its_run(folder: Path) -> N
     lock.release()
     assert action(folder) == "waiting"
     assert said(folder, "approve", "harbour").code == 0
+
+
+def test_a_session_that_is_resumed_says_that_its_folder_is_another_now(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, SHIPS.replace("mode: fast", "in: nowhere/"))
+    assert said(folder, "run").code == 1
+    (folder / "queries.yaml").write_text(f"queries:\n{SHIPS}")
+    resumed = said(folder, "-q", "resume", "ships")
+    assert "it goes on in nowhere/, as it began" in resumed.err
+    assert "research retry ships begins a new session" in resumed.err
