@@ -16,6 +16,7 @@ from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.markdown import prose
 from tests.vault.builders import PAGES, Story, Workplace, a_store, changed_templates
+from tests.vault.links import leading_nowhere
 from tests.vault.scanner import Found, body_of, scan
 
 HOSTILE = (
@@ -162,6 +163,7 @@ def test_hostile_text_in_every_field_changes_nothing_that_a_note_does(
     for note in notes:
         written = (place.vault / f"{note.path}.md").read_text()
         _check_note(written, note)
+    assert leading_nowhere({path: data.decode() for path, data in place.files().items()}) == []
 
 
 def test_a_template_cannot_print_a_plain_string_unescaped(tmp_path: Path) -> None:
