@@ -15,7 +15,9 @@ from pipeline.batch.session_actions import TalkScope, latest_talk, new_talk_id, 
 from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
+from pipeline.config.settings import QUEUE_FILE
 from pipeline.domain.events.stream_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.engine.run_context import RunContext
@@ -44,9 +46,16 @@ _log = logging.getLogger("pipeline.cli.ask_command")
 @click.option("--all", "everything", is_flag=True, help="Ask the pages of all sessions; also the default without SESSION.")
 @click.option("--continue", "goes_on", is_flag=True, help="Continue the latest talk, or the latest one about SESSION or TAG.")
 @click.option("--max-cost", type=Amount(), metavar="USD", help="The most that a model may cost in this talk.")
+@click.option("--deeper", is_flag=True, help="Also queue the question: the next run researches it, in a fast session.")
 @click.pass_obj
 def ask(
-    console: Console, words: tuple[str, ...], topic: str | None, everything: bool, goes_on: bool, max_cost: float | None
+    console: Console,
+    words: tuple[str, ...],
+    topic: str | None,
+    everything: bool,
+    goes_on: bool,
+    max_cost: float | None,
+    deeper: bool,
 ) -> None:
     """Answer QUESTION from stored pages and your documents; never from the web. Without QUESTION, answer lines from stdin.
 
@@ -85,6 +94,15 @@ def ask(
             put("\n".join(_turn_lines(value_of(turn), turn)))
 
     turns = asyncio.run(_talk(env, context, state, scope, [question] if question else _lines(console), show))
+    if turns and deeper:
+        tags = sorted({tag for one in known.sessions if one.id in scope.sessions for tag in one.tags}) if session else ()
+        try:
+            query = add_query(
+                console.folder / QUEUE_FILE, turns[-1].stands_alone, mode="fast", **({"tags": tags} if tags else {})
+            )
+            console.say(f"queued as {query.id}", always=True)
+        except UsageError as error:  # it is there already
+            console.say(f"not queued: {error}", always=True)
     if console.as_json:
         about = {"talk": state.id, "scope": {"kind": state.scope, "ids": list(state.ids)}, "cost_usd": round(state.cost().usd, 6)}
         console.data([], {**about, "turns": [value_of(turn) for turn in turns]})

@@ -8,6 +8,7 @@ from unittest import mock
 
 import pytest
 
+from pipeline.config.queue_file import read
 from tests.commanding import Said, said, workspace_in
 
 DEPTH = "How deep is the harbour at low tide?"
@@ -95,6 +96,14 @@ def test_an_answer_from_a_document_that_was_deleted_says_so(folder: Path) -> Non
     facts = turn["facts"]
     assert isinstance(facts, list)
     assert all(one["gone"] and one["read_at"].startswith("20") for one in facts)
+
+
+def test_deeper_queues_the_question_with_the_tags_of_its_session_and_once(folder: Path) -> None:
+    for said_of_it in ("queued as where-do-ships", "not queued: the question is already in line"):
+        answer = asked(folder, "--deeper", "depth", "Where do ships wait at night?")
+        assert said_of_it in answer.out + answer.err
+    (query,) = (one for one in read(folder / "queries.yaml").queries if one.text == "Where do ships wait at night?")
+    assert (query.mode, query.tags) == ("fast", ("harbours",))
 
 
 @pytest.mark.parametrize(
