@@ -24,14 +24,23 @@ from pipeline.ops.console_output import Console, end
 from pipeline.system import files
 from pipeline.text.normalise import clean, counted, digest_of, spelling_free
 from pipeline.text.redaction import Redaction
-from pipeline.vault.export import cited_sources, page, portable
+from pipeline.vault.export import cited_sources, converted, page, portable
 from pipeline.vault.export import references as csl_items
 from pipeline.vault.kept import source_paths
 from pipeline.wiring.recording import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.workspace_adapters import report_of
 
-_SUFFIXES = {".html": "html", ".md": "markdown", ".json": "csl-json"}
+_SUFFIXES = {
+    ".html": "html",
+    ".md": "markdown",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".epub": "epub",
+    ".json": "csl-json",
+    ".bib": "bibtex",
+}
+_OF_SOURCES, _BINARY = ("csl-json", "bibtex"), ("pdf", "docx", "epub")
 _STDOUT = "-"
 _EXPORTS = "exports.json"
 
@@ -39,27 +48,30 @@ _EXPORTS = "exports.json"
 @click.command()
 @click.argument("session", required=False)
 @click.option("--format", "form", type=click.Choice([*_SUFFIXES.values()]), help="[default: that of PATH's suffix, else html]")
-@click.option("--out", metavar="PATH", help="A file, a folder, or - for stdout.  [default: exports/; csl-json: stdout]")
+@click.option("--out", metavar="PATH", help="A file, a folder, or - for stdout.  [default: exports/; of sources: stdout]")
 @click.option("--all", is_flag=True, hidden=True, expose_value=False)  # of the older name `references`
 @click.pass_obj
 def export(console: Console, session: str | None, form: str | None, out: str | None) -> None:
     """Write the report of SESSION to one file that needs nothing beside it: every citation is a footnote with its quote.
 
-    Print the page for a PDF; pandoc makes other formats of the Markdown. csl-json are the sources that the report cites, or all
-    reports without SESSION, with the quotes, for Zotero and pandoc. A source's key, such as handbook2024append-9c1f, never
-    changes; it is an alias of the source's note in the vault.
+    pdf needs Chromium or Chrome; docx, epub and bibtex need pandoc. csl-json and bibtex are the sources that the report cites, or
+    all reports without SESSION, for Zotero, pandoc and LaTeX. A source's key, such as handbook2024append-9c1f, never changes; it
+    is an alias of the source's note in the vault.
     """
     folder, local = console.folder, console.folder / "events" / "local"
     require_workspace(folder)
     form = form or _SUFFIXES.get(Path(out).suffix.lower() if out else "", "html")
-    if form != "csl-json" and not session:
-        raise click.UsageError("name a SESSION; only csl-json is of all reports")
+    if form not in _OF_SOURCES and not session:
+        raise click.UsageError("name a SESSION; only the sources are of all reports")
+    if out == _STDOUT and form in _BINARY:
+        raise click.UsageError(f"{form} is no text; give --out a file")
     name = session_named(folder, store_of(folder), session) if session else ""
     bring_vault_up_to_date(console)
     sources = cited_sources(local, name)
     value: dict[str, Any] = {"session": name, "format": form}
     items: list[Any] = []
-    if form == "csl-json":
+    about: dict[str, str] = {}
+    if form in _OF_SOURCES:
         items = csl_items(sources)
         if not items:
             console.say(f"{name or 'no report'} {'has no report that ' if name else ''}cites a source", fg="yellow")
@@ -72,16 +84,20 @@ def export(console: Console, session: str | None, form: str | None, out: str | N
         note = frontmatter.loads(files.read_text(folder / path))
         notes = source_paths(local, [one.url for one in sources])
         document = portable(str(note.get("title", name)), note.content, sources, notes)
-        text, stem = document.markdown if form == "markdown" else page(document), PurePosixPath(path).stem
+        stem, text = PurePosixPath(path).stem, page(document)
+        if form not in ("html", "pdf"):
+            text = document.markdown if form == "markdown" else document.text
+            about = {"title": document.title, "date": str(note.get("created", ""))[:10], "lang": "en"}
         value["quotes"] = len(document.notes)
+    data = converted(text.encode(), form, about) if form in (*_BINARY, "bibtex") else text.encode()
     if out == _STDOUT:
-        console.data([text.rstrip("\n")], items if form == "csl-json" else {**value, "text": text})
+        console.data([data.decode().rstrip("\n")], items if form == "csl-json" else {**value, "text": data.decode()})
         return
     place = Path(out) if out else folder / "exports"
     if place.is_dir() or not out:
         place /= stem + next(suffix for suffix, known in _SUFFIXES.items() if known == form)
-    write_export(folder, place, text.encode())
-    console.data([str(place)], {**value, "path": str(place), "bytes": len(text.encode())})
+    write_export(folder, place, data)
+    console.data([str(place)], {**value, "path": str(place), "bytes": len(data)})
 
 
 def write_export(folder: Path, place: Path, data: bytes) -> None:

@@ -1,15 +1,19 @@
 """What leaves the vault: a report as Markdown that any program reads, or as one HTML page, and the sources that reports cite.
 
-The Markdown is CommonMark with tables and footnotes, which pandoc turns into other formats. What only Obsidian or the vault knows
-is replaced: a citation becomes a footnote with its quote, a link to a source's note a link to the source, any other wikilink its
-words, a callout a quote with a title. What belongs to the vault alone is left out: the reader's own notes, comments, embeds, the
-boxes that rate a passage. The sources are CSL-JSON (Citation Style Language 1.0.2), each with its quotes in a field that styles
-do not print.
+The Markdown is CommonMark with tables and footnotes. A browser prints the page as PDF; pandoc makes Word, EPUB and BibTeX. What
+only Obsidian or the vault knows is replaced: a citation becomes a footnote with its quote, a link to a source's note a link to
+the source, any other wikilink its words, a callout a quote with a title. What belongs to the vault alone is left out: the
+reader's own notes, comments, embeds, the boxes that rate a passage. The sources are CSL-JSON (Citation Style Language 1.0.2),
+each with its quotes in a field that styles do not print.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +26,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from pipeline.system.files import read_text
+from pipeline.errors import SystemRefused, UsageError
+from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import key_of, readings_by_url, stored_cards
 from pipeline.vault.note import block_id, citekey
@@ -49,6 +54,11 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CALLOUT = re.compile(r"\[![a-z]+\][-+]? ?(.*)")
 _BLANKS = re.compile(r"\n{3,}")
 _LONGEST_QUOTE = 400
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave-browser")
+_ON_A_MAC = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
+_PANDOC_READS = {"bibtex": "csljson"}  # else: CommonMark with what `portable` writes; raw HTML is text
+_COMMONMARK = "commonmark+footnotes+pipe_tables+strikeout+hard_line_breaks-raw_html"
+_TIMEOUT_S = 120
 _TELLING = 80  # letters of a quote that show whether it is in the report word for word
 
 
@@ -256,3 +266,40 @@ def page(document: Portable) -> str:
         body=Markup(reader.render(document.body)),  # noqa: S704 - the Markdown reader lets no HTML through
         notes=[Markup(reader.renderInline(note)) for note in document.notes],  # noqa: S704 - as above
     )
+
+
+def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:
+    """Return what another program of this machine makes: PDF of an HTML page, DOCX or EPUB of Markdown, BibTeX of CSL-JSON.
+
+    None of them reaches the network. ``about`` is what pandoc puts into a document's properties.
+
+    Raises:
+        UsageError: the program is not installed.
+        SystemRefused: it fails, or takes more than two minutes.
+    """
+    is_page = form == "pdf"
+    program = next(filter(None, map(shutil.which, (*BROWSERS, *_ON_A_MAC) if is_page else ("pandoc",))), None)
+    if program is None:
+        raise UsageError(
+            f"{form} needs {'Chromium or Chrome' if is_page else 'pandoc'}, which is not installed",
+            hint=f"install it (apt-get install {'chromium' if is_page else 'pandoc'}); or take html, markdown or csl-json",
+        )
+    with tempfile.TemporaryDirectory(prefix="research-") as folder:
+        source, out = Path(folder) / "source.html", Path(folder) / f"out.{form}"
+        write(source, data)
+        command = [program, "--from", _PANDOC_READS.get(form, _COMMONMARK), "--to", form, "--output", str(out), str(source)]
+        command += [f"--metadata={name}={value}" for name, value in about.items()]
+        if is_page:
+            command = [program, "--headless=new", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
+            command += ["--host-resolver-rules=MAP * ~NOTFOUND", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+            command += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={out}", source.as_uri()]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT_S, check=False)  # noqa: S603 - of this machine
+            if not done.returncode:
+                return read_bytes(out)
+            said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        except subprocess.TimeoutExpired:
+            said = f"it took more than {_TIMEOUT_S} seconds"
+        except OSError as error:
+            said = f"{error.filename or program}: {error.strerror}"
+    raise SystemRefused(f"{Path(program).name} failed: {said}", hint="take --format html, markdown or csl-json")

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
+import shutil
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pypdfium2
 import pytest
 from citeproc import Citation, CitationItem, CitationStylesBibliography, CitationStylesStyle, formatter
 from citeproc.source.json import CiteProcJSON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.export import CitedQuote, CitedSource, Portable, cited_sources, page, portable, references
+from pipeline.errors import SystemRefused, UsageError
+from pipeline.vault.export import (
+    BROWSERS,
+    CitedQuote,
+    CitedSource,
+    Portable,
+    cited_sources,
+    converted,
+    page,
+    portable,
+    references,
+)
 from pipeline.vault.note import block_id, citekey
 from tests.vault.builders import PAGES, Workplace, a_store
 
@@ -193,3 +209,47 @@ def test_whatever_a_note_says_becomes_a_document_without_links_into_the_vault(bo
     assert not re.search(r"<(?!/?(?:[a-z][a-z0-9]*)[ >/]|!doctype)", html)
     assert 'src="' not in html
     assert portable("Title", body, [], {}).notes == ()
+
+
+DOCUMENT = Portable("Über 日本", "A sentence.[^1]\n\n| a | b |\n| --- | --- |\n| 1 | 2 |", ("“Quote” P.",))
+needs_pandoc = pytest.mark.skipif(not shutil.which("pandoc"), reason="pandoc is not installed")
+needs_browser = pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium is installed")
+
+
+@needs_pandoc
+def test_word_gets_footnotes_and_tables_a_reader_of_books_the_text_and_latex_the_sources() -> None:
+    with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.text.encode(), "docx", {"title": DOCUMENT.title}))) as made:
+        assert "“Quote” P." in made.read("word/footnotes.xml").decode()
+        body = made.read("word/document.xml").decode()
+        assert "<w:tbl>" in body
+        assert "Über 日本" in body
+    with zipfile.ZipFile(io.BytesIO(converted(DOCUMENT.text.encode(), "epub", {"title": DOCUMENT.title}))) as made:
+        assert "A sentence." in "".join(made.read(name).decode() for name in made.namelist() if name.endswith("xhtml"))
+    assert "{quill2024glass-1a2b," in converted(json.dumps(references([WEB])).encode(), "bibtex", {}).decode()
+
+
+@needs_browser
+def test_a_browser_prints_the_page() -> None:
+    made = pypdfium2.PdfDocument(converted(page(DOCUMENT).encode(), "pdf", {}))
+    assert "A sentence." in made[0].get_textpage().get_text_range()
+
+
+def test_a_program_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    with pytest.raises(UsageError, match="docx needs pandoc, which is not installed") as error:
+        converted(b"", "docx", {})
+    assert "apt-get install pandoc" in error.value.hint
+    with pytest.raises(UsageError, match="pdf needs Chromium or Chrome"):
+        converted(b"", "pdf", {})
+
+
+@pytest.mark.parametrize(
+    ("does", "said"), [("echo no >&2; exit 3", "failed: no"), ("exit 0", "No such file"), ("exit 1", "exit code 1")]
+)
+def test_a_program_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str) -> None:
+    program = tmp_path / "pandoc"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _name: str(program))
+    with pytest.raises(SystemRefused, match=said):
+        converted(b"", "epub", {})
