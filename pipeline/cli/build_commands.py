@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,11 @@ from pipeline.cli.command_parts import (
     require_workspace,
     session_named,
 )
+from pipeline.config.settings import store_address
 from pipeline.domain.events.stream_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.watching import changes
+from pipeline.ops.watching import EventWatcher, FileWatcher, run_on_changes
 from pipeline.site.serve import Server
 from pipeline.text.normalise import counted
 from pipeline.vault.kept import KnownNote, notes_in
@@ -29,7 +31,6 @@ from pipeline.wiring.recording import rate, record_decisions
 from pipeline.wiring.store_adapters import store_of
 
 _PORT = 8420
-_POLL = click.option("--poll", is_flag=True, hidden=True, expose_value=False)  # of earlier versions: it is the usual way now
 
 
 @click.command()
@@ -67,20 +68,20 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 
 @click.command()
-@_POLL
+@click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
 @click.pass_obj
-def watch(console: Console) -> None:
+def watch(console: Console, poll: bool) -> None:
     """Build vault and site now, and again whenever a template is saved or an event is recorded. Ctrl-C ends it."""
     require_workspace(console.folder)
-    _build_on_changes(console, lambda: None, lambda _problem: None)
+    _build_on_changes(console, poll, lambda: None, lambda _problem: None)
 
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 picks a free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Another address of this machine, for your own network.")
-@_POLL
+@click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
 @click.pass_obj
-def serve(console: Console, port: int, host: str) -> None:
+def serve(console: Console, port: int, host: str, poll: bool) -> None:
     """Serve the site; pages reload when templates or events change, and passages can be called useful or wrong. Ctrl-C ends it.
 
     Usually only this machine can read it. With --host whoever has the printed address, which holds a token, can too: it is not
@@ -91,21 +92,26 @@ def serve(console: Console, port: int, host: str) -> None:
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
     try:
-        _build_on_changes(console, server.news.tell, server.show)
+        _build_on_changes(console, poll, server.news.tell, server.show)
     finally:
         server.stop()
 
 
-def _build_on_changes(console: Console, then: Callable[[], None], failed: Callable[[str], None]) -> None:
+def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], failed: Callable[[str], None]) -> None:
     """Build once, then after each change, until interrupted. A failed build is reported and tried again at the next change.
 
     ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "". An event that any
     machine records in a database counts as a change too.
     """
     folder = console.folder
-    of_the_site = f"{folder / 'templates' / 'site'}/"
+    (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # a folder must exist to be watched
+    watched = FileWatcher([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
+    if watched.polls and not poll:
+        console.say("the system cannot watch so many folders; they are polled instead", fg="yellow")
+    in_database, events = bool(store_address(folder)), str(folder / "events")
+    of_the_site = f"{os.path.realpath(folder / 'templates' / 'site')}/"
 
-    def build_again(changed: frozenset[str]) -> None:
+    def build_again(changed: frozenset[str] = frozenset()) -> None:
         only_site = bool(changed) and all(path.startswith(of_the_site) for path in changed)
         try:
             report = None if only_site else bring_vault_up_to_date(console)
@@ -123,12 +129,15 @@ def _build_on_changes(console: Console, then: Callable[[], None], failed: Callab
             console.say(f"{counted(notes, 'note')} and {files} of the site written, {len(made.removed)} removed")
             then()
 
-    with suppress(KeyboardInterrupt):
-        for changed in changes(store_of(folder), folder / "templates"):
-            build_again(changed)
-            if not changed:
-                console.say("watching templates and events; Ctrl-C ends it", dim=True)
-    console.say("no longer watching", dim=True)
+    try:
+        build_again()
+        console.say("watching templates and events; Ctrl-C ends it", dim=True)
+        with EventWatcher(store_of(folder), lambda: watched.changes.add(events)) if in_database else nullcontext():
+            run_on_changes(watched, build_again)
+    except KeyboardInterrupt:
+        console.say("no longer watching", dim=True)
+    finally:
+        watched.close()
 
 
 @click.command()

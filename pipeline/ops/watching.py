@@ -1,54 +1,123 @@
-"""What changes in a workspace: ``changes`` for whoever builds from it, and ``Feed`` with the events themselves.
+"""Watching files and following the event log.
 
-Both look again and again, at the states of files and at the marks of the store, so they notice what any machine records and what
-is saved on any file system.
+``FileWatcher`` watches folders: a function runs soon after files change, once for many changes. Files that the function itself
+writes must be outside the folders, or be named in ``besides``. Editors save in several steps (a new file that is renamed, a lock
+file beside it), so the function runs after a short time without changes, at most 0.6 s after the first one.
+
+``Feed`` returns the events that runs write, on any machine; ``EventWatcher`` calls when there are new ones.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
 
-from pipeline.domain.events.records import KINDS, Kind, Record
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.polling import PollingObserver
+
+from pipeline.domain.events.records import Kind, Record
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ports import EventStore
 
-LOOK_S = 0.4
-_QUIET_S = 0.1  # after a change: editors save in several steps
-_SHARE = 5  # a look at a large log takes its time; so many times that long is waited
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
+QUIET_S = 0.12  # without another change, before the function runs
+PATIENCE_S = 0.6  # after the first change, at most
+POLL_S = 0.4
+_CHANGES = {"created", "modified", "moved", "deleted", "closed"}  # not: opened or read, which the function itself does
+_TEMPORARY = ("~", ".tmp", ".swp", ".swx", ".part")
 
 
-def changes(store: EventStore, templates: Path, look_s: float = LOOK_S) -> Iterator[frozenset[str]]:
-    """Yield nothing at once, and then, whenever there are some, the paths of changed templates and the ids of changed streams.
+class Changes(FileSystemEventHandler):
+    """Collects the changed files below the watched folders until ``take`` returns them."""
 
-    A store that cannot be read is a change, and so is its return: whoever builds says what is wrong with it.
+    def __init__(self, besides: Sequence[Path]) -> None:
+        self._besides = [os.path.realpath(path) for path in besides]
+        self._arrived = threading.Condition()
+        self._paths: set[str] = set()
+        self._last = 0.0
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Add a change."""
+        if event.event_type not in _CHANGES or (event.is_directory and event.event_type == "modified"):
+            return
+        paths = {str(path) for path in (event.src_path, event.dest_path) if path}
+        if counted := {path for path in paths if self._counts(path)}:
+            self.add(*counted)
+
+    def add(self, *paths: str) -> None:
+        """Count these as changed."""
+        with self._arrived:
+            self._paths |= set(paths)
+            self._last = time.monotonic()
+            self._arrived.notify_all()
+
+    def _counts(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        temporary = name.startswith(".") or name.endswith(_TEMPORARY) or name.isdecimal()  # vim creates files named by a number
+        return not temporary and not any(path == other or path.startswith(f"{other}/") for other in self._besides)
+
+    def take(self, timeout_s: float | None = None) -> frozenset[str]:
+        """Wait for changes and then for a pause; return the changed paths, none after ``timeout_s`` without a change."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: bool(self._paths), timeout_s):
+                return frozenset()
+            end = time.monotonic() + PATIENCE_S
+            while (left := min(self._last + QUIET_S, end) - time.monotonic()) > 0:
+                self._arrived.wait(left)
+            taken, self._paths = frozenset(self._paths), set()
+            return taken
+
+
+class FileWatcher:
+    """Watches ``folders`` and all below them, but nothing in ``besides``. ``polls``: compare the files regularly.
+
+    If the system cannot watch the folders (too many of them), they are polled too, and ``polls`` becomes true.
     """
 
-    def look() -> Mapping[str, str]:
-        found = dict[str, str]()
-        for path in templates.rglob("*"):
-            with suppress(OSError):  # it was removed meanwhile
-                if path.is_file() and not path.name.startswith("."):
-                    found[str(path)] = f"{path.stat().st_mtime_ns} {path.stat().st_size}"
-        try:
-            return found | dict(store.marks(KINDS))
-        except LogError as error:
-            return found | {"": error.message}
+    def __init__(self, folders: Sequence[Path], besides: Sequence[Path] = (), *, polls: bool = False) -> None:
+        self.changes = Changes(besides)
+        self.polls = polls
+        self._folders = [Path(os.path.realpath(folder)) for folder in folders if folder.is_dir()]
+        self._observer = self._start()
 
-    before = look()
-    yield frozenset()
-    while True:
-        began = time.monotonic()
-        if look() != before:
-            time.sleep(min(_QUIET_S, look_s))
-            now = look()
-            changed = frozenset(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-            before = now
-            if changed:
-                yield changed
-        time.sleep(max(look_s, _SHARE * (time.monotonic() - began)))
+    def _start(self) -> BaseObserver:
+        observer: BaseObserver = PollingObserver(timeout=POLL_S) if self.polls else Observer()
+        try:
+            for folder in self._folders:
+                observer.schedule(self.changes, str(folder), recursive=True)
+            observer.start()
+        except OSError:
+            if self.polls:
+                raise
+            with suppress(RuntimeError):
+                observer.stop()
+            self.polls = True
+            return self._start()
+        return observer
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._observer.stop()
+        self._observer.join()
+
+
+def run_on_changes(
+    watch: FileWatcher, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Call ``work`` with the changed paths after each change, until ``stopped`` returns true."""
+    while not stopped():
+        if changed := watch.changes.take(timeout_s=0.5):
+            work(changed)
 
 
 AT_ONCE = 10_000  # about so many events are returned by one call
@@ -91,3 +160,32 @@ class Feed:
             if len(found) > AT_ONCE:
                 break
         return sorted(found, key=lambda record: (record.at, record.session_id, record.version))
+
+
+_log = logging.getLogger("pipeline.ops.watching")
+WAIT_S = 1.0
+
+
+class EventWatcher:
+    """Looks for new events in ``store`` while the context is open, and calls ``changed`` when there are, in its own thread."""
+
+    def __init__(self, store: EventStore, changed: Callable[[], None], wait_s: float = WAIT_S) -> None:
+        self._feed, self._changed, self._wait_s = Feed(store), changed, wait_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="events", daemon=True)
+
+    def __enter__(self) -> EventWatcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended.set()
+        self._thread.join(timeout=2 * self._wait_s + 5)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self._wait_s):
+            try:
+                if self._feed.read():
+                    self._changed()
+            except LogError as error:  # it is read again: what was stored meanwhile comes then
+                _log.info("new events cannot be read: %s", error.message)

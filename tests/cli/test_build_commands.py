@@ -113,9 +113,10 @@ def test_watch_follows_templates_and_survives_a_broken_one(workspace: Path) -> N
         assert printed(workspace) == before
 
 
-def test_serve_shows_the_site_and_what_is_saved(workspace: Path) -> None:
+@pytest.mark.parametrize("poll", [(), ("--poll",)])
+def test_serve_shows_the_site_and_what_is_saved(workspace: Path, poll: tuple[str, ...]) -> None:
     style = workspace / "templates" / "site" / "assets" / "site.css"
-    with running(workspace, "serve", "--port", "0") as process:
+    with running(workspace, "serve", "--port", "0", *poll) as process:
         assert process.stdout is not None
         address = process.stdout.readline().split()[-1]
         until(lambda: "watching" in printed(workspace))

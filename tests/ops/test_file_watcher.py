@@ -1,0 +1,99 @@
+"""Folders watched: every way to save is noticed, once, and the work never sets itself off."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipeline.ops.watching import FileWatcher, run_on_changes
+
+LONG_S = 20.0
+
+
+@contextmanager
+def watching(folder: Path, *, besides: tuple[Path, ...] = (), polls: bool = False) -> Iterator[FileWatcher]:
+    made = FileWatcher([folder], besides, polls=polls)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    watched = tmp_path / "watched"
+    (watched / "sub").mkdir(parents=True)
+    (watched / "sub" / "a.j2").write_text("one")
+    return watched
+
+
+@pytest.mark.parametrize("polls", [False, True])
+def test_a_file_that_is_written_or_renamed_into_place_is_noticed(folder: Path, polls: bool) -> None:
+    with watching(folder, polls=polls) as watch:
+        (folder / "sub" / "a.j2").write_text("two, and longer")
+        assert any(path.endswith("a.j2") for path in watch.changes.take(LONG_S))
+        (folder / "sub" / ".a.j2.swp").write_text("three")
+        (folder / "sub" / ".a.j2.swp").replace(folder / "sub" / "a.j2")
+        assert any(path.endswith("a.j2") for path in watch.changes.take(LONG_S))
+
+
+def test_a_folder_that_is_made_later_is_watched_too(folder: Path) -> None:
+    with watching(folder) as watch:
+        (folder / "new").mkdir()
+        watch.changes.take(LONG_S)
+        (folder / "new" / "b.jsonl").write_text("{}")
+        assert any(path.endswith("b.jsonl") for path in watch.changes.take(LONG_S))
+
+
+def test_passing_files_and_what_is_left_out_and_reading_are_no_changes(folder: Path) -> None:
+    (folder / "local").mkdir()
+    with watching(folder, besides=(folder / "local",)) as watch:
+        (folder / "local" / "cache.sqlite").write_text("x")
+        (folder / ".a.tmp").write_text("x")
+        (folder / "a.j2~").write_text("x")
+        (folder / "4913").write_text("x")
+        (folder / "sub" / "a.j2").read_text()
+        list(os.scandir(folder))
+        assert watch.changes.take(1.0) == frozenset()
+
+
+def test_the_work_is_done_each_time_and_does_not_set_itself_off(folder: Path, tmp_path: Path) -> None:
+    done: list[frozenset[str]] = []
+    again = threading.Event()
+    stop = threading.Event()
+
+    def work(changed: frozenset[str]) -> None:
+        (folder / "sub" / "a.j2").read_text()
+        (tmp_path / "made").write_text("outside")
+        done.append(changed)
+        again.set()
+
+    with watching(folder) as watch:
+        thread = threading.Thread(target=run_on_changes, args=(watch, work, stop.is_set))
+        thread.start()
+        for text in ("two", "three"):
+            (folder / "sub" / "a.j2").write_text(text)
+            assert again.wait(LONG_S)
+            again.clear()
+        assert not again.wait(1.0)
+        stop.set()
+        thread.join(LONG_S)
+    assert len(done) == 2
+
+
+def test_where_the_system_cannot_tell_it_looks_again_and_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def schedule(self, *_args: object, **_more: object) -> None:
+            raise OSError(28, "inotify watch limit reached")
+
+        def stop(self) -> None:
+            raise RuntimeError("it was never started")
+
+    monkeypatch.setattr("pipeline.ops.watching.Observer", Full)
+    with watching(folder) as watch:
+        assert watch.polls
+        (folder / "sub" / "a.j2").write_text("two, and longer")
+        assert watch.changes.take(LONG_S)
