@@ -40,8 +40,10 @@ from pipeline.vault.model import LoadedSession, folded, named, summarised
 from pipeline.vault.note import Names, Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
+from tests.vault.links import leading_nowhere
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"
+OPEN = "%% begin notes %%\n"
 Say = Callable[[str], str]
 PAGES = ("https://logs.example/handbook", "corpus:crash-safety.md", "https://disks.example/survey?year=2025")
 
@@ -58,6 +60,7 @@ class Scribe:
     id: str
     date: str = "2026-11-21"
     seconds: int = 0
+    amend: Callable[[EventBase], EventBase] = lambda event: event
     session: ResearchSession = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +71,7 @@ class Scribe:
             self.seconds += 1
             at = f"{self.date}T02:{15 + self.seconds // 60:02d}:{self.seconds % 60:02d}.000Z"
             event_id = f"{self.id}-{self.session.state.version + 1:04d}"
-            event = stamped(draft, self.id, self.session.state.version + 1, run, event_id, at)
+            event = stamped(self.amend(draft), self.id, self.session.state.version + 1, run, event_id, at)
             self.session.record(event)
             self.store.append(self.id, [record_of(event)], event.version - 1)
 
@@ -78,6 +81,11 @@ class Scribe:
             update = {"id": f"{self.id}-{version}", "session_id": self.id, "version": version, "run_id": "run-b"}
             event = draft.model_copy(update=update | {"at": f"{self.date}T02:00:{self.seconds:02d}.000Z"})
             self.store.append(self.id, [record_of(event)], version - 1)
+
+
+def changing(kind: type[EventBase], **update: object) -> Callable[[EventBase], EventBase]:
+    """Change fields of the events of one kind on their way into the log."""
+    return lambda event: event.model_copy(update=update) if isinstance(event, kind) else event
 
 
 def fact(url: str, quote: str, claim: str = "") -> Fact:
@@ -317,7 +325,9 @@ class Workplace:
     def record(self, drafts: Sequence[EventBase]) -> None:
         """Store decisions about notes, in the order in which they were taken."""
         number = len(self.store.marks(["vault"])) + 1
-        record_drafts(self.store, f"vault-{number:04d}", drafts, f"2026-12-01T02:00:00.{number:03d}Z")
+        stream, at = f"vault-{number:04d}", f"2026-12-01T02:00:00.{number:03d}Z"
+        events = [stamped(draft, stream, version, "run", f"{stream}-{version}", at) for version, draft in enumerate(drafts, 1)]
+        self.store.append(stream, [record_of(event) for event in events], 0)
 
     def build_and_note(self) -> tuple[BuildReport, tuple[Note, ...]]:
         """Build, and tell what each note said before its template made it."""
@@ -335,16 +345,20 @@ class Workplace:
         found = (path for path in sorted(self.vault.rglob("*")) if path.is_file())
         return {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in found}
 
+    def leading_nowhere(self) -> list[tuple[str, str]]:
+        return leading_nowhere({path: data.decode("utf-8", "replace") for path, data in self.files().items()})
+
     def note(self, start: str) -> Path:
         return next(
             path for path in sorted(self.vault.rglob("*.md")) if path.relative_to(self.vault).as_posix().startswith(start)
         )
 
 
-def record_drafts(store: MemoryStore, stream: str, drafts: Sequence[EventBase], at: str) -> None:
-    """Store drafted events as a new stream, all at one time."""
-    events = [stamped(draft, stream, number, "run", f"{stream}-{number}", at) for number, draft in enumerate(drafts, 1)]
-    store.append(stream, [record_of(event) for event in events], 0)
+def built(root: Path, store: MemoryStore, templates: Path = TEMPLATES) -> Workplace:
+    """A workplace whose vault is built."""
+    place = Workplace(root, store, templates)
+    place.build()
+    return place
 
 
 def changed_templates(folder: Path) -> Path:
@@ -359,12 +373,15 @@ def change(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
+def write_into(note: Path, words: str) -> None:
+    """Write as a person does, between the markers."""
+    change(note, OPEN, f"{OPEN}{words}\n")
+
+
 def afresh(place: Workplace, folder: Path) -> dict[str, bytes]:
     """What a build from nothing makes of the same log and templates."""
     shutil.rmtree(folder, ignore_errors=True)
-    other = Workplace(folder, place.store, place.templates)
-    other.build()
-    return other.files()
+    return built(folder, place.store, place.templates).files()
 
 
 class Failing(MemoryStore):

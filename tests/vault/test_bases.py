@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -14,7 +13,7 @@ from pipeline.vault.note import KINDS, OWN_CLASS
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.frontmatter import TYPES
 from pipeline.vault.stages import SNIPPET, STYLE_SHEET
-from tests.vault.builders import TEMPLATES, Workplace, a_store
+from tests.vault.builders import TEMPLATES, Workplace
 
 STARTER = TEMPLATES.parents[1] / "vault" / ".obsidian"
 STYLE = (TEMPLATES / STYLE_SHEET).read_text()
@@ -33,9 +32,7 @@ def _texts(value: object) -> list[str]:
     return [text for one in value for text in _texts(one)] if isinstance(value, list) else [str(value)]
 
 
-def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_they_have(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
+def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_they_have(place: Workplace) -> None:
     had: dict[str, set[str]] = defaultdict(set)
     for name, data in place.files().items():
         if name.endswith(".md"):

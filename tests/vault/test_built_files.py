@@ -11,14 +11,7 @@ import pytest
 
 from pipeline.system.folders import Look, Tree
 from pipeline.vault.kept import Kept
-from tests.vault.builders import Workplace, a_store, changed_templates
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    built.build()
-    return built
+from tests.vault.builders import Workplace
 
 
 def _drifted(place: Workplace) -> set[str]:

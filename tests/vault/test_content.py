@@ -10,23 +10,14 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import stream_events as n
 from pipeline.domain.values import Cost, Paragraph, ReportSection, Sentence
 from pipeline.vault import build_vault
-from pipeline.vault.note import Note, View
 from pipeline.vault.notes.source import fragment_of
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store
-
-
-def _notes(store: MemoryStore, root: Path, kind: str) -> list[Note]:
-    _, notes = Workplace(root, store).build_and_note()
-    return [note for note in notes if note.kind == kind]
-
-
-def _topics(store: MemoryStore, root: Path) -> dict[str, View]:
-    return {note.path: note.view for note in _notes(store, root, "topic")}
+from tests.vault.builders import PAGES, Scribe, Story, Workplace, a_store, built, changing
 
 
 def test_a_topic_leads_to_the_latest_report_on_each_of_its_questions(tmp_path: Path) -> None:
-    topic = _topics(a_store(), tmp_path)["topics/topic-crash-safety"]
+    _, notes = Workplace(tmp_path, a_store()).build_and_note()
+    topic = next(note.view for note in notes if note.path == "topics/topic-crash-safety")
     assert [entry["report"].path[-4:] for entry in topic["answered"]] == ["9c01"]
     assert topic["answered"][0]["earlier"] == 1
     assert sorted(link.label for link in topic["others"]) == ["Do ants sleep?", "Why are there tides?"]
@@ -39,14 +30,10 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
         failed = e.StepFailed(step="FindGaps", error="x", message="", recoverable=True, attempt=1, cost=Cost(usd=1, model=name))
         story.scribe.note(failed)
     story.analysed().reported()
-    place = Workplace(tmp_path, store)
-    place.build()
-    assert "careful-model (large, small) · Searched in: local · " in place.note("reports/").read_text()
+    assert "careful-model (large, small) · Searched in: local · " in built(tmp_path, store).note("reports/").read_text()
 
 
-def test_a_report_ends_with_the_quotes_that_were_found_and_not_used(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
+def test_a_report_ends_with_the_quotes_that_were_found_and_not_used(place: Workplace) -> None:
     report = place.note("reports/").read_text()
     found = report.partition("> [!quote]- Found and not used: 1 quote\n> - “No drive loses flushed data.” — [[sources/")[2]
     assert found.partition("]]")[0].endswith(PAGES[2][-8:])
@@ -56,15 +43,12 @@ def test_a_report_ends_with_the_quotes_that_were_found_and_not_used(tmp_path: Pa
 def test_a_plan_that_waits_for_its_user_says_so_on_its_note_and_on_the_front_page(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store).begin().planned().scribe.note(e.ApprovalRequested())
-    place = Workplace(tmp_path, store)
-    place.build()
+    place = built(tmp_path, store)
     assert "`research approve 2026-11-21-power-cut-3f2a`" in place.note("sessions/").read_text()
     assert "(its plan waits for approval, 21 November 2026)" in place.note("Home").read_text()
 
 
-def test_a_report_on_a_recurring_question_says_what_is_new_below_its_answer_and_its_disagreements(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
+def test_a_report_on_a_recurring_question_says_what_is_new_below_its_answer_and_its_disagreements(place: Workplace) -> None:
     again = next(path.read_text() for path in (place.vault / "reports").rglob("*9c01.md"))
     news = re.search(r"(?ms)^> \[!tip\] New since 21 November 2026 .*?\n\n", again)
     assert news is not None
@@ -86,8 +70,7 @@ def test_a_report_on_a_recurring_question_says_what_is_new_below_its_answer_and_
 def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_report(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store, notices={PAGES[0]: ("gives-orders", "noai")}).whole()
-    place = Workplace(tmp_path, store)
-    place.build()
+    place = built(tmp_path, store)
     report = place.note("reports/").read_text()
     assert "Source 1 contains orders to language models" in report
     whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
@@ -102,9 +85,7 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
             store, id=f"2026-11-21-x-{number:04d}", query=f"Why {number}?", query_id=f"q{number}", tags=(f"t{number}", "all")
         )
         begun.begin().failed()
-    place = Workplace(tmp_path, store)
-    place.build()
-    home = place.note("Home").read_text()
+    home = built(tmp_path, store).note("Home").read_text()
     assert "- [[bases/sessions.base|35 more]]" in home
     assert "Topics: [[topics/topic-all|all]] · " in home
     assert "[[bases/topics.base|26 more]]" in home
@@ -115,10 +96,7 @@ def test_a_source_note_leads_to_the_readers_own_file_and_to_the_page_of_a_pdf(tm
     story = Story(store)
     first, second, third, fourth, fifth = story.facts
     story.facts = (first, second, third.model_copy(update={"start": 60}), fourth, fifth)
-    note = story.scribe.note
-    story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
-        *(one.model_copy(update={"sheets": (0, 50)}) if isinstance(one, e.PageRead) else one for one in drafts), **kw
-    )
+    story.scribe.amend = changing(e.PageRead, sheets=(0, 50))
     story.whole()
     place = Workplace(tmp_path, store)
     documents = tmp_path / "my papers"
@@ -141,8 +119,7 @@ def test_what_cannot_be_read_of_the_queue_is_on_home_and_in_the_nights_note_with
         began,
         n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0, duration_s=1.0),
     )
-    place = Workplace(tmp_path, store)
-    place.build()
+    place = built(tmp_path, store)
     for path in ("Home", "nights/2026-11-21"):
         assert "> [!warning] What could not be read\n> - my/Queue.md, line 3: no field mod\n" in place.note(path).read_text()
     assert "- 03:00 to 03:00 (Europe/Berlin): 1 question due\n" in place.note("nights/2026-11-21").read_text()
@@ -165,8 +142,7 @@ def test_the_notes_of_a_query_that_was_taken_out_of_the_file_say_so_until_it_com
 def test_report_disagreement_and_source_say_whose_a_source_is_and_ones_own_stands_first(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store, pages=PAGES).whole()
-    place = Workplace(tmp_path, store)
-    place.build()
+    place = built(tmp_path, store)
     report = place.note("reports/").read_text()
     assert re.findall(r"^\d\. .*: (.*), \d quotes?$", report.partition("## References")[2], re.MULTILINE) == [
         "logs.example on the web",
@@ -191,7 +167,6 @@ def test_an_address_names_the_first_and_the_last_words_of_a_quote() -> None:
 def test_steps_that_go_on_in_the_next_section_are_counted_on(tmp_path: Path) -> None:
     store = MemoryStore()
     story = Story(store)
-    note = story.scribe.note
 
     def section(number: int, start: int, *texts: str) -> ReportSection:
         steps = tuple(Sentence(text=text, facts=(story.facts[0].id,)) for text in texts)
@@ -199,12 +174,8 @@ def test_steps_that_go_on_in_the_next_section_are_counted_on(tmp_path: Path) -> 
         return ReportSection(id=f"s{number}", title=f"Part {number}", paragraphs=(paragraph,))
 
     sections = (section(1, 1, "Stop it.", "Copy it."), section(2, 3, "Start it."), section(3, 1, "Look at it."))
-    story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
-        *(one.model_copy(update={"sections": sections}) if isinstance(one, e.ReportGenerated) else one for one in drafts), **kw
-    )
+    story.scribe.amend = changing(e.ReportGenerated, sections=sections)
     story.whole()
-    place = Workplace(tmp_path, store)
-    place.build()
-    (report,) = (place.vault / "reports").rglob("*.md")
+    report = built(tmp_path, store).note("reports/")
     shown = [line.partition(".[[")[0] for line in report.read_text().splitlines() if line[:1].isdigit() and ".[[" in line]
     assert shown == ["1. Stop it", "2. Copy it", "3. Start it", "1. Look at it"]

@@ -8,7 +8,6 @@ import re
 import shutil
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pypdfium2
@@ -31,7 +30,7 @@ from pipeline.vault.export import (
     references,
 )
 from pipeline.vault.note import block_id, citekey
-from tests.vault.builders import PAGES, Workplace, a_store
+from tests.vault.builders import PAGES, Workplace
 
 TEXT = st.text(max_size=30)
 
@@ -56,13 +55,6 @@ def test_a_key_names_who_when_and_what(given_: tuple[str, str, str, str], key: s
 @given(url=TEXT, title=TEXT, author=TEXT, published=TEXT)
 def test_every_program_takes_a_key(url: str, title: str, author: str, published: str) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9]*-[0-9a-f]{4}", citekey(url, title, author, published))
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    made = Workplace(tmp_path, a_store())
-    made.build()
-    return made
 
 
 def test_a_reports_sources_come_in_their_order_with_the_quotes_that_it_cites(place: Workplace) -> None:

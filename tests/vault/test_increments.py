@@ -4,37 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from pipeline.domain.events.records import Record
 from pipeline.errors import TemplateInvalid
-from pipeline.vault.note import KINDS, Note
-from pipeline.vault.output.templates import Renderer
+from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Story, Workplace, a_store, afresh, changed_templates
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    built.build()
-    return built
-
-
-@pytest.fixture
-def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths of the notes that are rendered from now on."""
-    seen: list[str] = []
-    render = Renderer.render
-
-    def noting(renderer: Renderer, note: Note) -> str:
-        seen.append(note.path)
-        return render(renderer, note)
-
-    monkeypatch.setattr(Renderer, "render", noting)
-    return seen
+from tests.vault.builders import PAGES, Story, Workplace, afresh
 
 
 class Counting(MemoryStore):
@@ -50,10 +27,10 @@ class Counting(MemoryStore):
         return super().load(session_id, after)
 
 
-def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace, rendered: list[str]) -> None:
+def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace) -> None:
     place.store = store = Counting(place.store)
-    report = place.build()
-    assert store.read == rendered == []
+    report, rendered = place.build_and_note()
+    assert (store.read, rendered) == ([], ())
     assert report.unchanged == len(place.files().keys() - {".obsidian/types.json"})
 
 
@@ -68,14 +45,14 @@ def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: W
     assert place.build().written == ()
 
 
-def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace, rendered: list[str]) -> None:
+def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace) -> None:
     place.store = store = Counting(place.store)
     pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
     story = Story(store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", date="2026-12-01", pages=pages)
     story.whole()
-    place.build()
+    _, rendered = place.build_and_note()
     assert set(store.read) == {story.id}
-    rooms = [path.partition("/")[0] for path in rendered]
+    rooms = [note.path.partition("/")[0] for note in rendered]
     assert {room: rooms.count(room) for room in sorted(set(rooms))} == {
         "Home": 1, "reports": 1, "sessions": 1, "sources": 3, "topics": 1, "workers": 2,
     }  # fmt: skip
@@ -91,14 +68,14 @@ def test_a_template_edit_writes_the_notes_of_its_kind_alone(place: Workplace, ki
     assert all(path.startswith(room) for path in report.written)
 
 
-def test_a_note_that_was_altered_is_made_again_and_no_other(place: Workplace, rendered: list[str]) -> None:
+def test_a_note_that_was_altered_is_made_again_and_no_other(place: Workplace) -> None:
     before = place.files()
     note = place.note("sources/")
     note.write_text(f"{note.read_text()}x")
-    report = place.build()
+    report, rendered = place.build_and_note()
     path = note.relative_to(place.vault).as_posix()
     assert report.written == (path,)
-    assert rendered == [path.removesuffix(".md")]
+    assert [f"{one.path}.md" for one in rendered] == [path]
     assert place.files()[path] == before[path]
 
 

@@ -9,27 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import MemoryStore
-from tests.vault.builders import Workplace, a_store
-from tests.vault.links import leading_nowhere, targets
+from tests.vault.builders import a_store, built
+from tests.vault.links import targets
 from tests.vault.scanner import body_of, fenced
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The files of a vault by path."""
-    place = Workplace(tmp_path_factory.mktemp("links"), a_store())
-    place.build()
-    return {name: data.decode() for name, data in place.files().items()}
-
-
-@pytest.fixture(scope="module")
-def notes(files: dict[str, str]) -> dict[str, str]:
+def notes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The notes of a vault by path without suffix."""
-    return {name.removesuffix(".md"): text for name, text in files.items() if name.endswith(".md")}
-
-
-def test_every_link_embed_heading_and_quote_exists(files: dict[str, str]) -> None:
-    assert leading_nowhere(files) == []
+    place = built(tmp_path_factory.mktemp("links"), a_store())
+    return {name.removesuffix(".md"): data.decode() for name, data in place.files().items() if name.endswith(".md")}
 
 
 def _linked(notes: dict[str, str], start: str, end: str) -> set[tuple[str, str]]:
@@ -77,8 +66,7 @@ def test_a_table_has_no_bare_bar(notes: dict[str, str]) -> None:
 
 
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, MemoryStore())
-    place.build()
+    place = built(tmp_path, MemoryStore())
     assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]
     assert "research run" in (place.vault / "Home.md").read_text()
 

@@ -5,23 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from pipeline.domain.events.session_events import ChangesFound
 from pipeline.domain.values import Changes, SourceChange
 from pipeline.errors import GONE
 from pipeline.vault.model import LONGEST_ANSWER
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, night, sessions
+from tests.vault.builders import Story, Workplace, built, changing, night, sessions
 
 STEM = "how-does-an-append-only-log-survive-a-power-cut"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    place = Workplace(tmp_path, a_store())
-    place.build()
-    return place
 
 
 def _text(place: Workplace, start: str) -> str:
@@ -48,33 +39,30 @@ def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_and_an_open_quest
 
 
 def test_a_superseded_report_says_so_and_leads_to_the_newer_one_and_to_all(place: Workplace) -> None:
-    older, newer = (
-        _text(place, "reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a"),
-        _text(place, "reports/2026/how"),
-    )
-    assert older == newer  # the first by name
-    assert "> [!info] Superseded by a newer report: [[reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01" in older
+    older, latest = (_text(place, f"reports/2026/{STEM}-{end}") for end in ("3f2a", "9c01"))
+    assert f"> [!info] Superseded by a newer report: [[reports/2026/{STEM}-9c01" in older
     assert 'superseded_by: "[[reports/' in older
-    latest = _text(place, "reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01")
     assert "Superseded" not in latest
     assert "superseded_by" not in latest
-    first = "[[reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a"
-    assert f"## Earlier answers\n\n- {first}|21 November 2026]]\n" in latest
+    assert f"## Earlier answers\n\n- [[reports/2026/{STEM}-3f2a|21 November 2026]]\n" in latest
     assert "Earlier answers" not in older
 
 
-def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path) -> None:
+def researched_again(root: Path, **changed: object) -> Workplace:
+    """A vault with two nights' reports on one question; what changed between them is as given."""
     store = MemoryStore()
     first = Story(store).whole()
     again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
-    lost = SourceChange(url="corpus:old/policy.md", title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
-    nothing = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", unread=(lost,), kept=3)
-    again._changes = lambda: ChangesFound(changes=nothing)  # type: ignore[method-assign]
-    again.whole()
+    changes = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", kept=3).model_copy(update=changed)
+    again.scribe.amend = changing(ChangesFound, changes=changes)
     night(store, first)
-    night(store, again, date="2026-11-28")
-    place = Workplace(tmp_path, store)
-    place.build()
+    night(store, again.whole(), date="2026-11-28")
+    return built(root, store)
+
+
+def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path) -> None:
+    lost = SourceChange(url="corpus:old/policy.md", title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
+    place = researched_again(tmp_path, unread=(lost,))
     words = "gone from the last report's sources: old/policy.md"
     assert words in _text(place, "Home")
     assert words in _text(place, "nights/2026-11-28")
@@ -82,15 +70,8 @@ def test_a_document_that_is_gone_is_named_in_the_report_and_home(tmp_path: Path)
 
 
 def test_of_unchanged_text_in_sources_new_to_the_question_only_what_is_cited_is_called_new(tmp_path: Path) -> None:
-    store = MemoryStore()
-    first = Story(store).whole()
-    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
-    cited, further = again.facts[0], again.facts[4]
-    found = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", added=(further.id, cited.id), kept=1)
-    again._changes = lambda: ChangesFound(changes=found)  # type: ignore[method-assign]
-    again.whole()
-    place = Workplace(tmp_path, store)
-    place.build()
+    cited, *_, further = Story(MemoryStore()).facts
+    place = researched_again(tmp_path, added=(further.id, cited.id))
     report = _text(place, f"reports/2026/{STEM}-9c01")
     assert report.count("**New:**") == 1
     assert "⁰" not in report
@@ -121,16 +102,7 @@ def test_what_the_last_night_did_not_work_on_is_a_list_of_links(tmp_path: Path) 
 
 
 def test_what_was_researched_again_without_news_is_one_line(tmp_path: Path) -> None:
-    store = MemoryStore()
-    first = Story(store).whole()
-    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
-    nothing = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", kept=3)
-    again._changes = lambda: ChangesFound(changes=nothing)  # type: ignore[method-assign]
-    again.whole()
-    night(store, again, date="2026-11-28")
-    place = Workplace(tmp_path, store)
-    place.build()
-    home = _text(place, "Home")
+    home = _text(researched_again(tmp_path), "Home")
     assert f"\nNothing new: [[reports/2026/{STEM}-9c01|" in home
     assert "durable after fsync" not in home
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.vault import note
 from pipeline.vault.note import Names
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace
+from tests.vault.builders import Story, built
 
 NASTY = (
     "", "CON", "nul.txt", "a/b\\c", "../../etc/passwd", "..", ".", " .hidden", "-rf", "a:b*?", "x" * 300, "水" * 300,
@@ -85,8 +85,7 @@ def test_a_name_in_latin_letters_is_what_it_was() -> None:
 
 
 def _paths(store: MemoryStore, root: Path) -> set[str]:
-    place = Workplace(root, store)
-    place.build()
+    place = built(root, store)
     return {path.removesuffix(".md") for path in place.files() if path.endswith(".md")}
 
 

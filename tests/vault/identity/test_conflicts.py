@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.user_text import UserText, sides, united, united_lines
-from tests.vault.builders import Workplace, a_store, change, changed_templates
+from tests.vault.builders import OPEN, Workplace, change
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "- x", "word one", "word two"]), max_size=8)
 
@@ -55,23 +54,20 @@ def conflicted(ours: str, theirs: str) -> str:
     return f"<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> 1234567\n"
 
 
-def test_a_note_with_conflict_marks_is_written_again_with_the_words_of_both_sides(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    place.build()
+def test_a_note_with_conflict_marks_is_written_again_with_the_words_of_both_sides(place: Workplace) -> None:
     note = place.note("reports/")
     old = note.read_text()
     change(place.templates / "report.md.j2", '## {{ t("References") }}', "## Literature")
     place.build()
     new = note.read_text()
-    begin = "%% begin notes %%\n"
     sign = [text[text.rindex("%% generated") :] for text in (old, new)]
     marked = new.replace("## Literature\n", conflicted("## References\n", "## Literature\n")).replace(sign[1], conflicted(*sign))
-    marked = marked.replace(begin, begin + conflicted("mine\nboth\n", "theirs\nboth\n")).replace("tags:\n", "tags:\n  - my/tag\n")
+    marked = marked.replace(OPEN, OPEN + conflicted("mine\nboth\n", "theirs\nboth\n")).replace("tags:\n", "tags:\n  - my/tag\n")
     note.write_text(marked)
     report = place.build()
     assert report.problems == report.set_aside == ()
     written = note.read_text()
-    assert f"{begin}mine\ntheirs\nboth\n" in written
+    assert f"{OPEN}mine\ntheirs\nboth\n" in written
     assert '  - "my/tag"\n' in written
     assert "## Literature" in written
     assert "## References" not in written

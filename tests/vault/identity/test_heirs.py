@@ -10,8 +10,7 @@ import pytest
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.user_text import NOTHING, UserText
-from tests.vault.builders import Workplace, a_store, changed_templates
-from tests.vault.links import leading_nowhere
+from tests.vault.builders import OPEN, Workplace, write_into
 
 FIRST, NEWEST = ("reports/2026/how-does-an-append-only-log-survive-a-power-cut-" + tail for tail in ("3f2a", "9c01"))
 OLD = {
@@ -20,13 +19,6 @@ OLD = {
     "entity": ("entities/entity-log", "entity:log", f"- [[{FIRST}|1]]", FIRST),
     "memory": ("Memory", "memory", f"[[entities/entity-log|Log]] [[{FIRST}|1]]", "Home"),
 }
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    built.build()
-    return built
 
 
 def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str = "") -> Path:
@@ -44,7 +36,7 @@ def an_old_note(place: Workplace, kind: str, own: UserText = NOTHING, edit: str 
 
 
 def own_text_of(place: Workplace, path: str) -> str:
-    return (place.vault / f"{path}.md").read_text().partition("%% begin notes %%\n")[2].partition("%% end notes %%")[0]
+    return (place.vault / f"{path}.md").read_text().partition(OPEN)[2].partition("%% end notes %%")[0]
 
 
 @pytest.mark.parametrize("kind", OLD)
@@ -77,21 +69,19 @@ def test_links_of_a_person_lead_to_the_report_and_an_untouched_note_is_only_remo
     mine, ours = place.vault / "my" / "ideas.md", place.note("topics/")
     mine.parent.mkdir(exist_ok=True)
     mine.write_bytes(f"see [[{path}#What|this]] and [[{path.rpartition('/')[2]}]]\r\nnot [[{path}-2]]\r\n".encode())
-    ours.write_text(ours.read_text().replace("%% begin notes %%\n", f"%% begin notes %%\nas in [[{path}]]\n"))
+    write_into(ours, f"as in [[{path}]]")
     report = place.build()
     assert not note.exists()
     assert report.set_aside == ()
     assert mine.read_bytes() == f"see [[{heir}#What|this]] and [[{heir}]]\r\nnot [[{path}-2]]\r\n".encode()
     assert f"\nas in [[{heir}]]\n" in ours.read_text()
     mine.unlink()
-    texts = {name: data.decode() for name, data in place.files().items() if name.endswith((".md", ".base"))}
-    assert leading_nowhere({**dict.fromkeys(place.files(), ""), **texts}) == []
+    assert place.leading_nowhere() == []
     assert place.build().written == ()
 
 
 def test_words_are_appended_to_what_the_report_has_already_and_edited_text_goes_to_the_attic(place: Workplace) -> None:
-    newest = place.vault / f"{NEWEST}.md"
-    newest.write_text(newest.read_text().replace("%% begin notes %%\n", "%% begin notes %%\nwritten here\n"))
+    write_into(place.vault / f"{NEWEST}.md", "written here")
     an_old_note(place, "question", UserText(texts={"notes": "written there\n"}), edit=" and more")
     (copy,) = place.build().set_aside
     assert "# Old and more" in (place.vault / copy).read_text()

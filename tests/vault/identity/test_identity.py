@@ -13,17 +13,7 @@ from pipeline.errors import SystemRefused
 from pipeline.vault.kept import FILE
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, a_store, afresh, change, changed_templates
-from tests.vault.links import leading_nowhere
-
-OPEN = "%% begin notes %%\n"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
-    built.build()
-    return built
+from tests.vault.builders import Story, Workplace, afresh, built, change, write_into
 
 
 def move(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
@@ -38,16 +28,6 @@ def move(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) ->
             if f"[[{old}" in text:
                 file.write_text(re.sub(rf"\[\[{re.escape(old)}(?=[#|\\\]])", f"[[{new}", text))
     return target
-
-
-def write_into(note: Path, words: str) -> None:
-    note.write_text(note.read_text().replace(OPEN, f"{OPEN}{words}\n", 1))
-
-
-def nothing_leads_nowhere(place: Workplace) -> bool:
-    texts = {path: data.decode() for path, data in place.files().items() if path.endswith((".md", ".base"))}
-    files = {**dict.fromkeys(place.files(), ""), **texts}
-    return leading_nowhere(files) == []
 
 
 @pytest.mark.parametrize(
@@ -65,7 +45,7 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert not note.exists()
     assert "my words" in moved.read_text()
     assert len(place.files()) == count
-    assert nothing_leads_nowhere(place)
+    assert place.leading_nowhere() == []
     assert place.build().written == ()
 
 
@@ -76,7 +56,7 @@ def test_a_deleted_note_stays_deleted_and_links_to_it_become_text(place: Workpla
     report = place.build()
     assert report.hidden == (name,)
     assert not note.exists()
-    assert nothing_leads_nowhere(place)
+    assert place.leading_nowhere() == []
     change(place.templates / "source.md.j2", "## ", "### ")
     (place.state / FILE).unlink()
     place.build()
@@ -107,7 +87,7 @@ def test_quotes_that_a_visible_report_cites_stay_and_no_link_leads_nowhere_which
     for end in deleted:
         place.note(f"reports/2026/how-does-an-append-only-log-survive-a-power-cut-{end}").unlink()
     assert len(place.build().hidden) == len(deleted)
-    assert nothing_leads_nowhere(place)
+    assert place.leading_nowhere() == []
     assert ("#^q-" in "".join(path.read_text() for path in place.vault.rglob("reports/**/*.md"))) == (len(deleted) == 1)
     assert place.build().written == ()
 
@@ -117,8 +97,7 @@ def test_a_source_note_counts_no_deleted_report_even_one_that_it_no_longer_names
     for day in range(10, 22):
         story = Story(store, id=f"2026-11-{day}-power-cut-00{day}", previous=previous, date=f"2026-11-{day}").whole()
         previous = story.id
-    place = Workplace(tmp_path / "w", store)
-    place.build()
+    place = built(tmp_path / "w", store)
     assert "in 11 earlier reports" in place.note("sources/").read_text()
     place.note("reports/2026/how-does-an-append-only-log-survive-a-power-cut-0010").unlink()
     place.build()
@@ -159,9 +138,7 @@ def test_where_a_person_put_notes_is_known_without_a_cache_and_in_a_copy(place: 
     assert report.set_aside == ()
     assert renamed.exists()
     assert place.files().keys() == before.keys()
-    copy = Workplace(tmp_path / "copy", place.store, place.templates)
-    copy.build()
-    assert copy.files() == place.files()
+    assert afresh(place, tmp_path / "copy") == place.files()
 
 
 def test_no_untouched_note_is_set_aside_after_a_lost_cache_and_an_edited_template(place: Workplace) -> None:
@@ -185,7 +162,7 @@ def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:
     assert place.build().set_aside == ()
     assert "of two" in one.read_text()
     assert "of one" in two.read_text()
-    assert nothing_leads_nowhere(place)
+    assert place.leading_nowhere() == []
     assert place.build().written == ()
 
 
@@ -236,26 +213,18 @@ def test_a_place_outside_the_vault_or_in_a_folder_of_the_program_is_not_taken(pl
 def test_a_name_that_no_link_can_hold_leaves_plain_words(place: Workplace) -> None:
     move(place, place.note("sources/"), "odd [name] #1.md")
     assert place.build().problems == ()
-    assert nothing_leads_nowhere(place)
+    assert place.leading_nowhere() == []
 
 
-def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(tmp_path: Path) -> None:
-    store = a_store()
-    later = a_store()
-    place = Workplace(tmp_path / "w", store)
-    place.build()
-    Story(later, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
-    ahead = Workplace(tmp_path / "ahead", later)
-    ahead.build()
-    (fresh,) = ahead.files().keys() & {f"reports/2026/{path.name}" for path in (ahead.vault / "reports/2026").glob("*1111*")}
-    mine = move(place, place.note("reports/"), fresh)
+def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(place: Workplace) -> None:
+    mine = move(place, place.note("reports/"), "reports/2026/why-are-there-tides-1111.md")
     write_into(mine, "mine")
     place.build()
-    Story(store, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
+    Story(place.store, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
     assert place.build().problems == ()
     assert "mine" in mine.read_text()
     assert len(list(mine.parent.glob(f"{mine.stem}-*.md"))) == 1
-    assert nothing_leads_nowhere(place)
+    assert place.leading_nowhere() == []
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])

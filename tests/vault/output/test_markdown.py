@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.values import Fact, Paragraph, Sentence
+from pipeline.domain.events.session_events import ReportGenerated
+from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
 from pipeline.research.report_text import read_sentence
 from pipeline.vault.note import Note
 from pipeline.vault.notes.parts import Block, Cited
@@ -21,8 +22,7 @@ from pipeline.vault.output.markdown import flat, markdown, prose, within
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.site.scratch import read
-from tests.vault import links
-from tests.vault.builders import Story, Workplace
+from tests.vault.builders import TEMPLATES, Story, Workplace, changing
 from tests.vault.output.test_escaping import HOSTILE, anything
 from tests.vault.scanner import body_of, scan
 
@@ -108,42 +108,22 @@ def test_a_long_passage_is_read_in_linear_time(sign: str) -> None:
     assert len(markdown(sign * 50_000)) < 2_000_000
 
 
-def told(store: MemoryStore, *texts: str, **report: object) -> Story:
-    """A story whose report is made of whole passages, one a paragraph; the summary is the first of them."""
-    story = Story(store)
-    story.facts = tuple(  # type: ignore[assignment]  # as many as before
+def report_of(root: Path, *texts: str) -> str:
+    """The report that is made of whole passages, one a paragraph."""
+    story = Story(MemoryStore())
+    passages = [
         fact.model_copy(update={"quote": text, "claim": text, "path": (f"Title {fact.url[-5:]}", "Chapter", f"Part {number}")})
-        for number, (fact, text) in enumerate(zip(story.facts, [*texts, *["Logs grow."] * 9], strict=False))
-    )
-    story.begin().planned().gathered().analysed()
-    note = story.scribe.note
-
-    def passages(*events: object) -> None:
-        note(*(_of_passages(story, event, report) for event in events))  # type: ignore[arg-type]  # any event
-
-    story.scribe.note = passages  # type: ignore[method-assign,assignment]  # what `reported` notes is changed on its way
-    return story.reported()
-
-
-def _of_passages(story: Story, event: object, report: dict[str, object]) -> object:
-    from pipeline.domain.events import session_events as e
-
-    if not isinstance(event, e.ReportGenerated):
-        return event
-    said = [Sentence(text=fact.quote, facts=(fact.id,)) for fact in story.facts[:4]]
-    section = event.sections[0].model_copy(
-        update={"paragraphs": tuple(Paragraph(sentences=(sentence,), kind="passages") for sentence in said)}
-    )
-    return event.model_copy(update={"summary": tuple(said[:2]), "sections": (section,), **report})
-
-
-def report_of(root: Path, *texts: str, **report: object) -> str:
-    store = MemoryStore()
-    told(store, *texts, **report)
-    place = Workplace(root, store)
+        for number, (fact, text) in enumerate(zip(story.facts, texts, strict=False))
+    ]
+    story.facts = (*passages, *story.facts[len(passages) :])  # type: ignore[assignment]  # as many as before
+    said = [Sentence(text=fact.quote, facts=(fact.id,)) for fact in passages]
+    shown = tuple(Paragraph(sentences=(sentence,), kind="passages") for sentence in said)
+    section = ReportSection(id="s1", title="What fsync does", paragraphs=shown)
+    story.scribe.amend = changing(ReportGenerated, summary=tuple(said), sections=(section,))
+    story.whole()
+    place = Workplace(root, story.store)
     assert place.build().problems == ()
-    files = {name: data.decode() for name, data in place.files().items()}
-    assert links.leading_nowhere(files) == []
+    assert place.leading_nowhere() == []
     return body_of(place.note("reports/").read_text())
 
 
@@ -273,7 +253,6 @@ def test_a_colon_before_code_stays_a_colon() -> None:
     assert prose("Two settings: `wal_level` and `archive_mode`.") == "Two settings: `wal_level` and `archive_mode`."
 
 
-TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "vault"
 CITE = Link("sources/2026-11/a", "¹", "q-1")
 MARK = "[[sources/2026-11/a#^q-1|¹]]"
 

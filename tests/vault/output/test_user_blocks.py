@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 
 from pipeline.vault.output import user_text
 from pipeline.vault.output.user_text import BlocksMalformed
-from tests.vault.builders import Workplace, a_store
+from tests.vault.builders import OPEN, Workplace, change
 
-OPEN, CLOSE = "%% begin notes %%\n", "%% end notes %%\n"
+CLOSE = "%% end notes %%\n"
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=40).filter(
     lambda line: "%%" not in line and "```" not in line and "~~~" not in line
 )
@@ -57,13 +56,7 @@ def test_a_block_the_template_lost_comes_last_under_its_own_heading() -> None:
     assert user_text.filled("# Title\n", user_text.texts(body)) == body
 
 
-def _write_into(note: Path, text: str) -> None:
-    note.write_bytes(note.read_bytes().replace(OPEN.encode() + CLOSE.encode(), OPEN.encode() + text.encode() + CLOSE.encode()))
-
-
-def test_bytes_that_are_no_text_and_foreign_line_ends_are_kept_too(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
+def test_bytes_that_are_no_text_and_foreign_line_ends_are_kept_too(place: Workplace) -> None:
     note = place.note("sources/")
     mine = b"caf\xe9 \xff\r\nsecond line\r\n"
     note.write_bytes(note.read_bytes().replace(OPEN.encode(), OPEN.encode() + mine))
@@ -72,16 +65,10 @@ def test_bytes_that_are_no_text_and_foreign_line_ends_are_kept_too(tmp_path: Pat
     assert note.read_bytes() == before
 
 
-def test_own_properties_tags_and_aliases_are_kept(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
+def test_own_properties_tags_and_aliases_are_kept(place: Workplace) -> None:
     note = place.note("reports/")
-    text = (
-        note.read_text()
-        .replace("tags:\n", "rating:   5 # good\ntags:\n  - mine/too\n")
-        .replace("aliases:\n", "aliases:\n  - Power cuts\n")
-    )
-    note.write_text(text)
+    change(note, "tags:\n", "rating:   5 # good\ntags:\n  - mine/too\n")
+    change(note, "aliases:\n", "aliases:\n  - Power cuts\n")
     report = place.build()
     assert report.set_aside == ()
     assert report.written == (note.relative_to(place.vault).as_posix(),)
@@ -99,10 +86,8 @@ def test_own_properties_tags_and_aliases_are_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_note_that_cannot_be_read_is_left_alone_and_named_until_it_is_mended(
-    tmp_path: Path, old: str, new: str, said: str
+    place: Workplace, old: str, new: str, said: str
 ) -> None:
-    place = Workplace(tmp_path, a_store())
-    place.build()
     note = place.note("workers/")
     whole = note.read_text()
     note.write_text(whole.replace(old, new, 1))

@@ -14,14 +14,7 @@ from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
 from pipeline.vault.kept import FILE
 from tests.fakes import MemoryStore
-from tests.vault.builders import Workplace, a_store, change
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    built = Workplace(tmp_path, a_store())
-    built.build()
-    return built
+from tests.vault.builders import Workplace, a_store, built, change
 
 
 def _inode(path: Path) -> tuple[int, int]:
@@ -38,9 +31,7 @@ def test_a_second_build_writes_nothing_at_all(place: Workplace) -> None:
 def test_another_reading_order_of_the_log_gives_the_same_bytes(tmp_path: Path, place: Workplace) -> None:
     turned = MemoryStore()
     turned.streams = dict(reversed(place.store.streams.items()))
-    other = Workplace(tmp_path / "other", turned)
-    other.build()
-    assert other.files() == place.files()
+    assert built(tmp_path / "other", turned).files() == place.files()
 
 
 def test_an_edited_note_is_set_aside_before_it_is_written_anew(place: Workplace) -> None:
