@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipeline.batch.session_actions import TalkScope, latest_talk, new_talk_id, talk_scope
-from pipeline.cli.command_parts import Amount, bring_up_to_date, read_sessions, session_named
+from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
 from pipeline.config.queue_file import add_query
@@ -45,7 +45,7 @@ _log = logging.getLogger("pipeline.cli.ask_command")
 @click.option("--topic", metavar="TAG", help="Ask the pages of all sessions with this tag.")
 @click.option("--all", "everything", is_flag=True, help="Ask the pages of all sessions; also the default without SESSION.")
 @click.option("--continue", "goes_on", is_flag=True, help="Continue the latest talk, or the latest one about SESSION or TAG.")
-@click.option("--max-cost", type=Amount(), metavar="USD", help="The most that a model may cost in this talk.")
+@click.option("--max-cost", type=amount, metavar="USD", help="The most that a model may cost in this talk.")
 @click.option("--deeper", is_flag=True, help="Also queue the question: the next run researches it, in a fast session.")
 @click.pass_obj
 def ask(

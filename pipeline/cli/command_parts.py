@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 
@@ -23,6 +22,7 @@ from pipeline.ops.console_output import PRINTED, Console, note_damage
 from pipeline.ports import EventStore
 from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of, first_few, spelling_free
+from pipeline.text.times import length_of
 from pipeline.vault import BuildReport
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import store_of, summaries_of
@@ -250,40 +250,27 @@ def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
     return report
 
 
-if TYPE_CHECKING:
-    _Type = click.ParamType[Any]
-else:
-    _Type = click.ParamType  # not subscriptable before click 8.4
+def length(said: str) -> timedelta:
+    """Read an option's length of time.
 
-_LENGTH = re.compile(r"(\d{1,6})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-class Length(_Type):
-    """A duration: a whole number and its unit."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return ``30s``, ``90m``, ``12h`` or ``7d`` as a duration."""
-        if isinstance(value, timedelta):
-            return value
-        match = _LENGTH.fullmatch(str(value).strip())
-        if match is None:
-            self.fail(f"{value!r} is not a duration; write a number with its unit: 30s, 90m, 12h", param, ctx)
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    Raises:
+        BadParameter: it is none.
+    """
+    found = length_of(said.strip())
+    if found is None:
+        raise click.BadParameter(f"{said!r} is not a duration; write a number with its unit: 30s, 90m, 12h")
+    return found
 
 
-class Amount(_Type):
-    """A sum of money: a number, 0 or more."""
+def amount(said: str) -> float:
+    """Read an option's sum of money. ``nan`` and ``inf`` are refused: neither can be a cap.
 
-    name = "amount"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. ``nan`` and ``inf`` are refused: neither can be a cap."""
-        amount = -1.0
-        with suppress(ValueError):
-            amount = float(value)
-        if 0 <= amount < float("inf"):
-            return amount
-        return self.fail(f"{value!r} is not a sum of money; write a number, 0 or more: 0.50, 2", param, ctx)
+    Raises:
+        BadParameter: it is none.
+    """
+    found = -1.0
+    with suppress(ValueError):
+        found = float(said)
+    if not 0 <= found < float("inf"):
+        raise click.BadParameter(f"{said!r} is not a sum of money; write a number, 0 or more: 0.50, 2")
+    return found

@@ -13,9 +13,9 @@ import click
 from pipeline.batch.memory import Consolidated, read_memory
 from pipeline.batch.memory import consolidate as consolidate_sessions
 from pipeline.cli.command_parts import (
-    Length,
     bring_up_to_date,
     import_named,
+    length,
     read_sessions,
     session_named,
 )
@@ -119,7 +119,7 @@ def _print_failures(console: Console, done: Consolidated) -> None:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--older-than", type=Length(), metavar="TIME", help="Without SESSION: forget what is older than this, such as 90d.")
+@click.option("--older-than", type=length, metavar="TIME", help="Without SESSION: forget what is older than this, such as 90d.")
 @click.option("--only", "kind", type=_KIND, help="Of what is old, only this kind.")
 @click.option("--by-settings", is_flag=True, help="Forget what is older than `keep` in queries.yaml says.")
 @click.option("--dry-run", is_flag=True, help="Print what would go by age, and change nothing.")

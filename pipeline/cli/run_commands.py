@@ -11,8 +11,8 @@ import click
 
 from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, deadline_of, parts
 from pipeline.cli.command_parts import (
-    Amount,
-    Length,
+    amount,
+    length,
     report_build_problems,
     report_left_out,
     try_builds,
@@ -35,13 +35,13 @@ _OPTIONS = (
     ),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
     click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
-    click.option("--max-cost", type=Amount(), metavar="USD", help="This run may spend so much, whatever the night has spent."),
+    click.option("--max-cost", type=amount, metavar="USD", help="This run may spend so much, whatever the night has spent."),
     click.option(
         "--distribute", is_flag=True, help="Let workers research the queries (research work, on any machine); needs PostgreSQL."
     ),
     click.option(
         "--worker-wait",
-        type=Length(),
+        type=length,
         default="10m",
         show_default=True,
         metavar="TIME",
@@ -50,7 +50,7 @@ _OPTIONS = (
     click.option(
         "--dry-run", is_flag=True, help="Print what the run would do and what it may cost; write nothing, contact no service."
     ),
-    click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
+    click.option("--lock-wait", type=length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
     click.option(
         "--ping-url-file",
         type=click.Path(path_type=Path, dir_okay=False),

@@ -12,8 +12,8 @@ import click
 from pipeline.batch import session_actions
 from pipeline.batch.session_pool import reason_of
 from pipeline.cli.command_parts import (
-    Length,
     bring_up_to_date,
+    length,
     session_named,
 )
 from pipeline.cli.memory_commands import consolidate_after_run
@@ -39,7 +39,7 @@ from pipeline.wiring.session_adapters import AdapterFactory
 
 @click.command()
 @click.argument("session")
-@click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m.")
+@click.option("--lock-wait", type=length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m.")
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped. A failed or cancelled session is reopened. SESSION: its id, or its query's id."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.command_parts import Length
+from pipeline.cli.command_parts import length
 from pipeline.cli.run_commands import moment
 from pipeline.config.keys import shown_store
 from pipeline.ops.console_output import Console, end
@@ -92,7 +92,7 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
 )
 @click.option(
     "--lease",
-    type=Length(),
+    type=length,
     default="30s",
     show_default=True,
     metavar="TIME",

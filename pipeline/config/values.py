@@ -241,15 +241,14 @@ class ModelChoice:
 class EmbeddingChoice:
     """A model that turns texts into vectors, for the search by meaning.
 
-    ``key`` and ``base_url`` as in ``ModelChoice``. ``dimensions`` is the length that is asked for; None is the
-    model's own. The prefixes are what the model wants before a query and before a passage. ``folder`` holds a model that runs in
-    this process; ``model`` is then its name. ``floor`` is the least cosine of a passage near its question, None if not known.
+    ``key`` and ``base_url`` as in ``ModelChoice``. The prefixes are what the model wants before a query and before a passage.
+    ``folder`` holds a model that runs in this process; ``model`` is then its name. ``floor`` is the least cosine of a passage
+    near its question, None if not known.
     """
 
     model: str = ""
     base_url: Annotated[str, _address] = ""
     key: Annotated[str, _key_name] = ""
-    dimensions: Annotated[int | None, whole(8, 16_384)] = None
     query_prefix: str = ""
     passage_prefix: str = ""
     folder: Annotated[str, _path] = ""

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 import yaml
 
-from pipeline.text.times import clock_of
+from pipeline.text.times import clock_of, length_of
 
 MAX_BYTES = 1_048_576
 _MAX_DEPTH = 20
@@ -46,7 +46,6 @@ _SYNTAX = (
 )
 # What YAML takes a text without quotes for.
 _MEANINGS = {"bool": "a yes/no value", "null": "nothing", "timestamp": "a date", "int": "a number", "float": "a number"}
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -120,7 +119,7 @@ class Mapping(Node):
 
 Reader = Callable[[Node], Any]
 # Keys of earlier versions: each is read over, with one notice.
-OLDER = {"snapshot_every", "workers", "context_tokens", "max_workers", "budget_tokens", "budget_calls"}
+OLDER = {"snapshot_every", "workers", "context_tokens", "max_workers", "budget_tokens", "budget_calls", "dimensions"}
 OLDER |= {"tokens", "calls", "concurrency", "questions"}  # some of these still have a meaning elsewhere
 _log = logging.getLogger("pipeline.config")
 
@@ -332,11 +331,8 @@ def money(node: Node) -> float:
 def duration(node: Node) -> timedelta:
     """Read a length of time: a whole number and ``s``, ``m``, ``h`` or ``d``; at most ten years."""
     wanted = "write a number with its unit: 30s, 90m, 12h or 7d"
-    said = scalar(node, wanted).value.strip()
-    if said[-1:] not in _UNITS or not said[:-1].isascii() or not said[:-1].isdigit():
-        raise node.fault(f"{kind(node)} is no length of time", wanted)
-    length = timedelta(**{_UNITS[said[-1]]: int(said[:-1])}) if len(said) <= 7 else timedelta.max
-    if not timedelta() < length <= timedelta(days=3_650):
+    length = length_of(scalar(node, wanted).value.strip())
+    if length is None or not timedelta() < length <= timedelta(days=3_650):
         raise node.fault(f"{kind(node)} is no length of time from 1s to 3650d", wanted)
     return length
 

@@ -21,7 +21,6 @@ LOG_FILE = "events/local/research.log"
 PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
 
 _DAMAGED = 20
-_LONGEST_ARGUMENT = 100  # characters of one that a message repeats
 
 _masks: list[Callable[[str], str]] = []
 _damage: list[str] = []
@@ -144,7 +143,7 @@ def report_errors() -> Iterator[None]:
             _fail(error.format_message(), "", 2, "UsageError")
         text = io.StringIO()
         error.show(text)
-        _try_print(_shortened(text.getvalue().rstrip("\n")), err=True)
+        _try_print(text.getvalue().rstrip("\n"), err=True)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", "all answers so far are recorded; research run continues from there", 130, "Interrupted")
@@ -166,14 +165,6 @@ def report_errors() -> Iterator[None]:
         _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
 
 
-def _shortened(message: str) -> str:
-    """A message without the whole of arguments that are very long."""
-    for word in sys.argv[1:]:
-        for said in {word, repr(word)[1:-1]} if len(word) > _LONGEST_ARGUMENT else ():
-            message = message.replace(said, f"{said[:60]}…")
-    return message
-
-
 def flush_output() -> None:
     """Flush stdout and stderr. Output to a closed stream is dropped, as it would change the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -190,7 +181,6 @@ def json_wanted() -> bool:
 
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
-    message, hint = _shortened(message), _shortened(hint)
     error = {"kind": kind, "message": message, "hint": hint}
     printed = json_wanted() and _try_print(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
     if not printed:  # not wanted, or stdout failed

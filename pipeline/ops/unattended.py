@@ -134,13 +134,11 @@ class _Lines(logging.Formatter):
     """Lines with the time in UTC. Keys are masked, in tracebacks too."""
 
     converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 
     def format(self, record: logging.LogRecord) -> str:
         return masked(super().format(record))
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - the library's name
-        return super().formatTime(record, datefmt).replace(" ", "T", 1)
 
 
 class _LogFile(RotatingFileHandler):

@@ -189,8 +189,7 @@ class EmbeddingClient(_PaidServer):
             BudgetSpent: the request does not fit under a cap.
         """
         sent = [text[:LONGEST] for text in texts]
-        length = {"dimensions": self.model.dimensions} if self.model.dimensions else {}
-        reading = self._send("embeddings", {"input": sent, **length}, sent, lambda reply: vectors_in(reply, len(sent)))
+        reading = self._send("embeddings", {"input": sent}, sent, lambda reply: vectors_in(reply, len(sent)))
         found, counted, cost = await reading
         if not isinstance(found, _TooLarge):
             return Embedded(tuple(found), counted, cost)

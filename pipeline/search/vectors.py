@@ -56,15 +56,14 @@ class Embedded:
 class VectorModel:
     """A model of vectors. ``name`` is the model and where it is, for messages.
 
-    ``dimensions`` is the length of vector that is asked for; None is the model's own. The prefixes are what it wants before a
-    query and before a passage; ``at_once`` is how many requests it takes at the same time. ``floor`` is the least cosine of a
-    passage that is near its question, None if nobody has measured it. On a server, ``base_url`` ends before ``/embeddings`` and
-    ``name`` is that of its circuit breaker; in this process, ``folder`` is "" for MiniLM.
+    The prefixes are what it wants before a query and before a passage; ``at_once`` is how many requests it takes at the same
+    time. ``floor`` is the least cosine of a passage that is near its question, None if nobody has measured it. On a server,
+    ``base_url`` ends before ``/embeddings`` and ``name`` is that of its circuit breaker; in this process, ``folder`` is "" for
+    MiniLM.
     """
 
     model: str
     name: str = ""
-    dimensions: int | None = None
     query_prefix: str = ""
     passage_prefix: str = ""
     at_once: int = 1
@@ -76,7 +75,7 @@ class VectorModel:
     @property
     def space(self) -> str:
         """The name of the vector space: only vectors of the same space can be compared."""
-        return " ".join(filter(None, (self.model, str(self.dimensions or ""), self.passage_prefix.strip())))
+        return " ".join(filter(None, (self.model, self.passage_prefix.strip())))
 
 
 class Embedder(Protocol):

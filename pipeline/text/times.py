@@ -51,6 +51,14 @@ def moment_after(text: str, now: datetime) -> datetime | None:
         return None
 
 
+def length_of(text: str) -> timedelta | None:
+    """Return the length of time in ``text``: a whole number and ``s``, ``m``, ``h`` or ``d``; None if it is none."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not number.isascii() or not number.isdigit() or len(number) > 9:
+        return None
+    return timedelta(**{_UNITS[unit]: int(number)})
+
+
 def since(text: str, now: datetime) -> datetime | None:
     """Return the moment before ``now`` that ``text`` names: ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30``; None if none.
 
@@ -58,8 +66,8 @@ def since(text: str, now: datetime) -> datetime | None:
     """
     text = text.strip()
     try:
-        if text[-1:] in _UNITS and text[:-1].isdecimal():
-            return now - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+        if (length := length_of(text)) is not None:
+            return now - length
     except OverflowError:
         return None
     return None if clock_of(text) else moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)

@@ -303,7 +303,6 @@ def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> Embedd
     asked = VectorModel(
         server.model,
         server.name,
-        choice.dimensions,
         *choice.prefixes,
         server.at_once or _AT_ONCE,
         choice.floor,

@@ -77,7 +77,7 @@ def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | N
         return None
     if isinstance(choice, EmbeddingChoice):
         place = folder / choice.folder
-        model = VectorModel(place.name, f"the model {place.name}", None, *choice.prefixes, floor=choice.floor, folder=str(place))
+        model = VectorModel(place.name, f"the model {place.name}", *choice.prefixes, floor=choice.floor, folder=str(place))
         return model if choice.folder else None
     return None if missing_packages() else minilm()
 

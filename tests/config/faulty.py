@@ -105,7 +105,6 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  reasoner: {base_url: 'http://a'}\nqueries: [a]\n", 2, 13, "model is missing", "{model: …}"),
     ("settings:\n  embeddings: tiny\nqueries: [a]\n", 2, 15, "where a model for embeddings belongs", "{model: …, base_url: …}"),
     ("settings:\n  embeddings: {base_url: 'http://a'}\nqueries: [a]\n", 2, 15, "without a model", "{model: …"),
-    ("settings:\n  embeddings: {model: a, dimensions: 1}\nqueries: [a]\n", 2, 38, "", "8"),
     ("settings:\n  reasoner: {model: a, base_url: localhost}\nqueries: [a]\n", 2, 34, "no web address", "https://"),
     ("settings:\n  reasoner: {model: a, key: sk-or-v1-abc}\nqueries: [a]\n", 2, 29, "never a key itself", "MY_SERVER_API_KEY"),
     ("settings:\n  reasoner: {model: a, roles: {writer: b}}\nqueries: [a]\n", 2, 32, "is not known", "did you mean write?"),

@@ -15,7 +15,7 @@ from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.errors import BudgetSpent, Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Reply
 from pipeline.search.model_servers import EmbeddingClient, usage_in, vectors_in
-from pipeline.search.vectors import LONGEST, Embedded, VectorModel
+from pipeline.search.vectors import LONGEST, Embedded
 from pipeline.text.redaction import Secret
 from tests.embedding_server import Stage, reply_to, vector_of
 
@@ -39,10 +39,6 @@ def test_texts_get_their_vectors_in_one_request_with_the_key_in_one_header(stage
     assert len(stage.asked) == 1
     (headers,) = stage.headers
     assert [name for name, value in headers.items() if "very-secret" in value] == ["authorization"]
-
-
-def test_another_length_of_vector_is_a_space_of_its_own() -> None:
-    assert VectorModel("tiny", "embeddings", 8).space != VectorModel("tiny", "embeddings").space
 
 
 def test_vectors_are_in_the_order_of_the_texts_whatever_the_order_of_the_reply(stage: Stage) -> None:
