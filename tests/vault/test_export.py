@@ -8,6 +8,7 @@ import re
 import shutil
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pypdfium2
