@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import workspace_files
-from tests.commanding import copied_templates, said
+from tests.commanding import said
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
@@ -82,16 +81,6 @@ def test_check_says_whether_the_vault_is_up_to_date_and_writes_nothing(workspace
     assert not (workspace / "vault" / "Home.md").exists()
     said(workspace, "build")
     assert said(workspace, "build", "--check").code == 0
-
-
-def test_a_site_that_cannot_be_made_is_told_with_template_and_line(workspace: Path) -> None:
-    copied_templates(workspace)
-    with (workspace / "templates" / "site" / "home.html.j2").open("a") as template:
-        template.write("{% nonsense %}")
-    failed = said(workspace, "build")
-    assert failed.code == 2
-    assert re.search(r"home\.html\.j2, line \d+", failed.err)
-    assert (workspace / "vault" / "Home.md").exists()
 
 
 def test_watch_follows_templates_and_survives_a_broken_one(workspace: Path) -> None:

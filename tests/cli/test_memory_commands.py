@@ -37,17 +37,6 @@ def test_a_run_consolidates_what_ended(folder: Path) -> None:
     assert len(streams(folder)) == 1
 
 
-def test_what_an_earlier_version_researched_is_consolidated_by_the_command(folder: Path) -> None:
-    queue = (folder / "queries.yaml").read_text()
-    (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
-    assert said(folder, "run").code == 0
-    assert streams(folder) == []
-    told = said(folder, "--json", "consolidate")
-    assert told.code == 0
-    assert len(json.loads(told.out)["sessions"]) == 1
-    assert len(streams(folder)) == 1
-
-
 def test_a_failed_consolidation_is_printed_even_when_quiet_and_the_night_is_done_all_the_same(folder: Path) -> None:
     append = StreamWriter.append
 
@@ -92,6 +81,7 @@ def test_a_model_that_is_not_there_is_reported_and_the_rules_consolidate(folder:
     queue = (folder / "queries.yaml").read_text()
     (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
     assert said(folder, "run").code == 0
+    assert streams(folder) == []
     (folder / "queries.yaml").write_text(
         f'settings: {{memory: model, reasoner: {{model: m, base_url: "http://127.0.0.1:9/v1"}}}}\n{queue}'
     )

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.cli.presentation import happened, listed, log_line, show_lines, shown
+from pipeline.cli.presentation import happened, log_line, show_lines
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.progress import progress, summary_of
+from pipeline.domain.progress import progress
 from pipeline.domain.state import SessionState
 from tests.recorded import SMALL, after, stream
 
@@ -161,11 +161,3 @@ def test_show_tells_each_node_of_the_plan_with_its_facts() -> None:
         ["completed" if node.task == "search" else "done", node.id] for node in state.nodes.values()
     ]
     assert f"progress   {steps(stream())} steps" in lines
-
-
-def test_what_is_shown_and_listed_is_plain_json() -> None:
-    state, _ = after(e.ResearchCompleted)
-    about = json.loads(json.dumps(shown(state)))
-    assert about.items() >= json.loads(json.dumps(listed(summary_of(state)))).items()
-    assert about["progress"] == {"done": steps(stream()), "of": steps(stream())}
-    assert about["calls"] == state.spent.calls > 0

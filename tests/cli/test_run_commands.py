@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ import pytest
 from pipeline.batch.session_pool import account
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
+from pipeline.errors import TemplateInvalid
 from pipeline.store.file_store import FileStore
-from tests.commanding import Said, copied_templates, said, workspace_in
+from tests.commanding import Said, said, workspace_in
 from tests.fakes import batches
 
 ROOT = Path(__file__).parents[2]
@@ -34,9 +34,6 @@ def last_run(folder: Path) -> dict[str, Any]:
 
 def actions(folder: Path) -> dict[str, str]:
     return {query["id"]: query["action"] for query in json.loads(said(folder, "--json", "list").out)["queries"]}
-
-
-# ---- quiet and talkative -------------------------------------------------------------------------------------------
 
 
 # ---- what is taken up ----------------------------------------------------------------------------------------------
@@ -83,9 +80,6 @@ def test_a_changed_question_is_researched_again_and_one_that_is_gone_is_archived
     assert said(folder, "run").code == 0
     sessions = {entry["session"]: entry for entry in json.loads(said(folder, "--json", "list").out)["sessions"]}
     assert len(sessions) == 3
-
-
-ASKED = "  - {query: 'How deep is the harbour, by mark %d?', mode: fast}\n"
 
 
 # ---- the list ------------------------------------------------------------------------------------------------------
@@ -149,6 +143,8 @@ def test_what_was_not_found_is_left_alone_until_it_is_to_be_tried_again(folder: 
     (folder / "corpus" / "found.md").write_text("# Zyzzyva\n\nA zyzzyva is a weevil; a quokka plays no xylophone.\n")
     assert said(folder, "retry", "nonsense").code == 0
     assert actions(folder) == {"nonsense": "done", "harbour": "done", "more": "not-found"}
+    assert len(list(FileStore(folder / "events").ids("session"))) == 4  # a retry is a new session
+    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 4
     assert said(folder, "run", "--retry-failed").out.splitlines()[0] == "nothing to do"
     assert said(folder, "retry").code in {0, 5}
     assert last_run(folder)["ended"][0]["query_id"] == "more"
@@ -238,25 +234,16 @@ def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[st
     assert f"failed: {summary['failed']}\n" in note
 
 
-def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
-    copied_templates(folder)
-    (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
-    told = said(folder, "run", "--json")
-    summary = agreeing(folder, told)
-    assert (told.code, summary["done"]) == (2, 2)
-    assert "no_such_name" in summary["vault"]
-    assert "no_such_name" in told.err
-    shutil.rmtree(folder / "templates")
-    assert said(folder, "run").code == 0
-    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 2
-    assert said(folder, "verify").code == 0
-
-
 @pytest.mark.parametrize(
-    ("trouble", "code"), [(OSError(28, "No space left on device"), 12), (ZeroDivisionError("a fault of ours"), 1)]
+    ("trouble", "code", "words"),
+    [
+        (OSError(28, "No space left on device"), 12, "OSError"),
+        (ZeroDivisionError("a fault of ours"), 1, "ZeroDivisionError"),
+        (TemplateInvalid("report.md.j2, line 1"), 2, "report.md.j2"),
+    ],
 )
 def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception, code: int
+    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception, code: int, words: str
 ) -> None:
     def broken(*_args: object, **_kwargs: object) -> None:
         raise trouble
@@ -268,16 +255,7 @@ def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
     monkeypatch.undo()
     (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}")
     monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
-    assert f"not up to date: {type(trouble).__name__}" in said(folder, "-q", "run").out
-
-
-def test_a_run_prints_once_that_a_session_cannot_be_read(folder: Path) -> None:
-    assert said(folder, "-q", "run", "harbour").code == 0
-    segment = next((folder / "events" / "sessions").rglob("*.jsonl"))
-    segment.write_bytes(segment.read_bytes()[:-40] + b"?" * 39 + b"\n" + segment.read_bytes())
-    told = said(folder, "run")
-    assert told.code == 20
-    assert told.err.count("cannot be read: the log of") == 1
+    assert f"not up to date: {words}" in said(folder, "-q", "run").out
 
 
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:

@@ -239,7 +239,8 @@ def test_two_runs_never_work_with_one_database_at_once(in_database: Path, tmp_pa
 
 
 def test_a_password_in_an_address_is_refused_and_never_printed(in_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for address in ("postgresql://me:s3cret@db/night", "postgresql://me@db/night?password=s3cret"):
+    for form in ("me:s3cret@db/night", "me:@db/night", "me@db/night?password=s3cret", "db/night?sslpassword=s3cret"):
+        address = f"postgresql://{form}"
         (in_database / "queries.yaml").write_text(f"settings:\n  store: {address}\nqueries:\n{QUERIES}")
         monkeypatch.delenv("RESEARCH_STORE", raising=False)
         calls = [
@@ -277,14 +278,6 @@ def test_init_creates_the_tables_and_prints_the_roles(postgres_url: str, in_data
     assert "GRANT EXECUTE ON FUNCTION append_event, take_up, hand_on TO research_app" in printed
     in_files = said(workspace_in(tmp_path / "files", QUERIES), "store", "init")
     assert (in_files.code, "the log is in files" in in_files.err) == (2, True)
-
-
-def test_the_files_are_used_again_when_the_environment_says_so(in_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RESEARCH_STORE", "files")
-    assert said(in_database, "-q", "run").code == 0
-    assert (in_database / "events" / "sessions").is_dir()
-    monkeypatch.setenv("RESEARCH_STORE", "mysql://x")
-    assert "RESEARCH_STORE: this is no address of a store" in said(in_database, "list").err
 
 
 def test_without_the_client_library_one_message_says_how_to_install_it(

@@ -28,10 +28,6 @@ def test_an_edited_template_is_listed_and_a_missing_one_copied(tmp_path: Path) -
     )
 
 
-def test_a_folder_without_a_workspace_is_refused(tmp_path: Path) -> None:
-    assert said(tmp_path, "templates", "update").code == 10
-
-
 def test_a_build_replaces_templates_of_an_earlier_version_that_no_longer_fit_and_that_nobody_edited(tmp_path: Path) -> None:
     assert said(tmp_path, "init").code == 0
     home, record = tmp_path / "templates" / "vault" / "home.md.j2", tmp_path / "templates" / ".shipped.json"

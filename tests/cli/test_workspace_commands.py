@@ -34,14 +34,6 @@ def test_list_show_and_log_speak_to_people_and_to_programs(workspace: Path) -> N
     assert len(said(workspace, "log", name).out.splitlines()) == shown["version"]
 
 
-def test_init_lays_out_a_workspace_and_overwrites_nothing(tmp_path: Path) -> None:
-    (tmp_path / "queries.yaml").write_text("queries: []\n")
-    assert said(tmp_path, "init").code == 0
-    assert (tmp_path / "queries.yaml").read_text() == "queries: []\n"
-    assert (tmp_path / "templates" / "vault" / "report.md.j2").exists()
-    assert (tmp_path / "vault" / ".obsidian" / "app.json").exists()
-
-
 def test_add_appends_a_question_and_refuses_it_twice(workspace: Path) -> None:
     before = (workspace / "queries.yaml").read_text()
     assert said(workspace, "add", "Is the pier: safe?", "--tag", "piers", "--mode", "fast").code == 0

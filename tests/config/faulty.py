@@ -51,6 +51,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + "- a\nwhy\n", 3, 1, "without its colon", "key: value"),
     ("%YAML 3.0\n---\nqueries: [a]\n", 1, 1, "version of YAML", "remove"),
     # entries
+    (LIST + "- tags: [a]\n  query: b: c\n", 3, 11, "a colon and a space", "quotes"),
     (LIST + "- ''\n", 2, 3, "an empty text", "write a question"),
     (LIST + "-\n", 2, 2, "an empty text", "write a question"),
     (LIST + '- "\\u200b"\n', 2, 3, "an empty text", "write a question"),
@@ -115,13 +116,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  query_limits: {deadline: '06:30'}\nqueries: [a]\n", 2, 18, "is not known", "known are: cost_usd"),
     ("settings:\n  searxng_url: localhost:8888\nqueries: [a]\n", 2, 16, "no web address", "http://"),
     ("settings:\n  search_urls: {bravo: 'http://a'}\nqueries: [a]\n", 2, 17, "is not known", "did you mean brave?"),
-    (
-        "settings:\n  proxy: 'http://me:word@host:1'\nqueries: [a]\n",
-        2,
-        10,
-        "a user or password does not belong here",
-        "HTTPS_PROXY",
-    ),
+    ("settings:\n  proxy: 'http://me:word@host:1'\nqueries: [a]\n", 2, 10, "user or password does not belong", "HTTPS_PROXY"),
     ("settings:\n  proxy: host:3128\nqueries: [a]\n", 2, 10, "no web address", "http://"),
     ("settings:\n  ca_file: company.pem\nqueries: [a]\n", 2, 12, "is no whole path", "/etc/ssl/company.pem"),
     ("settings:\n  contact: me (at) home\nqueries: [a]\n", 2, 12, "is no address", "you@example.org"),

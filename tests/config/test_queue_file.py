@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import time, timedelta
 from pathlib import Path
 from random import Random
@@ -47,11 +47,6 @@ def test_several_faults_are_told_in_one_pass_in_the_order_of_the_file() -> None:
     assert lines[0] == 'queries.yaml:2:3: the key "serach" is not known here → did you mean search?'
     assert "5 faults" in caught.value.hint
     assert caught.value.exit_code == 2
-
-
-def test_a_half_entry_before_a_syntax_fault_is_not_blamed_for_what_it_lacks() -> None:
-    _, faults = parse(b"queries:\n- tags: [a]\n  query: b: c\n")
-    assert [(fault.line, fault.column) for fault in faults] == [(3, 11)]
 
 
 def test_a_flood_of_faults_is_cut_and_counted() -> None:
@@ -200,28 +195,13 @@ def test_a_missing_file_is_no_workspace(tmp_path: Path) -> None:
         assert "research init" in caught.value.hint
 
 
-def _unusable(folder: Path) -> Iterator[tuple[Path, str]]:
-    (folder / "queries.yaml").mkdir()
-    yield folder / "queries.yaml", "is a folder"
-    os.mkfifo(folder / "pipe.yaml")
-    yield folder / "pipe.yaml", "is no regular file"
-
-
-def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path) -> None:
-    for path, reason in _unusable(tmp_path):
-        with pytest.raises(QueueInvalid, match=reason) as caught:
-            read(path)
-        assert str(path) in caught.value.message
-
-
-def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("pipeline.config.queue_file.read_bytes", refuse)
-    (tmp_path / "queries.yaml").touch()
-    with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
-        read(tmp_path / "queries.yaml")
+@pytest.mark.parametrize(("make", "reason"), [(os.mkdir, "is a folder"), (os.mkfifo, "is no regular file")])
+def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path, make: Callable[[Path], None], reason: str) -> None:
+    path = tmp_path / "queries.yaml"
+    make(path)
+    with pytest.raises(QueueInvalid, match=reason) as caught:
+        read(path)
+    assert str(path) in caught.value.message
 
 
 _WORDS = """queries: settings: query: id: tags: limits: mode: search: reasoner: roles: every: 7d no 1 06:30 a é

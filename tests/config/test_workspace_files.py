@@ -27,10 +27,6 @@ def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
     assert workspace.queue.queries
     assert any(workspace.corpus.iterdir())
     assert list((tmp_path / "new" / "place" / "templates" / "vault").glob("*.j2"))
-
-
-def test_of_the_vault_only_the_settings_and_the_users_own_folder_are_laid_out(tmp_path: Path) -> None:
-    laid = workspace_files.lay_out(tmp_path)
     inside = {name.split("/")[1] for name in laid.created if name.startswith("vault/")}
     assert {".obsidian", "my", "AGENTS.md"} == inside
     assert not any(name.startswith("events/") for name in laid.created)
@@ -100,14 +96,6 @@ def later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def text_of(folder: Path, name: str) -> str:
     return (folder / "templates" / name).read_text()
-
-
-def test_a_missing_template_comes_back(folder: Path) -> None:
-    (folder / "templates" / NAME).unlink()
-    assert update_templates(folder, dry=True) == TemplateUpdate(added=[NAME])
-    assert not (folder / "templates" / NAME).exists()
-    assert update_templates(folder) == TemplateUpdate(added=[NAME])
-    assert update_templates(folder) == TemplateUpdate()
 
 
 @pytest.mark.usefixtures("later")
