@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
-from pipeline.domain.talk import TalkState, Turn
+from pipeline.domain.talk import Turn
 from pipeline.engine.talk import TalkContext, TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.passages import PassageReasoner
@@ -80,18 +80,3 @@ def ask_all(folder: Path, *questions: str) -> list[Turn]:
 def said(turn: Turn) -> str:
     """The text of an answer."""
     return " ".join(sentence.text for sentence in turn.answer.sentences) if turn.answer else ""
-
-
-__all__ = [
-    "HARBOUR",
-    "LIGHTHOUSE",
-    "PAGES",
-    "SESSION",
-    "TalkReasoner",
-    "TalkState",
-    "ask_all",
-    "read_pages",
-    "said",
-    "talk_context",
-    "talk_log",
-]

@@ -128,6 +128,8 @@ def test_a_repair_names_what_it_dropped_and_keeps_the_copy_where_nothing_is_thro
     segment = segment_of(workspace)
     damaged = segment.read_bytes().replace(b'"type":"research.completed"', b'"type":"research.cOmpleted"')
     segment.write_bytes(damaged)
+    shown = said(workspace, "show", "harbour")
+    assert (shown.code, segment.name in shown.err) == (20, True)
     mended = said(workspace, "verify", "--repair")
     assert mended.code == 0
     assert "dropped 1 record: version" in mended.out

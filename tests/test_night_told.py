@@ -92,6 +92,10 @@ def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: P
         assert done.code == 0
         (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text("utf-8").replace("deep", "very deep"), "utf-8")
     monitor.status = 200
+    (folder / "queries.yaml").write_text("queries:\n  - {query: 'Zyzzyva quokka xylophone?', id: none}\n")
+    assert commanding.said(folder, *pinging).code == 5
+    path, _, body = monitor.heard[-1]
+    assert (path.rpartition("/")[2], body["exit_code"]) == ("0", 5)  # nothing failed
     (folder / "queries.yaml").write_text("queries:\n  - {query: Fine, mood: deep}\n")
     assert commanding.said(folder, *pinging).code == 2
     ends = [(path.rpartition("/")[2], body) for path, _, body in monitor.heard]

@@ -7,17 +7,15 @@ import re
 import zlib
 from base64 import b64decode
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.batch.scheduling import Selection, decide
+from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.stream_events import QueryEnded
-from pipeline.store.file_store import FileStore
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.nights import NOW, known, last, query, queue
@@ -50,12 +48,6 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def note(folder: Path, room: str, part: str) -> str:
     (found,) = (path for path in (folder / "vault" / room).rglob("*.md") if part in path.name)
     return found.read_text()
-
-
-def test_the_last_run_says_how_many_were_not_found(night: Path) -> None:
-    about: dict[str, Any] = json.loads((night / "events" / "local" / "last-run.json").read_text())
-    assert [about[name] for name in ("exit_code", "done", "not_found", "failed", "open")] == [5, 1, 1, 0, 0]
-    assert {entry["query_id"]: entry["status"] for entry in about["ended"]} == {"harbour": "complete", "kafka": "not-found"}
 
 
 def test_list_and_show_say_why(night: Path) -> None:
@@ -118,39 +110,10 @@ def test_the_site_has_a_chip_a_label_in_feed_and_search_and_says_why(night: Path
     assert '[data-status="not-found"]' in "".join(path.read_text() for path in (site / "assets").glob("*.css"))
 
 
-def test_it_is_left_alone_until_it_is_retried_as_a_new_session(tmp_path: Path) -> None:
-    folder = space(tmp_path, KAFKA)
-    assert said(folder, "run").code == 5
-    again = said(folder, "run")
-    assert (again.code, again.out.splitlines()[0]) == (0, "nothing to do")
-    assert "to try those not found again: research retry" in again.out
-    (folder / "corpus" / "kafka.md").write_text("# Kafka\n\nA Kafka broker is safe during pregnancy: its heat reaches nobody.\n")
-    assert said(folder, "retry").code == 0
-    assert len(list(FileStore(folder / "events").ids("session"))) == 2
-    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 2
-    assert json.loads(said(folder, "--json", "list").out)["queries"][0]["action"] == "done"
-
-
 def test_a_session_that_is_resumed_ends_with_the_same_exit_code(tmp_path: Path) -> None:
     folder = space(tmp_path, KAFKA)
     said(folder, "run")
     assert said(folder, "resume", "kafka").code == 5
-
-
-@pytest.mark.parametrize(
-    ("selection", "action"),
-    [
-        (Selection(), "not-found"),
-        (Selection(retry_failed=True), "not-found"),
-        (Selection(retry_not_found=True), "retry"),
-        (Selection(("pumps",)), "retry"),
-    ],
-)
-def test_what_a_night_does_about_it(selection: Selection, action: str) -> None:
-    latest = known(last("pumps", "not-found", end_reason="none of your documents mentions “pumps”"))
-    (decision,) = decide(queue(query("pumps")), latest, NOW, selection)
-    assert decision.action == action
-    assert "none of your documents mentions “pumps”" in decision.reason
 
 
 def test_a_recurring_question_is_due_again_when_its_time_has_come() -> None:
@@ -194,26 +157,6 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
     story.scribe.note(e.ResearchReopened())
     place.build()
     assert not list((place.vault / "reports").rglob("*.md"))
-
-
-def test_a_monitor_hears_of_a_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[tuple[int, int]] = []
-
-    class Monitor:
-        def __init__(self, _url: object) -> None:
-            pass
-
-        def send_start(self) -> None:
-            pass
-
-        def send_end(self, code: int, body: dict[str, Any]) -> None:
-            heard.append((code, body["exit_code"]))
-
-    monkeypatch.setattr("pipeline.ops.alerts.MonitorPing", Monitor)
-    address = tmp_path / "address"
-    address.write_text("https://monitor.example/night")
-    assert said(space(tmp_path, KAFKA), "run", "--ping-url-file", str(address)).code == 5
-    assert heard == [(0, 5)]
 
 
 def test_it_says_that_no_passage_mentions_a_name_and_says_it_of_no_everyday_word(tmp_path: Path) -> None:

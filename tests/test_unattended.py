@@ -54,7 +54,7 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     assert json.loads((folder / "events" / "local" / "last-run.json").read_text())["exit_code"] == code
     assert list((folder / "vault" / "nights").glob("*.md"))
     assert not (folder / "events" / "local" / "run.lock").exists()
-    assert "stopped by" in (folder / LOG_FILE).read_text("utf-8")
+    assert "no new call is started" in (folder / LOG_FILE).read_text("utf-8")
     again = said(folder, "run")
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, b"2 answered, 0 failed, 0 skipped; exit code 0")
 

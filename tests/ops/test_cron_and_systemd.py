@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import strategies as st
 
 from pipeline.cli.main import cli
 from pipeline.config.keys import Keys
@@ -29,7 +28,6 @@ NAMES = (
     "/x/back\\slash;rm -rf",
     "/x/Fragen à la nuit",
 )
-printable = st.text(st.characters(blacklist_categories=("Cc", "Cs")), min_size=1, max_size=20)
 
 
 def as_cron_runs_it(line: str) -> list[str]:

@@ -17,11 +17,9 @@ from pipeline.config.keys import Keys
 from pipeline.config.settings import load_workspace
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code, local_findings, machine_findings, note, ok, probe, problem
-from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said
 from tests.ops.listening import listening
 from tests.search.replies import Script, reply
-from tests.store.samples import record
 
 QUEUE = "queries:\n- What is a heat pump?\n"
 
@@ -39,10 +37,6 @@ def bad(folder: Path, env: dict[str, str] | None = None) -> list[Finding]:
 
     found = examine(load_workspace(folder), read_keys(env or {}, folder))
     return [finding for finding in found if finding.level != "ok"]
-
-
-def test_a_fresh_workspace_without_a_key_is_fine(folder: Path) -> None:
-    assert bad(folder) == []
 
 
 def test_the_worst_kind_of_problem_gives_the_exit_code() -> None:
@@ -119,17 +113,6 @@ def test_a_clock_behind_the_log_is_a_problem(folder: Path, monkeypatch: pytest.M
     assert bad(folder) == []
     monkeypatch.setattr("pipeline.ops.doctor._SLACK", timedelta(days=-1))
     assert [(finding.about, "the newest session began" in finding.text) for finding in bad(folder)] == [("clock", True)]
-
-
-def test_a_damaged_log_ends_in_its_own_exit_code(folder: Path) -> None:
-    store = store_of(folder)
-    store.append("s", [record(1, "s"), record(2, "s")], 0)
-    store.release("s")
-    (segment,) = (folder / "events").rglob("*.jsonl")
-    segment.write_bytes(segment.read_bytes().replace(b'"version":1', b'"version":7', 1))
-    found = bad(folder)
-    assert "log" in [finding.about for finding in found]
-    assert exit_code(found) == 20
 
 
 def test_documents_beside_a_web_search_are_named_with_the_reason_and_what_that_means(folder: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from pipeline.ops.watching import FileWatcher, run_on_changes
+from pipeline.ops.watching import FileWatcher
 
 LONG_S = 20.0
 
@@ -58,30 +57,6 @@ def test_passing_files_and_what_is_left_out_and_reading_are_no_changes(folder: P
         (folder / "sub" / "a.j2").read_text()
         list(os.scandir(folder))
         assert watch.changes.take(1.0) == frozenset()
-
-
-def test_the_work_is_done_each_time_and_does_not_set_itself_off(folder: Path, tmp_path: Path) -> None:
-    done: list[frozenset[str]] = []
-    again = threading.Event()
-    stop = threading.Event()
-
-    def work(changed: frozenset[str]) -> None:
-        (folder / "sub" / "a.j2").read_text()
-        (tmp_path / "made").write_text("outside")
-        done.append(changed)
-        again.set()
-
-    with watching(folder) as watch:
-        thread = threading.Thread(target=run_on_changes, args=(watch, work, stop.is_set))
-        thread.start()
-        for text in ("two", "three"):
-            (folder / "sub" / "a.j2").write_text(text)
-            assert again.wait(LONG_S)
-            again.clear()
-        assert not again.wait(1.0)
-        stop.set()
-        thread.join(LONG_S)
-    assert len(done) == 2
 
 
 def test_where_the_system_cannot_tell_it_looks_again_and_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

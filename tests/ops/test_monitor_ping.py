@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from pipeline.errors import UsageError
+from pipeline.ops import console_output as consoles
 from pipeline.ops.alerts import MonitorPing, read_address, secrets_in
+from pipeline.ops.console_output import LOG_FILE, Console
+from pipeline.ops.unattended import unattended_run
 from pipeline.text.redaction import Redaction, Secret
 from tests.ops.listening import Listener, listening
 
@@ -61,6 +64,18 @@ def test_a_monitor_that_never_answers_and_one_that_is_not_there_are_given_up(mon
     pinged(monitor, deadline_s=0.2)
     assert monitor.heard
     MonitorPing(Secret("http://127.0.0.1:9/nobody"), deadline_s=0.2).send_end(0, {})
+
+
+def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(tmp_path: Path, monitor: Listener) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: []\n")
+    (tmp_path / "ping").write_text(monitor.url)
+    console = Console(tmp_path, quiet=False, verbose=False, as_json=False, color=False)
+    with pytest.raises(ZeroDivisionError), unattended_run(console, "research run", tmp_path / "ping"):
+        _ = 1 / 0
+    consoles._masks.clear()
+    assert "ZeroDivisionError: division by zero" in (tmp_path / LOG_FILE).read_text("utf-8")
+    assert monitor.heard[-1][0].endswith("/1")
+    assert monitor.heard[-1][2]["summary"] == "unexpected ZeroDivisionError"
 
 
 def test_the_address_is_read_from_a_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import LogUnwritable, WorkspaceLocked
 from pipeline.store.file_store import FileStore
 from pipeline.system.process_lock import WorkspaceLock
-from tests.store.samples import record, records
+from tests.store.samples import records
 
 HOLDER = """
 import sys, time
@@ -42,15 +42,6 @@ def test_a_second_run_is_refused_at_once_and_told_who_works(tmp_path: Path, hold
         pass
     with pytest.raises(WorkspaceLocked, match=f"process {holder.pid} .*writes s-1"):
         FileStore(tmp_path).append("s-1", records([1, 2]), 0)
-
-
-def test_a_killed_run_frees_its_locks(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    holder.kill()
-    holder.wait()
-    store = FileStore(tmp_path)
-    with WorkspaceLock(tmp_path):
-        assert store.append("s-1", [record(2, run="run-2")], 1) == 2
-    assert list(store.load("s-1")) == [record(1), record(2, run="run-2")]
 
 
 def test_a_lock_is_given_back_without_a_trace_and_can_be_taken_again(tmp_path: Path) -> None:

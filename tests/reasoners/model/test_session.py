@@ -16,7 +16,6 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.errors import ProviderRefused
 from pipeline.ports import Reasoner
 from pipeline.research import StepContext
 from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
@@ -202,10 +201,3 @@ def test_a_model_that_cannot_plan_is_not_believed_when_it_finds_nothing() -> Non
     assert state.report is not None
     assert state.report.outcome == "passages"
     assert "without the language model" in state.report.limits[0]
-
-
-def test_a_refused_key_is_one_hit_and_ends_the_run() -> None:
-    script = Script([httpx.Response(401, json={"error": {"message": "No auth", "code": 401}})])
-    with pytest.raises(ProviderRefused):
-        researched(reasoner_for(script), MemoryStore())
-    assert len(script.requests) == 1
