@@ -48,7 +48,7 @@ class Server:
 
 
 def serving(latency_s: float) -> Iterator[Server]:
-    asked = [sys.executable, "-m", "tests.standin", "--port", "0", "--latency", str(latency_s)]
+    asked = [sys.executable, "-m", "tests.standin", str(latency_s)]
     with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())

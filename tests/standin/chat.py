@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.standin import bodies
-from tests.standin.charges import PRICE, Charge, charge_of, tokens_in
+from tests.standin.charges import INPUT, OUTPUT, Charge, tokens_in
 from tests.standin.misbehaving import Said, Setting, say, secrets_in
 from tests.standin.options import State
 from tests.standin.prompt import Prompt, read_prompt
@@ -20,27 +19,17 @@ BIRTH = 1_763_750_000
 """The ``created`` of every reply, so that replies repeat."""
 
 
-def complete(request: Request, state: State, kind: str = "", turn: str = "") -> Reply:
-    """Answer ``POST …/chat/completions`` as the model ``kind`` ("": the server's usual one); ``turn`` seeds its chance."""
-    refused = unauthorised(request)
+def complete(request: Request, state: State, kind: str = "honest", turn: str = "") -> Reply:
+    """Answer ``POST …/chat/completions`` as the model ``kind``; ``turn`` seeds its chance."""
     body = request.json_object()
-    if refused is not None or body is None or not isinstance(body.get("messages"), list):
-        return refused or chat_refusal(400, request)
-    model, prompt = bodies.model_of(request), read_prompt(body)
-    said = _said(kind or state.options.model, prompt, state, turn, _most(body))
-    return _reply(request, body, _cut(said, body, state.options.thinks), prompt, model, turn, state.options.thinks)
-
-
-def unauthorised(request: Request) -> Reply | None:
-    """Return the 401 that a missing or wrong key meets."""
-    key = request.header("Authorization").removeprefix("Bearer ").strip()
-    return None if key else chat_refusal(401, request)
-
-
-def _said(kind: str, prompt: Prompt, state: State, turn: str, most: int) -> Said:
+    if not request.header("Authorization").removeprefix("Bearer ").strip():
+        return chat_refusal(401, request)
+    if body is None or not isinstance(body.get("messages"), list):
+        return chat_refusal(400, request)
+    prompt = read_prompt(body)
     state.secrets.extend(secret for secret in secrets_in(prompt.text) if secret not in state.secrets)
-    chance = Random(turn)
-    return say(kind, prompt, Setting(chance, state.base(), tuple(state.secrets), most))
+    said = say(kind, prompt, Setting(Random(turn), state.base(), tuple(state.secrets), _most(body)))
+    return _reply(request, body, _cut(said, body, state.options.thinks), prompt, turn, state.options.thinks)
 
 
 def _most(body: dict[str, Any]) -> int:
@@ -57,21 +46,20 @@ def _cut(said: Said, body: dict[str, Any], thinks: int) -> Said:
 # ---- replies ---------------------------------------------------------------------------------------------------
 
 
-def _reply(request: Request, body: dict[str, Any], said: Said, prompt: Prompt, model: str, turn: str, thinks: int) -> Reply:
+def _reply(request: Request, body: dict[str, Any], said: Said, prompt: Prompt, turn: str, thinks: int) -> Reply:
     openrouter = request.path.startswith("/api/")
     digest = hashlib.sha256(request.body + turn.encode()).hexdigest()[:12]
     generation = f"{'gen-' if openrouter else 'chatcmpl-'}{BIRTH}-{digest}"
     spoken = min(_most(body), tokens_in(said.content or said.refusal or "") + thinks)
-    charge = charge_of(tokens_in(prompt.text), spoken, PRICE, model, generation)
-    head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "model": charge.model}
-    head |= {"provider": "Stand-in", "system_fingerprint": None} if openrouter else {"system_fingerprint": None}
+    charge = Charge(tokens_in(prompt.text), spoken)
+    head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "system_fingerprint": None}
+    head |= {"model": body["model"], **({"provider": "Stand-in"} if openrouter else {})}
     headers = {"X-Generation-Id": generation} if openrouter else {}
     usage = _usage(charge, openrouter=openrouter)
     if body.get("stream"):
         return _streamed(head, said, usage, headers, charge)
     value = {**head, "choices": [_choice(said, openrouter=openrouter)], "usage": usage}
-    made = json_reply(value, headers=headers)
-    return Reply(made.status, made.body, made.headers, charge)
+    return replace(json_reply(value, headers=headers), charge=charge)
 
 
 def _choice(said: Said, *, openrouter: bool) -> dict[str, Any]:
@@ -87,7 +75,7 @@ def _choice(said: Said, *, openrouter: bool) -> dict[str, Any]:
 def _usage(charge: Charge, *, openrouter: bool) -> dict[str, Any]:
     counts: dict[str, Any] = {
         **{"prompt_tokens": charge.input_tokens, "completion_tokens": charge.output_tokens},
-        "total_tokens": charge.input_tokens + charge.output_tokens,
+        "total_tokens": charge.total_tokens,
         "prompt_tokens_details": {"cached_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0},
     }
@@ -101,16 +89,13 @@ def _streamed(head: dict[str, Any], said: Said, usage: dict[str, Any], headers: 
     chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     chunks.append({**head, "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": said.finish}]})
     chunks.append({**head, "choices": [], "usage": usage})
-    return Reply(200, _events(chunks), {"Content-Type": "text/event-stream", **headers}, charge)
-
-
-def _events(chunks: Sequence[dict[str, Any]]) -> bytes:
     data = "".join(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks)
-    return f": OPENROUTER PROCESSING\n\n{data}data: [DONE]\n\n".encode()
+    events = f": OPENROUTER PROCESSING\n\n{data}data: [DONE]\n\n".encode()
+    return Reply(200, events, {"Content-Type": "text/event-stream", **headers}, charge)
 
 
 def models(request: Request, state: State) -> Reply:
     """Answer ``GET …/models``."""
     row = {"id": "standin/model", "object": "model", "created": BIRTH, "owned_by": "standin", "context_length": 128_000}
-    rows = [{**row, "pricing": {"prompt": f"{PRICE.input / 1e9:.9f}", "completion": f"{PRICE.output / 1e9:.9f}"}}]
+    rows = [{**row, "pricing": {"prompt": f"{INPUT / 1e9:.9f}", "completion": f"{OUTPUT / 1e9:.9f}"}}]
     return json_reply({"object": "list", "data": rows})

@@ -1,4 +1,4 @@
-"""Verbs that damage a true reply: its coding, its character set, its JSON. What is no JSON is left as it is by the JSON verbs."""
+"""Verbs that damage a true reply: its coding, its character set, its JSON."""
 
 from __future__ import annotations
 
@@ -51,70 +51,41 @@ def at_once(reply: Reply) -> Reply:
 # ---- JSON ------------------------------------------------------------------------------------------------------
 
 
-def field_null(reply: Reply, argument: str) -> Reply:
-    """Null at the path."""
-    return _edited(reply, argument, lambda holder, key: holder.__setitem__(key, None))
-
-
-def field_drop(reply: Reply, argument: str) -> Reply:
-    """Nothing at the path."""
-    return _edited(reply, argument, lambda holder, key: holder.__delitem__(key))
-
-
 def field_set(reply: Reply, argument: str) -> Reply:
     """``path=JSON``: that value at the path, there or not before."""
-    path, _, value = argument.partition("=")
-    return _edited(reply, path, lambda holder, key: holder.__setitem__(key, json.loads(value)))
+    path, _, text = argument.partition("=")
+    value = json.loads(text)
+    return _edited(reply, path, lambda holder, key: holder.__setitem__(key, value))
 
 
-def in_content(change: Callable[[Reply, str], Reply]) -> Callable[[Reply, str], Reply]:
-    """Return the same damage done to the text that the model wrote, instead of to the envelope."""
-
-    def changed(reply: Reply, argument: str) -> Reply:
-        found = _parsed(at_once(reply))
-        if not isinstance(found, dict) or not found.get("choices"):
-            return reply
-        message = found["choices"][0]["message"]
-        inner = change(Reply(200, str(message["content"]).encode()), argument)
-        message["content"] = inner.body.decode("utf-8", "replace")
-        return replace(at_once(reply), body=json.dumps(found, ensure_ascii=False).encode())
-
-    return changed
-
-
-def _of_whole(change: Callable[[Reply, str], Reply]) -> Callable[[Reply, str], Reply]:
-    return lambda reply, argument: change(at_once(reply), argument)
-
-
-def _parsed(reply: Reply) -> Any:
-    try:
-        return json.loads(reply.body)
-    except ValueError:
-        return None
+def set_in_content(reply: Reply, argument: str) -> Reply:
+    """The same done to the text that the model wrote, instead of to the envelope."""
+    whole = at_once(reply)
+    found = json.loads(whole.body)
+    message = found["choices"][0]["message"]
+    message["content"] = field_set(Reply(200, message["content"].encode()), argument).body.decode()
+    return replace(whole, body=json.dumps(found, ensure_ascii=False).encode())
 
 
 def _edited(reply: Reply, path: str, edit: _Edit) -> Reply:
-    found = _parsed(reply)
-    keys: list[str | int] = [int(step) if step.isdigit() else step for step in path.split(".")]
-    holder = found
+    """A stream is damaged as the one object; what is no JSON, or lacks the path, is left as it is."""
+    reply = at_once(reply)
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
     try:
-        for key in keys[:-1]:
+        found = holder = json.loads(reply.body)
+        for key in steps:
             holder = holder[key]
-        edit(holder, keys[-1])
-    except (KeyError, IndexError, TypeError, AttributeError):
+        edit(holder, last)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
         return reply
     return replace(reply, body=json.dumps(found, ensure_ascii=False).encode())
 
 
-JSON_VERBS: dict[str, Callable[[Reply, str], Reply]] = {
-    "field_null": field_null,
-    "field_drop": field_drop,
-    "field_set": field_set,
-}
-
 VERBS: dict[str, Callable[[Reply, str], Reply]] = {
     "bad_gzip": bad_gzip,
     "invalid_utf8": invalid_utf8,
-    **{name: _of_whole(change) for name, change in JSON_VERBS.items()},
-    **{f"content.{name}": in_content(change) for name, change in JSON_VERBS.items()},
+    "field_null": lambda reply, path: _edited(reply, path, lambda holder, key: holder.__setitem__(key, None)),
+    "field_drop": lambda reply, path: _edited(reply, path, lambda holder, key: holder.__delitem__(key)),
+    "field_set": field_set,
+    "content.field_set": set_in_content,
 }

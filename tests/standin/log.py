@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.standin.charges import Charge, Totals
+from tests.standin.charges import Charge
 from tests.standin.wire import Request
 
 
@@ -24,11 +24,6 @@ class Hit:
     ended: float = 0.0
 
     @property
-    def host(self) -> str:
-        """The Host header, without the port."""
-        return self.request.header("Host").rsplit(":", 1)[0]
-
-    @property
     def path(self) -> str:
         """The path asked for."""
         return self.request.path
@@ -46,19 +41,14 @@ class Log:
         self.hits.append(hit)
         return hit
 
-    def charge(self, hit: Hit, charge: Charge | None) -> None:
-        """Bill a hit."""
-        hit.charge = charge
-
     def of(self, route: str) -> tuple[Hit, ...]:
         """Return the hits of one route (``chat``, ``brave`` …) or of one path (``/pages/3``)."""
         return tuple(hit for hit in tuple(self.hits) if route in (hit.route, hit.path))
 
-    def charged(self) -> Totals:
+    def charged(self) -> Charge:
         """Return everything billed, also what the client could not learn of."""
         found = [hit.charge for hit in tuple(self.hits) if hit.charge]
-        tokens = sum(charge.input_tokens + charge.output_tokens for charge in found)
-        return Totals(len(found), tokens, sum(charge.nano_usd for charge in found))
+        return Charge(sum(one.input_tokens for one in found), sum(one.output_tokens for one in found), len(found))
 
     def heard(self, text: str) -> tuple[Hit, ...]:
         """Return the hits whose request holds ``text`` anywhere: line, headers or body."""

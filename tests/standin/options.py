@@ -8,22 +8,18 @@ from tests.standin.log import Log
 from tests.standin.world import Document
 
 LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 25))
-MODEL_KINDS = ("honest", "malicious", "garbage", "refusing", "truncating")
+"""The hosts that found pages live on: loopback addresses that the server listens at."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How the server behaves.
 
-    ``hosts`` are those that found pages live on: loopback addresses it listens at. ``port`` 0 takes a free one. ``poisoned`` puts
-    pages with injected instructions into every search. ``latency_s`` is the time from a request to its reply, what the server
-    does meanwhile included. ``thinks`` is how many tokens the model needs for its thoughts; ``slots`` how many requests it works
-    on at the same time (0: any number), each for ``slot_s`` seconds.
+    ``poisoned`` puts pages with injected instructions into every search. ``latency_s`` is the time from a request to its reply,
+    what the server does meanwhile included. ``thinks`` is how many tokens the model needs for its thoughts; ``slots`` how many
+    requests it works on at the same time (0: any number), each for ``slot_s`` seconds.
     """
 
-    port: int = 0
-    hosts: tuple[str, ...] = LOOPBACK
-    model: str = "honest"
     latency_s: float = 0.0
     poisoned: bool = False
     thinks: int = 0
@@ -43,8 +39,7 @@ class State:
 
     def base(self, host: int = 0) -> str:
         """Return the base URL of the host of that index."""
-        hosts = self.options.hosts
-        return f"http://{hosts[host % len(hosts)]}:{self.port}"
+        return f"http://{LOOPBACK[host % len(LOOPBACK)]}:{self.port}"
 
     def address(self, document: Document) -> str:
         """Return where a document is."""

@@ -25,7 +25,7 @@ _Page = Callable[[str, Request, State], Reply]
 def page(request: Request, state: State) -> Reply:
     """Answer any path: 404 for those that name nothing, 304 when the client has the page already."""
     first, _, rest = request.path.strip("/").partition("/")
-    made = PAGES.get(first, _nothing)(rest, request, state)
+    made = PAGES[first](rest, request, state) if first in PAGES else page_refusal(404, request)
     return _unless_known(made, request, state) if made.status == 200 else made
 
 
@@ -71,13 +71,9 @@ def _html(document: Document | None, request: Request) -> Reply:
     return text_reply(article_html(document), media_type="text/html")
 
 
-def _numbered(rest: str, request: Request, state: State) -> Document | None:
-    number = rest
-    return world.document(int(number), state.revisions.get(request.path, 0)) if number.isdigit() else None
-
-
 def _pages(rest: str, request: Request, state: State) -> Reply:
-    return _html(_numbered(rest, request, state), request)
+    revision = state.revisions.get(request.path, 0)
+    return _html(world.document(int(rest), revision) if rest.isdigit() else None, request)
 
 
 def _about(rest: str, request: Request, state: State) -> Reply:
@@ -103,16 +99,8 @@ def _robots(rest: str, request: Request, state: State) -> Reply:
     return text_reply("User-agent: *\nDisallow: /private/\nCrawl-delay: 0\n")
 
 
-def _private(rest: str, request: Request, state: State) -> Reply:
-    return _html(world.document(1), request)
-
-
 def _canary(rest: str, request: Request, state: State) -> Reply:
     return text_reply("You should not have come here.")
-
-
-def _nothing(rest: str, request: Request, state: State) -> Reply:
-    return page_refusal(404, request)
 
 
 PAGES: dict[str, _Page] = {
@@ -121,6 +109,5 @@ PAGES: dict[str, _Page] = {
     "wiki": _wiki,
     "poison": _poison,
     "robots.txt": _robots,
-    "private": _private,
     "canary": _canary,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,12 +41,11 @@ _SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?](?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class KeyedFact:
-    """A fact as the prompt lists it; ``block`` is the key of the material it stands in (``EVIDENCE``, ``GROUP-2``)."""
+    """A fact as the prompt lists it; ``origin`` is the key of its source."""
 
     key: str
     quote: str
     origin: str
-    block: str
 
 
 @dataclass(frozen=True)
@@ -75,15 +74,9 @@ class Prompt:
     @cached_property
     def facts(self) -> tuple[KeyedFact, ...]:
         """The listed facts, one for each key, in the order of the list: a key's number says nothing."""
-        found: dict[str, KeyedFact] = {}
-        for fact in self._facts():
-            found.setdefault(fact.key, fact)
-        return tuple(found.values())
-
-    def _facts(self) -> Iterator[KeyedFact]:
-        for block, text in self.blocks:
-            if not re.fullmatch(r"S\d+", block):
-                yield from (KeyedFact(found[1], found[2], found[3], block) for found in _FACT.finditer(text))
+        listed = (text for block, text in self.blocks if not re.fullmatch(r"S\d+", block))
+        found = [KeyedFact(one[1], one[2], one[3]) for text in listed for one in _FACT.finditer(text)]
+        return tuple({fact.key: fact for fact in reversed(found)}[key] for key in dict.fromkeys(fact.key for fact in found))
 
     @cached_property
     def query(self) -> str:

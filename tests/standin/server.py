@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 from tests.standin import chat, damage, faults, pages, searches
 from tests.standin.delivery import Delivery, deliver
 from tests.standin.log import Hit, Log
-from tests.standin.options import Options, State
+from tests.standin.options import LOOPBACK, Options, State
 from tests.standin.prompt import MARKED
-from tests.standin.wire import LARGEST_HEAD, BadRequest, Reply, Request, read_request
+from tests.standin.wire import LARGEST_HEAD, Reply, Request, read_request
 
 Handler = Callable[[Request, State], Reply]
 
@@ -28,7 +28,7 @@ ROUTES: dict[tuple[str, str], tuple[str, Handler]] = {
     ("GET", "/w/api.php"): ("wikipedia", searches.wikipedia),
     ("GET", "/robots.txt"): ("robots", pages.page),
 }
-ROUTE_NAMES = frozenset({name for name, _ in ROUTES.values()} | {"pages", "canary", "*"})
+ROUTE_NAMES = frozenset({name for name, _ in ROUTES.values()} | {"pages", "canary"})
 
 
 class Standin:
@@ -59,31 +59,26 @@ class Standin:
     @property
     def addresses(self) -> tuple[str, ...]:
         """The base URLs of all hosts: what a client that guards its connections must be allowed."""
-        return tuple(dict.fromkeys((self.base_url, *(self.state.base(at) for at in range(len(self.state.options.hosts))))))
+        return tuple(map(self.state.base, range(len(LOOPBACK))))
 
     @property
     def openrouter_url(self) -> str:
         """The base URL of the OpenRouter flavour."""
         return f"{self.base_url}/api/v1"
 
-    @property
-    def openai_url(self) -> str:
-        """The base URL of the OpenAI flavour."""
-        return f"{self.base_url}/v1"
-
-    def fault(self, where: str, verbs: str, calls: Collection[int] | None = None) -> None:
-        """Set verbs for a route, for paths (``/pages/*``) or for all (``*``); ``calls`` counts from 1, from now on.
+    def fault(self, route: str, verb: str, calls: Collection[int] | None = None) -> None:
+        """Set a verb for a route; ``calls`` counts from 1, from now on.
 
         Raises:
             ValueError: there is no such route or verb.
         """
-        if not where.startswith("/") and where not in ROUTE_NAMES:
-            raise ValueError(f"there is no route {where!r}; there are: {', '.join(sorted(ROUTE_NAMES))}")
-        self._rules.append(faults.Rule(where, faults.parse(verbs), calls))
+        if route not in ROUTE_NAMES:
+            raise ValueError(f"there is no route {route!r}; there are: {', '.join(sorted(ROUTE_NAMES))}")
+        self._rules.append(faults.Rule(route, faults.parse(verb), calls))
 
     def mix(self, seed: int, rate: float, routes: Iterable[str] = (), verbs: Sequence[str] = faults.EVERY_KIND) -> None:
         """Let a part of the hits (``rate``, 0 to 1) go wrong by chance; a request's fate depends on seed and request alone."""
-        self._mix = faults.Mix(seed, rate, frozenset(routes), tuple(faults.parse(verb) for verb in verbs))
+        self._mix = faults.Mix(seed, rate, frozenset(routes), tuple(map(faults.parse, verbs)))
 
     def clear(self) -> None:
         """Forget all faults and the mix; the log stays."""
@@ -94,9 +89,7 @@ class Standin:
         self.clear()
         self._turns.clear()
         self._slots = None
-        before = self.state
-        fresh = Options(port=before.options.port, hosts=before.options.hosts)
-        self.state = State(replace(fresh, **options), port=before.port)
+        self.state = State(Options(**options), port=self.state.port)
 
     def change_page(self, path: str) -> None:
         """Give a page new text, and so a new ETag and Last-Modified."""
@@ -112,29 +105,23 @@ class Standin:
         await self.stop()
 
     async def start(self) -> None:
-        """Listen on the same port of every loopback host.
-
-        Raises:
-            OSError: the port is taken.
-        """
+        """Listen on the same free port of every loopback host."""
         self._start = time.monotonic()
-        local = tuple(dict.fromkeys(("127.0.0.1", *(host for host in self.state.options.hosts if host.startswith("127.")))))
         for _ in range(20):
             try:
-                await self._listen(local)
+                await self._listen()
                 break
             except OSError as error:
                 await self._close_servers()
-                if error.errno != errno.EADDRINUSE or self.state.options.port:
+                if error.errno != errno.EADDRINUSE:
                     raise
 
-    async def _listen(self, local: Sequence[str]) -> None:
-        port = self.state.options.port
-        for host in local:
-            server = await asyncio.start_server(self._accept, host, port, limit=LARGEST_HEAD)
+    async def _listen(self) -> None:
+        self.state.port = 0
+        for host in LOOPBACK:
+            server = await asyncio.start_server(self._accept, host, self.state.port, limit=LARGEST_HEAD)
             self._servers.append(server)
-            port = server.sockets[0].getsockname()[1]
-        self.state.port = port
+            self.state.port = server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
         """Stop listening and end every connection."""
@@ -156,7 +143,7 @@ class Standin:
         assert task is not None
         self._open.add(task)
         try:
-            with contextlib.suppress(ConnectionError, asyncio.CancelledError, TimeoutError):
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError, TimeoutError):
                 await self._serve(reader, writer)
         finally:
             self._open.discard(task)
@@ -165,12 +152,7 @@ class Standin:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         stays = True
         while stays:
-            try:
-                request = await read_request(reader)
-            except BadRequest:
-                return
-            if request is None:
-                return
+            request = await read_request(reader)
             stays = await self._answer(request, reader, writer)
             stays = stays and request.header("Connection").lower() != "close"
 
@@ -201,35 +183,35 @@ class Standin:
         return ROUTES.get((request.method, request.path), (name, pages.page))
 
     def _decide(self, hit: Hit, handler: Handler) -> tuple[Reply, Delivery]:
-        """Choose verbs, make the reply, damage it; what the service charges is in the record before anything is sent."""
+        """Choose a verb, make the reply, damage it; what the service charges is in the record before anything is sent."""
         request, route = hit.request, hit.route
         print_ = self._fingerprint(request)
-        turn = self._turns[print_] = self._turns.get(print_, 0) + 1
-        verbs = self._verbs(route, request, print_)
-        hit.fault = faults.spelling(verbs)
-        reply = faults.replacement(verbs, route, request)
-        if reply is None:
-            reply = self._made(handler, request, faults.model_named(verbs), f"{print_}/{turn}")
-        self.log.charge(hit, reply.charge)
-        reply = faults.damaged(verbs, reply)
+        number = self._turns[print_] = self._turns.get(print_, 0) + 1
+        turn = f"{print_}/{number}"
+        verb = self._verb(route, turn)
+        hit.fault = verb.name
+        reply = faults.replacement(verb, route, request)
+        if reply is None and handler is chat.complete:
+            reply = chat.complete(request, self.state, verb.argument if verb.name == "model" else "honest", turn)
+        reply = reply or handler(request, self.state)
+        hit.charge = reply.charge
+        reply = faults.damaged(verb, reply)
         hit.status = reply.status
         base = Delivery(delay_s=max(0.0, hit.at + self.state.options.latency_s - self._now()))
-        return reply, faults.delivery(verbs, base)
+        return reply, faults.delivery(verb, base)
 
-    def _verbs(self, route: str, request: Request, print_: str) -> tuple[faults.Verb, ...]:
-        taken = [rule.verbs for rule in self._rules if rule.takes(route, request.path)]
+    def _verb(self, route: str, turn: str) -> faults.Verb:
+        taken = [rule.verb for rule in self._rules if rule.takes(route)]
         if taken:
-            return tuple(verb for verbs in taken for verb in verbs)
-        return self._mix.choose(route, print_) if self._mix else ()
-
-    def _made(self, handler: Handler, request: Request, kind: str, turn: str) -> Reply:
-        if handler is chat.complete:
-            return chat.complete(request, self.state, kind, turn)
-        return handler(request, self.state)
+            return taken[0]
+        return self._mix.choose(route, turn) if self._mix else faults.Verb()
 
     def _fingerprint(self, request: Request) -> str:
-        nonces = set(MARKED.findall(request.body.decode("utf-8", "replace")))
-        return faults.fingerprint(request, (f":{self.state.port}", *sorted(nonces)))
+        """Return a digest of what is asked, without what differs from one run to the next."""
+        text = f"{request.method} {request.target}\n{request.body.decode('utf-8', 'replace')}"
+        for part in (f":{self.state.port}", *sorted(set(MARKED.findall(text)))):
+            text = text.replace(part, "")
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _coded(self, reply: Reply, request: Request) -> Reply:
         wanted = "gzip" in request.header("Accept-Encoding")

@@ -12,12 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.standin.charges import Charge
 
-LARGEST_REQUEST = 20_000_000
 LARGEST_HEAD = 1 << 20
-
-
-class BadRequest(Exception):
-    """The bytes received are no HTTP request."""
 
 
 @dataclass(frozen=True)
@@ -86,38 +81,14 @@ def text_reply(text: str, status: int = 200, media_type: str = "text/plain", hea
     return Reply(status, text.encode(), {"Content-Type": f"{media_type}; charset=utf-8", **(headers or {})})
 
 
-async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """Read the next request of a connection; None when the client has closed it.
+async def read_request(reader: asyncio.StreamReader) -> Request:
+    """Read the next request of a connection.
 
     Raises:
-        BadRequest: it is no HTTP, or too large.
+        IncompleteReadError: the client has closed the connection.
     """
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError as error:
-        if error.partial.strip():
-            raise BadRequest("the request's head was cut") from error
-        return None
-    except asyncio.LimitOverrunError as error:
-        raise BadRequest("the request's head is too long") from error
-    request = _parsed_head(head)
-    return replace(request, body=await _body(reader, request))
-
-
-def _parsed_head(head: bytes) -> Request:
-    lines = head.decode("latin-1").split("\r\n")
-    words = lines[0].split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise BadRequest("no HTTP request line")
-    pairs = [line.partition(":") for line in lines[1:] if line]
-    return Request(words[0], words[1], tuple((name.strip(), value.strip()) for name, _, value in pairs))
-
-
-async def _body(reader: asyncio.StreamReader, request: Request) -> bytes:
-    length = request.header("Content-Length", "0")
-    if not length.isdigit() or int(length) > LARGEST_REQUEST:
-        raise BadRequest("a Content-Length that cannot be met")
-    try:
-        return await reader.readexactly(int(length))
-    except asyncio.IncompleteReadError as error:
-        raise BadRequest("the request's body was cut") from error
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, target, _ = first.split(" ")
+    pairs = (line.partition(":") for line in lines if line)
+    request = Request(method, target, tuple((name.strip(), value.strip()) for name, _, value in pairs))
+    return replace(request, body=await reader.readexactly(int(request.header("Content-Length", "0"))))
