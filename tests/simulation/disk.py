@@ -25,27 +25,19 @@ class MortalDisk(FaultyDisk):
         super().__init__(chance, monkeypatch)
         self.left: int | None = None
         self.dead = False
-        self.done = 0
         for name in ("_write", "_link", "_fsync", "_fdatasync"):
             monkeypatch.setattr(files, name, self._mortal(getattr(files, name)))
 
     def _mortal(self, operation: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
-            self._live()
+            if self.left is not None:
+                self.left -= 1
+                self.dead = self.dead or self.left < 0
+            if self.dead:
+                raise Died
             return operation(*arguments)
 
         return call
-
-    def _live(self) -> None:
-        self.done += 1
-        if self.left is not None:
-            self.left -= 1
-            self.dead = self.dead or self.left < 0
-        if self.dead:
-            raise Died
-
-    def die(self) -> None:
-        self.dead = True
 
     def revive(self, root: Path, *, power_cut: bool) -> None:
         """A new process, on a disk whose power may have been cut."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.budget import Budget, Caps, CombinedBudget
+from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.reasoner_questions import Reply
-from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.errors import (
     AnswerInvalid,
@@ -22,8 +21,7 @@ from pipeline.errors import (
     ServiceUnavailable,
     StepError,
 )
-from pipeline.ports import Answer, EventStore, Page, SearchResult
-from pipeline.research import StepContext
+from pipeline.ports import Answer, Page, SearchResult
 from tests.fakes import FakeFetch, FakeReasoner, FakeSearch, Journal
 
 A = TypeVar("A", bound=Reply)
@@ -63,19 +61,20 @@ class Asked:
     provider: Provider
     session: str
     purse: CombinedBudget
-    reasoner: type[FakeReasoner] = FakeReasoner
+    name: str = "fake"
 
     async def search(self, query: str, limit: int) -> SearchResult:
-        await asyncio.sleep(self.weather.latency())
-        if self.weather.strikes(self.weather.fault):
-            raise SearchFailed("the search service is down")
+        await self._reach(SearchFailed("the search service is down"))
         return await FakeSearch(self.journal).search(query, limit)
 
     async def read(self, url: str) -> Page:
+        await self._reach(ReadFailed("the page is gone"))
+        return await FakeFetch(self.journal).read(url)
+
+    async def _reach(self, failure: StepError) -> None:
         await asyncio.sleep(self.weather.latency())
         if self.weather.strikes(self.weather.fault):
-            raise ReadFailed("the page is gone")
-        return await FakeFetch(self.journal).read(url)
+            raise failure
 
     async def answer(self, question: q.Question[A]) -> Answer[A]:
         reserved = await self.purse.reserve(Cost(total_tokens=30, usd=WORST / 1e9))
@@ -95,20 +94,13 @@ class Asked:
         finally:
             if not heard:
                 self.purse.release(reserved)
-        answer = await self.reasoner(self.journal).answer(question)
+        answer = await FakeReasoner(self.journal).answer(question)
         self.purse.settle(reserved, answer.cost)
         if self.weather.strikes(self.weather.fault):
-            raise _charged(self.weather.chance.choice([AnswerInvalid, AnswerWithheld])("not what was asked for"), answer)
+            error = self.weather.chance.choice([AnswerInvalid, AnswerWithheld])("not what was asked for")
+            error.cost, error.exchange = answer.cost, answer.exchange
+            raise error
         return answer
-
-    @property
-    def name(self) -> str:
-        return "fake"
-
-
-def _charged(error: StepError, answer: Answer[A]) -> StepError:
-    error.cost, error.exchange = answer.cost, answer.exchange
-    return error
 
 
 @dataclass
@@ -119,11 +111,3 @@ class Free:
 
     async def answer(self, question: q.Question[A]) -> Answer[A]:
         return Answer((await FakeReasoner(Journal()).answer(question)).value)
-
-
-def step_context_of(store: EventStore, asked: Asked) -> StepContext:
-    return StepContext(asked, asked, asked, lambda digest: store.objects.get(digest).decode())
-
-
-def purse_of(state: SessionState) -> CombinedBudget:
-    return CombinedBudget([Budget(Caps(state.config.budget_usd), spent=Cost(usd=state.spent.usd))])

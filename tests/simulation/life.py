@@ -27,6 +27,7 @@ from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.merging import joined
 from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
@@ -34,7 +35,7 @@ from pipeline.store.file_store import FileStore
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk
-from tests.simulation.doors import Asked, Provider, Weather, purse_of, step_context_of
+from tests.simulation.doors import Asked, Provider, Weather
 from tests.simulation.talking import QUESTIONS, ask_back, talk_about
 
 TROUBLED_NIGHTS = 4
@@ -119,11 +120,10 @@ class Life:
             result = loop.run_until_complete(self._work(store, context, self._weather(troubled=troubled), loop))
         except ResearchError as raised:
             error = raised
-        except (Died, BaseExceptionGroup, RuntimeError) as raised:
+        except (Died, BaseExceptionGroup, RuntimeError):
             died = self.disk.dead
             if not died:
                 raise
-            del raised
         finally:
             self._bury(loop)
             store.close()
@@ -160,8 +160,10 @@ class Life:
         night = self._night(store, context, weather)
         result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
         self.batch_s = loop.now  # the deadline is the batch's; a call to a model for memory may end after it
-        with self._spared():  # as in a run, whose outcome it never changes
-            await consolidate(store, context, read_all(store).sessions, self._memory_model(store, weather))
+        with self._spared():  # as in a run, whose outcome it never changes; on some nights under a cap of its own
+            sessions = read_all(store).sessions
+            purse = CombinedBudget([Budget(Caps(self.chance.choice([None, None, 0.004])), name="consolidation")])
+            await consolidate(store, context, sessions, self._asked(MEMORY, weather, purse))
         await self._talk(store, context, weather)
         return result
 
@@ -175,34 +177,33 @@ class Life:
         except ResearchError:
             pass
 
-    def _memory_model(self, store: Witness, weather: Weather) -> Asked:
-        """Return what answers a consolidation, under a cap of its own on some nights; its bill goes to memory as a whole."""
-        purse = CombinedBudget([Budget(Caps(self.chance.choice([None, None, 0.004])), name="consolidation")])
-        return Asked(Journal(self.calls.setdefault(MEMORY, [])), weather, self.provider, MEMORY, purse)
-
     async def _talk(self, store: Witness, context: RunContext, weather: Weather) -> None:
         """Ask about some of the sessions that have ended; what fails is told to whoever asks, and the next talk goes on."""
         ended = [session.id for session in read_all(store).sessions if session.status == "complete"]
         for session in sorted(ended):
             if self.chance.random() < 0.5:
                 talk = talk_about(store, session, context.run_id)
-                journal = Journal(self.calls.setdefault(talk, []))
-                asked = Asked(journal, weather, self.provider, talk, CombinedBudget([]))
+                asked = self._asked(talk, weather, CombinedBudget([]))
                 with self._spared():
                     await ask_back(store, context, asked, session, self.chance.choice(QUESTIONS))
+
+    def _asked(self, stream: str, weather: Weather, purse: CombinedBudget) -> Asked:
+        """Return what answers in that stream's name; the bill of all consolidations is on memory as a whole."""
+        return Asked(Journal(self.calls.setdefault(stream, [])), weather, self.provider, stream, purse)
 
     def _signal(self, context: RunContext) -> None:
         self.asked_at = context.now()
         context.stop.ask("SIGTERM", 143)
 
     def _die(self, loop: VirtualLoop) -> None:
-        self.disk.die()
+        self.disk.dead = True
         loop.stop()
 
     def _night(self, store: Witness, context: RunContext, weather: Weather) -> Batch:
         def step_context(state: SessionState) -> StepContext:
-            journal = Journal(self.calls.setdefault(state.id, []))
-            return step_context_of(store, Asked(journal, weather, self.provider, state.id, purse_of(state)))
+            purse = CombinedBudget([Budget(Caps(state.config.budget_usd), spent=Cost(usd=state.spent.usd))])
+            asked = self._asked(state.id, weather, purse)
+            return StepContext(asked, asked, asked, lambda digest: store.objects.get(digest).decode())
 
         return Batch(
             store,
@@ -234,7 +235,7 @@ class Life:
         for task in tasks:
             task.cancel()
         if tasks:
-            self.disk.die()
+            self.disk.dead = True
             loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.close()
 

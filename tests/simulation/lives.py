@@ -13,7 +13,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.errors import LogUnwritable
 from tests.simulation.life import TROUBLED_NIGHTS, Life, life
 from tests.simulation.promises import broken, recorded
-from tests.simulation.talking import answers_in
+from tests.simulation.talking import talks_in
 
 QUIET_NIGHTS = 12
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of one's own is made there
@@ -41,7 +41,8 @@ def happenings(seed: int) -> set[str]:
             met |= {"resumed"} if len(state.runs) > 1 else set()
             met |= {"failed step"} if state.failures else set()
             met |= {"recalled"} if state.recalled else set()
-        met |= {"asked back"} if answers_in(found.store) else set()
+        talks = talks_in(found.store).values()
+        met |= {"asked back"} if any(turn.answer for talk in talks for turn in talk.turns) else set()
         met |= {"consolidated"} if any(found.store.ids("memory")) else set()
     return met
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, CallSent, StepFailed
-from pipeline.domain.events.stream_events import MessageAnswered, TalkOpened
+from pipeline.domain.events.stream_events import TalkOpened
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.talk import TalkState, talk_of
 from pipeline.domain.values import Hit
@@ -73,12 +73,3 @@ def _asked_again(name: str, store: EventStore) -> Iterator[str]:
             yield f"{name}: {event.step} was recorded, and asked again"
         if isinstance(event, Answered) and event.step and not isinstance(event, StepFailed):
             done.add(event.step)
-
-
-def answers_in(store: EventStore) -> int:
-    """Count the answers of all talks."""
-    return sum(
-        isinstance(event, MessageAnswered)
-        for name in store.ids("talk")
-        for event in decode_all(record.data for record in store.load(name))
-    )

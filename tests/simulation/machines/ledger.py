@@ -53,15 +53,6 @@ class Account:
         else:
             self.billed_nano += int(what)
 
-    @property
-    def calls(self) -> int:
-        """How many answers were asked for."""
-        return sum(map(len, self.asks.values()))
-
-    def repeated(self) -> int:
-        """How many of them were asked for again: the calls that were under way at a kill."""
-        return sum(count - 1 for asks in self.asks.values() for count in Counter(name for _, name in asks).values())
-
     def broken(self, store: PostgresStore) -> list[str]:
         """Return what was acknowledged and lost, recorded twice, or asked for again after it was acknowledged."""
         return [fault for session in store.ids("session") for fault in self._faults(session, store)]

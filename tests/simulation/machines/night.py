@@ -85,46 +85,37 @@ class Crew:
 
 @dataclass
 class Simulation:
-    """Questions to be researched by ``workers`` processes over one database; ``cap_usd`` is what all may spend together."""
+    """Questions to be researched by processes over one database; ``cap_usd`` is what all may spend together."""
 
-    server: PostgresServer
-    url: str
-    folder: Path
+    setup: Setup
     sessions: int
-    workers: int = 4
-    at_once: int = 4
-    latency_s: float = 0.0
-    lease_s: float = 2.0
     cap_usd: float | None = None
 
     @classmethod
-    def over(cls, server: PostgresServer, folder: Path, sessions: int, **options: Any) -> Simulation:
+    def over(cls, server: PostgresServer, folder: Path, sessions: int, cap_usd: float | None = None, **setup: Any) -> Simulation:
         """Return a simulation over a new database of that server."""
-        folder.mkdir(parents=True, exist_ok=True)
         url = server.new_database()
         database = Database(url, lambda _connection: None)
         database.run(postgres_database.migrate)
         database.close()
-        return cls(server, url, folder, sessions, **options)
+        return cls(Setup(url, folder, "", **setup), sessions, cap_usd)
 
     @contextmanager
     def crew(self) -> Iterator[Crew]:
-        crew = Crew(Setup(self.url, self.folder, "", self.latency_s, self.lease_s, self.at_once))
-        crew.start(self.workers)
+        """Let two workers work."""
+        crew = Crew(self.setup)
+        crew.start(2)
         try:
             yield crew
         finally:
             crew.stop()
 
-    def research(self, trouble: Callable[[], Coroutine[Any, Any, None]] | None = None) -> BatchResult:
-        """Research all questions, with trouble on the side if there is any; return the outcome."""
-        return asyncio.run(self._research(trouble))
-
-    async def _research(self, trouble: Callable[[], Coroutine[Any, Any, None]] | None) -> BatchResult:
+    async def research(self, trouble: Callable[[], Coroutine[Any, Any, None]]) -> BatchResult:
+        """Research all questions, with trouble on the side; return the outcome."""
         settings = Settings(limits=Limits(max_failures=100_000), reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1"))
         queue = Queue(settings, tuple(map(_query, range(self.sessions))), digest="d" * 64)
-        store, context = PostgresStore(self.url, self.folder / "run", patience_s=300.0), context_for("run-0")
-        nights = PostgresNights(Database(self.url, lambda _connection: None, patience_s=300.0))
+        store, context = PostgresStore(self.setup.url, self.setup.folder / "run", patience_s=300.0), context_for("run-0")
+        nights = PostgresNights(Database(self.setup.url, lambda _connection: None, patience_s=300.0))
 
         def step_context(_state: SessionState) -> StepContext:
             raise AssertionError("the run itself researches nothing")
@@ -135,25 +126,21 @@ class Simulation:
         batch = Batch(store, queue, step_context, lambda one: config_for(one, queue.settings), context, takes_handoffs=False)
         decisions = decide(queue, known({}), NOW)
         name = await open_night(batch, decisions, None, nights, night, lambda _config, machine: entry_of(machine=machine))
-        troubling = asyncio.create_task(trouble()) if trouble else None
+        troubling = asyncio.create_task(trouble())
         try:
             while (unfinished := await asyncio.to_thread(nights.unfinished)) and not unfinished.closed:
                 await asyncio.sleep(0.1)
             return result_of(list(decode_all(record.data for record in store.load(name))))
         finally:
-            if troubling:
-                troubling.cancel()
-                with suppress(asyncio.CancelledError):
-                    await troubling
+            troubling.cancel()
+            with suppress(asyncio.CancelledError):
+                await troubling
             nights.disconnect()
             store.close()
 
-    def account(self) -> Account:
-        return Account.of(self.folder / "ledger")
-
     def broken(self) -> list[str]:
         """Return what was promised and not kept."""
-        store, account = PostgresStore(self.url, self.folder / "check"), self.account()
+        store, account = PostgresStore(self.setup.url, self.setup.folder / "check"), Account.of(self.setup.folder / "ledger")
         try:
             faults = account.broken(store)
         finally:

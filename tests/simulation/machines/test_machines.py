@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -25,10 +26,10 @@ def server() -> Iterator[PostgresServer]:
 
 
 def test_a_night_with_kills_of_workers_server_and_connections_keeps_every_promise(server: PostgresServer, tmp_path: Path) -> None:
-    night = Simulation.over(server, tmp_path, sessions=16, workers=2, latency_s=0.02, lease_s=1.0, cap_usd=0.3)
+    night = Simulation.over(server, tmp_path, sessions=16, latency_s=0.02, lease_s=1.0, cap_usd=0.3)
     with night.crew() as crew:
         trouble = Trouble(server, crew, random.Random(SEED), strikes=8)
-        result = night.research(trouble)
+        result = asyncio.run(night.research(trouble))
     assert night.broken() == []
     assert len(result.ended) + len(result.skipped) == 16
     assert {event.status for event in result.ended} <= {"complete", "interrupted", "not-found"}
@@ -36,8 +37,8 @@ def test_a_night_with_kills_of_workers_server_and_connections_keeps_every_promis
 
 
 def test_a_worker_that_wakes_up_after_its_lease_is_refused_and_spoils_nothing(server: PostgresServer, tmp_path: Path) -> None:
-    night = Simulation.over(server, tmp_path, sessions=4, workers=2, at_once=2, latency_s=0.1, lease_s=0.8)
+    night = Simulation.over(server, tmp_path, sessions=4, at_once=2, latency_s=0.1, lease_s=0.8)
     with night.crew() as crew:
-        result = night.research(Trouble(server, crew, random.Random(SEED), 1, 0.6, ("frozen",)))
+        result = asyncio.run(night.research(Trouble(server, crew, random.Random(SEED), 1, 0.6, ("frozen",))))
     assert night.broken() == []
     assert Counter(event.status for event in result.ended) == {"complete": 4}

@@ -36,9 +36,9 @@ class Setup:
     url: str
     folder: Path
     machine: str
-    latency_s: float = 0.0
-    lease_s: float = 2.0
-    sessions: int = 4
+    latency_s: float
+    lease_s: float
+    at_once: int = 4
 
 
 @dataclass
@@ -70,7 +70,7 @@ def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> tuple[NightWorker, Pg
     engine = PgQueuerEngine(
         setup.url,
         program=f"{WORKER}{setup.machine}",
-        at_once=setup.sessions,
+        at_once=setup.at_once,
         lease_s=setup.lease_s,
         say=lambda line: _say(line, True),
     )
