@@ -231,24 +231,17 @@ def test_a_session_that_is_cut_short_in_a_gap_round_closes_its_workers_before_it
     assert not any(isinstance(step, s.Fail) for step in others)
 
 
-def reopened(state: SessionState, *events: e.EventBase) -> SessionState:
-    """The state in which ``search_1`` failed, then ``events`` came, then the session was cancelled and reopened."""
+@pytest.mark.parametrize(("later", "status"), [((e.AnalysisStarted(round=0),), "failed"), ((), "running")])
+def test_a_worker_that_failed_goes_on_in_a_reopened_session_unless_the_analysis_went_on_without_it(
+    later: tuple[e.EventBase, ...], status: str
+) -> None:
+    state, _ = before(e.AnalysisStarted)
     state.workers["search_1"].status = "failed"
-    for event in (*events, e.ResearchCancelled(), e.ResearchReopened()):
+    for event in (*later, e.ResearchCancelled(), e.ResearchReopened()):
         fold.apply(state, event)
-    return state
-
-
-def test_a_worker_that_failed_stays_failed_when_the_analysis_went_on_without_it() -> None:
-    state = reopened(before(e.AnalysisStarted)[0], e.AnalysisStarted(round=0))
-    assert state.workers["search_1"].status == "failed"
-    assert agenda(state) == (s.FindGaps(0),)
-
-
-def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_analysis() -> None:
-    state = reopened(before(e.AnalysisStarted)[0])
-    assert state.workers["search_1"].status == "running"
-    assert any("search_1" in step.key for step in agenda(state))
+    assert state.workers["search_1"].status == status
+    assert any("search_1" in step.key for step in agenda(state)) == (not later)
+    assert (agenda(state) == (s.FindGaps(0),)) == bool(later)
 
 
 def test_a_question_is_said_not_to_be_found_only_where_nothing_near_it_was_left_unread() -> None:

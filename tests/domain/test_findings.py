@@ -12,22 +12,23 @@ from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
 URL = "corpus:harbour.pdf"
 
 
-def state_with(sheets: tuple[int, ...]) -> SessionState:
+SHEETS = (2, 40, 40, 80)
+
+
+@pytest.mark.parametrize(
+    ("sheets", "digest", "start", "page"),
+    [
+        *((SHEETS, "d1", start, page) for start, page in ((2, 1), (39, 1), (40, 3), (90, 4), (-1, 0))),
+        ((), "d1", 3, 0),
+        ((0,), "d2", 3, 0),
+    ],
+)
+def test_the_page_of_a_quote_is_the_last_that_begins_at_or_before_it_in_the_same_text(
+    sheets: tuple[int, ...], digest: str, start: int, page: int
+) -> None:
     state = SessionState(id="s")
     state.pages[URL] = PageRead(url=URL, title="Harbour", digest="d1", characters=100, sheets=sheets)
-    return state
-
-
-@pytest.mark.parametrize(("start", "page"), [(2, 1), (39, 1), (40, 3), (90, 4), (-1, 0)])
-def test_the_page_of_a_quote_is_the_last_that_begins_at_or_before_it(start: int, page: int) -> None:
-    fact = Fact(id="f", claim="", quote="q", url=URL, digest="d1", start=start)
-    assert sheet_of(state_with((2, 40, 40, 80)), fact) == page
-
-
-def test_a_source_without_pages_or_of_another_text_has_none() -> None:
-    fact = Fact(id="f", claim="", quote="q", url=URL, digest="d1", start=3)
-    assert sheet_of(state_with(()), fact) == 0
-    assert sheet_of(state_with((0,)), fact.model_copy(update={"digest": "d2"})) == 0
+    assert sheet_of(state, Fact(id="f", claim="", quote="q", url=URL, digest=digest, start=start)) == page
 
 
 def searched(state: SessionState, query: str, *urls: str) -> None:

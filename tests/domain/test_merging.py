@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import pytest
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
@@ -19,22 +16,28 @@ from tests.recorded import records, stream
 
 READS = [event for event in stream() if isinstance(event, e.PageRead)]
 BASE = READS[0].version - 1
+PAID = Cost(usd=0.25, calls=1)
 BEFORE = state_of("s1", stream()[:BASE]).spent.usd
+
+
+def chain_on(chain: Sequence[Record], run: str, *drafts: e.EventBase) -> list[Record]:
+    """The chain, then a run that records the drafts."""
+    found = list(chain)
+    for draft in drafts:
+        minute, second = divmod(len(found), 60)
+        name = f"{run}-{1 + sum(record.run_id == run for record in found)}"
+        event = stamped(draft, "s1", len(found) + 1, run, name, f"2026-11-22T02:{minute:02d}:{second:02d}.000Z")
+        found.append(record_of(event))
+    return found
+
+
+def known_as(name: str, chain: Sequence[Record]) -> Branch:
+    return Branch(digest_of(name.encode()), chain, {f"{record.run_id} {record.id}": record for record in chain})
 
 
 def branch(name: str, drafts: Sequence[e.EventBase], base: int = BASE) -> Branch:
     """A branch on the first ``base`` events of the recorded session: a run that records the drafts."""
-    events: list[e.EventBase] = [e.RunStarted(host=name, agent=name), *drafts]
-    own = []
-    for number, draft in enumerate(events, 1):
-        at = f"2026-11-22T02:{number // 60:02d}:{number % 60:02d}.000Z"
-        own.append(record_of(stamped(draft, "s1", base + number, name, f"{name}-{number}", at)))
-    chain = [*records()[:base], *own]
-    return Branch(hash_of(name), chain, {f"{record.run_id} {record.id}": record for record in chain})
-
-
-def hash_of(name: str) -> str:
-    return digest_of(name.encode())
+    return known_as(name, chain_on(records()[:base], name, e.RunStarted(host=name, agent=name), *drafts))
 
 
 def merged(kept: Branch, added: Iterable[Record]) -> tuple[e.BranchMerged, SessionState]:
@@ -43,10 +46,6 @@ def merged(kept: Branch, added: Iterable[Record]) -> tuple[e.BranchMerged, Sessi
     event = decode(found[0].data)
     assert isinstance(event, e.BranchMerged)
     return event, state_of("s1", decode_all(record.data for record in [*kept.records, *found]))
-
-
-def changed(event: e.EventBase, **fields: Any) -> e.EventBase:
-    return event.model_copy(update=fields)
 
 
 def sent(step: str) -> e.CallSent:
@@ -73,14 +72,14 @@ def test_the_merge_is_the_same_whichever_machine_makes_it() -> None:
 
 
 def test_the_same_answer_in_both_branches_is_no_conflict_whatever_it_cost() -> None:
-    theirs = changed(READS[0], seconds=9.0, cost=Cost(usd=0.25))
+    theirs = READS[0].model_copy(update={"seconds": 9.0, "cost": PAID})
     event, state = merged(*joined(branch("a", READS[:2]), branch("b", [theirs])))
     assert (event.same, event.conflicts) == (("b-2",), ())
     assert state.spent.usd == BEFORE + 0.25
 
 
 def test_different_answers_to_one_step_are_a_conflict_that_names_both() -> None:
-    theirs = changed(READS[0], title="Another title")
+    theirs = READS[0].model_copy(update={"title": "Another title"})
     event, state = merged(*joined(branch("a", READS[:2]), branch("b", [theirs])))
     assert [(one.step, one.ours, one.theirs) for one in event.conflicts] == [(READS[0].step, "a-2", "b-2")]
     assert event.conflicts[0].other.startswith("Another title, ")
@@ -96,7 +95,7 @@ def test_a_failure_elsewhere_is_not_adopted_and_an_answer_beats_it() -> None:
 
 def test_a_branch_with_a_report_goes_on_and_adopts_nothing() -> None:
     last = len(records())
-    whole = Branch(hash_of("whole"), records(), {record.id: record for record in records()})
+    whole = known_as("whole", records())
     longer = branch("b", [sent(f"x{number}") for number in range(last)])
     kept, added = joined(longer, whole)
     event, state = merged(kept, added)
@@ -108,29 +107,14 @@ def test_a_branch_with_a_report_goes_on_and_adopts_nothing() -> None:
 
 def test_the_cost_of_both_branches_counts_each_call_once() -> None:
     """The call was announced before the branches parted; one counted it as lost, and the other has its answer."""
-    call, answer = sent("Read:x"), changed(READS[0], cost=Cost(usd=0.125, calls=1))
-    common = branch("run-1", [])
-    first = branch("a", [changed(call, step=READS[0].step)])
-    own = [*first.records, *_on(first, [e.RunStarted()], "later")]
-    ours = Branch(hash_of("ours"), [*own, *_on_chain(own, [sent("y"), e.RunStarted()], "last")], {})
-    theirs_chain = [*first.records, *_on_chain(list(first.records), [answer], "a")]
-    ours = ours._replace(known={record.id: record for record in ours.records})
-    theirs = Branch(hash_of("theirs"), theirs_chain, {record.id: record for record in theirs_chain})
-    event, state = merged(*joined(ours, theirs))
-    assert common.records[0] == ours.records[0]
+    common = branch("a", [sent(str(READS[0].step))]).records
+    ours, theirs = chain_on(common, "later", e.RunStarted()), chain_on(common, "a", READS[0].model_copy(update={"cost": PAID}))
+    event, state = merged(
+        *joined(known_as("ours", chain_on(ours, "last", sent("y"), e.RunStarted())), known_as("theirs", theirs))
+    )
     assert event.answered == (Cost(usd=0.5, calls=1),)
     assert (state.spent.lost, state.spent.lost_usd) == (1, 0.5)
-    assert state.spent.usd == BEFORE + 0.5 + 0.125
-
-
-def _on(before: Branch, drafts: Sequence[e.EventBase], run: str) -> list[Record]:
-    return _on_chain(list(before.records), drafts, run)
-
-
-def _on_chain(chain: Sequence[Record], drafts: Sequence[e.EventBase], run: str) -> list[Record]:
-    at = "2026-11-22T03:00:00.000Z"
-    numbered = enumerate(drafts, len(chain) + 1)
-    return [record_of(stamped(draft, "s1", version, run, f"{run}.{version}", at)) for version, draft in numbered]
+    assert state.spent.usd == BEFORE + 0.5 + 0.25
 
 
 def test_a_session_that_failed_here_and_went_on_there_is_open_again() -> None:
@@ -140,9 +124,8 @@ def test_a_session_that_failed_here_and_went_on_there_is_open_again() -> None:
     assert event.adopted == ("b-2",)
 
 
-@pytest.mark.parametrize("ending", [e.ResearchCancelled(reason="enough")])
-def test_a_person_who_cancels_on_one_machine_cancels(ending: e.EventBase) -> None:
-    _, state = merged(*joined(branch("a", READS[:3]), branch("b", [ending])))
+def test_a_person_who_cancels_on_one_machine_cancels() -> None:
+    _, state = merged(*joined(branch("a", READS[:3]), branch("b", [e.ResearchCancelled(reason="enough")])))
     assert state.status == "cancelled"
 
 
@@ -151,7 +134,7 @@ def test_an_answer_whose_question_was_another_is_left() -> None:
     written = next(event for event in stream() if isinstance(event, e.ReportWritten))
     checked = next(event for event in stream() if isinstance(event, e.ClaimsChecked))
     base = written.version - 1
-    ours = branch("a", [sent("x"), sent("y"), changed(written, sections=written.sections[:1])], base)
+    ours = branch("a", [sent("x"), sent("y"), written.model_copy(update={"sections": written.sections[:1]})], base)
     theirs = branch("b", [written, checked], base)
     event, _ = merged(*joined(ours, theirs))
     assert [conflict.step for conflict in event.conflicts] == [written.step]
@@ -159,14 +142,9 @@ def test_an_answer_whose_question_was_another_is_left() -> None:
 
 
 def test_streams_that_are_neither_sessions_nor_talks_adopt_nothing() -> None:
-    chain = [replace_stream(record) for record in records()[:3]]
-    first = Branch(hash_of("1"), chain, {record.id: record for record in chain})
-    second = Branch(hash_of("2"), chain[:2], {"other": chain[1]._replace(id="other")})
+    chain = [record._replace(session_id="memory-1") for record in records()[:3]]
+    first, second = known_as("1", chain), known_as("2", [chain[0], chain[1]._replace(id="other")])
     kept, added = joined(first, second)
     event = decode(added[0].data)
     assert isinstance(event, e.BranchMerged)
     assert (kept, len(added), event.left) == (first, 1, ("other",))
-
-
-def replace_stream(record: Record) -> Record:
-    return record._replace(session_id="memory-1")
