@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.scheduling import Decision, Selection, archived, decide
+from pipeline.batch.scheduling import Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.values import Query
@@ -25,66 +25,54 @@ from pipeline.text.normalise import slug
 from pipeline.text.times import moment_of, timestamp
 from tests.nights import NOW, known, last, query, queue
 
-
-def decided(one: Query, latest: dict[str, SessionState], *only: str) -> Decision:
-    (decision,) = decide(queue(one), known(latest), NOW, Selection(only))
-    return decision
-
-
-def test_a_query_without_a_session_is_new() -> None:
-    decision = decided(query("pumps"), {})
-    assert (decision.action, decision.due, decision.session) == ("new", True, "")
-
-
-@pytest.mark.parametrize("status", ["planning", "searching", "analyzing", "synthesizing"])
-def test_an_interrupted_session_is_resumed(status: Status) -> None:
-    decision = decided(query("pumps"), last("pumps", status))
-    assert (decision.action, decision.due, decision.session) == ("resume", True, "s-pumps")
-    assert status in decision.reason
-
-
-def test_what_is_complete_is_researched_once_more_if_that_is_asked_for() -> None:
-    (decision,) = decide(queue(query("pumps")), known(last("pumps")), NOW, Selection(("pumps",), again=True))
-    assert (decision.action, decision.due, decision.session) == ("again", True, "s-pumps")
-    assert "asked for again" in decision.reason
-
-
-@pytest.mark.parametrize("status", ["failed", "cancelled"])
-def test_what_failed_is_not_tried_again_unless_it_is_named(status: Status) -> None:
-    latest = last("pumps", status, end_reason="the pump was on fire")
-    decision = decided(query("pumps"), latest)
-    assert (decision.action, decision.due, decision.reason) == (status, False, "the pump was on fire")
-    named = decided(query("pumps"), latest, "pumps")
-    assert (named.action, named.due, named.word) == ("retry", True, "due")
-    assert "the pump was on fire" in named.reason
-
-
-@pytest.mark.parametrize(("status", "action"), [("failed", "retry"), ("cancelled", "cancelled"), ("complete", "done")])
-def test_all_that_failed_is_tried_again_if_the_user_says_so_but_not_what_was_cancelled(status: Status, action: str) -> None:
-    (decision,) = decide(queue(query("pumps")), known(last("pumps", status)), NOW, Selection(retry_failed=True))
-    assert decision.action == action
-
-
-def test_a_plan_that_waits_for_approval_keeps_its_query_waiting() -> None:
-    decision = decided(query("pumps"), last("pumps", "planning", approval="requested"))
-    assert (decision.action, decision.due) == ("waiting", False)
-    assert "research approve pumps" in decision.reason
-    approved = decided(query("pumps"), last("pumps", "searching", approval="given"))
-    assert (approved.action, approved.reason) == ("resume", "its plan is approved")
-
-
-@pytest.mark.parametrize("status", ["complete", "failed", "searching"])
-def test_a_changed_question_is_new_and_follows_the_session_before(status: Status) -> None:
-    decision = decided(query("pumps"), last("pumps", status, query="How do valves behave?"))
-    assert (decision.action, decision.due, decision.session) == ("changed", True, "s-pumps")
-    assert "changed" in decision.reason
+DAMAGED: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}
+DUE = {"new", "resume", "again", "retry", "changed"}
+PUMPS, WEEKLY = query("pumps"), query("pumps", every=timedelta(days=7))
+FIRE = "the pump was on fire"
+OPEN: tuple[Status, ...] = ("planning", "searching", "analyzing", "synthesizing")
+STOPPED: tuple[Status, ...] = ("failed", "cancelled")
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "action"), [("fast", "deep", "changed"), ("deep", "fast", "done"), ("fast", "fast", "done")]
+    ("one", "before", "selection", "action", "words"),
+    [
+        (PUMPS, {}, {}, "new", ""),
+        *((PUMPS, last("pumps", status), {}, "resume", status) for status in OPEN),
+        (PUMPS, last("pumps"), {"ids": ("pumps",), "again": True}, "again", "asked for again"),
+        *((PUMPS, last("pumps", status, end_reason=FIRE), {}, status, FIRE) for status in STOPPED),
+        *((PUMPS, last("pumps", status, end_reason=FIRE), {"ids": ("pumps",)}, "retry", FIRE) for status in STOPPED),
+        (PUMPS, last("pumps", "failed"), {"retry_failed": True}, "retry", ""),
+        (PUMPS, last("pumps", "cancelled"), {"retry_failed": True}, "cancelled", ""),
+        (PUMPS, last("pumps"), {"retry_failed": True}, "done", ""),
+        (PUMPS, last("pumps", "planning", approval="requested"), {}, "waiting", "research approve pumps"),
+        (PUMPS, last("pumps", "searching", approval="given"), {}, "resume", "its plan is approved"),
+        (PUMPS, last("pumps", query="And valves?"), {}, "changed", "changed"),
+        *((PUMPS, last("pumps", status, query="And valves?"), {}, "changed", "changed") for status in STOPPED + OPEN),
+        (query("pumps", mode="deep"), last("pumps", config=ResearchConfig(mode="fast")), {}, "changed", ""),
+        (query("pumps", mode="fast"), last("pumps", config=ResearchConfig(mode="deep")), {}, "done", ""),
+        (query("pumps", mode="fast"), last("pumps", config=ResearchConfig(mode="fast")), {}, "done", ""),
+        (WEEKLY, last("pumps", "failed", days_ago=3, end_reason=FIRE), {}, "failed", f"{FIRE}; due again"),
+        (WEEKLY, last("pumps", "failed", days_ago=7, end_reason=FIRE), {}, "again", f"{FIRE}; due again"),
+        *((WEEKLY, last("pumps", "failed", days_ago=days), {"ids": ("pumps",)}, "retry", "") for days in (3, 7)),
+        *((WEEKLY, last("pumps", "cancelled", days_ago=days), {}, "cancelled", "") for days in (3, 7)),
+        # a clock that was ahead does not put off a recurring query for years
+        (WEEKLY, last("pumps", days_ago=-0.5), {}, "done", ""),
+        *((WEEKLY, last("pumps", days_ago=-ahead), {}, "again", "") for ahead in (2, 4_000)),
+        # hours are a length of time, and may be a tenth shorter
+        *(
+            (query("pumps", every=timedelta(hours=6)), last("pumps", days_ago=hours / 24), {}, action, "")
+            for hours, action in ((5.3, "done"), (5.5, "again"), (6, "again"), (6.5, "again"))
+        ),
+    ],
 )
-def test_a_query_that_is_to_be_researched_in_depth_now_was_changed(before: Any, now: Any, action: str) -> None:
-    assert decided(query("pumps", mode=now), last("pumps", config=ResearchConfig(mode=before))).action == action
+def test_what_is_done_about_a_query_follows_from_its_last_session(
+    one: Query, before: dict[str, SessionState], selection: dict[str, Any], action: str, words: str
+) -> None:
+    (decision,) = decide(queue(one), known(before), NOW, Selection(**selection))
+    assert (decision.action, decision.due) == (action, action in DUE)
+    assert decision.session == ("s-pumps" if before else "")
+    assert words in decision.reason
+    assert (decision.word == "due") == (action in {"new", "again", "retry"})
 
 
 @pytest.fixture(params=["Europe/Berlin", "America/New_York", "Pacific/Chatham", "UTC"])
@@ -157,29 +145,6 @@ def test_what_a_person_has_researched_in_the_afternoon_is_not_researched_again_i
         assert nights_researched(timedelta(days=1), [first, second]) == [first, second][: 1 + due]
 
 
-@pytest.mark.parametrize(("hours", "due"), [(5.3, False), (5.5, True), (6, True), (6.5, True)])
-def test_hours_are_a_length_of_time_and_may_be_a_tenth_shorter(hours: float, due: bool) -> None:
-    decision = decided(query("pumps", every=timedelta(hours=6)), last("pumps", days_ago=hours / 24))
-    assert decision.due is due
-
-
-@pytest.mark.parametrize(("days_ago", "action"), [(3, "failed"), (7, "again")])
-def test_a_recurring_question_that_failed_is_tried_again_when_it_is_due(days_ago: float, action: str) -> None:
-    weekly = query("pumps", every=timedelta(days=7))
-    latest = last("pumps", "failed", days_ago=days_ago, end_reason="the pump was on fire")
-    decision = decided(weekly, latest)
-    assert (decision.action, decision.session) == (action, "s-pumps")
-    assert "the pump was on fire; due again" in decision.reason
-    assert decided(weekly, latest, "pumps").action == "retry"
-    cancelled = decided(weekly, last("pumps", "cancelled", days_ago=days_ago))
-    assert cancelled.action == "cancelled"
-
-
-@pytest.mark.parametrize(("days_ahead", "action"), [(0.5, "done"), (2, "again"), (4_000, "again")])
-def test_a_clock_that_was_years_ahead_does_not_put_off_a_recurring_query_for_years(days_ahead: float, action: str) -> None:
-    assert decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=-days_ahead)).action == action
-
-
 def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -> None:
     names = ("low", "first", "second", "high", "halfway")
     queries = [query(name, priority={"low": -1, "high": 9}.get(name, 0)) for name in names]
@@ -187,17 +152,11 @@ def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -
     assert [decision.query.id for decision in decisions] == ["halfway", "high", "first", "second", "low"]
 
 
-def test_a_query_whose_session_is_damaged_is_left_alone_and_the_others_go_on() -> None:
-    damaged: dict[str, LogError] = {"2026-11-20-pumps-1a2b": LogDamaged("line 3 was altered")}
-    decisions = decide(queue(query("pumps"), query("valves")), SessionIndex((), damaged), NOW)
-    assert [(d.query.id, d.action) for d in decisions] == [("pumps", "damaged"), ("valves", "new")]
-    assert decisions[0].session == "2026-11-20-pumps-1a2b"
-
-
-def test_a_damaged_session_that_a_sound_one_has_followed_is_history() -> None:
-    damaged: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}
-    (decision,) = decide(queue(query("pumps")), SessionIndex(known(last("pumps", "complete")).sessions, damaged), NOW)
-    assert decision.action == "done"
+def test_a_query_whose_last_session_is_damaged_is_left_alone_and_the_others_go_on() -> None:
+    decisions = decide(queue(PUMPS, query("valves")), SessionIndex((), DAMAGED), NOW)
+    assert [(d.query.id, d.action, d.session) for d in decisions] == [("pumps", "damaged", *DAMAGED), ("valves", "new", "")]
+    (followed,) = decide(queue(PUMPS), SessionIndex(known(last("pumps", "complete")).sessions, DAMAGED), NOW)
+    assert followed.action == "done"
 
 
 @pytest.mark.parametrize(
@@ -219,53 +178,43 @@ def test_a_session_whose_query_is_gone_is_archived() -> None:
     assert [summary.query_id for summary in archived(queue(query("a"), query("c")), sessions)] == ["b"]
 
 
+CUT = "How does an append-only log survive a power cut?"
+CAN = "How can an append-only log survive a power cut?"
+FAILURE = "How does an append-only log survive a power failure?"
+
+
 def asked(text: str, name: str = "") -> Query:
     return Query(text=text, id=name or slug(text, 40), line=1)
 
 
-def researched(text: str, name: str = "") -> dict[str, SessionState]:
-    name = name or slug(text, 40)
-    return last(name, query=text, id=f"s-{name}")
-
-
-CUT = "How does an append-only log survive a power cut?"
-
-
 @pytest.mark.parametrize(
-    ("now", "action"),
+    ("researched", "now", "actions"),
     [
-        ("How do append-only logs survive a power cut at all?", "new"),
-        ("How can an append-only log survive a power cut?", "changed"),
-        ("Does an append-only log survive a power cut?", "changed"),
-        ("How does a write-ahead log survive a disk that is full?", "new"),
-        ("What is the capital of France?", "new"),
+        ("", [asked("How do append-only logs survive a power cut at all?")], ["new"]),
+        ("", [asked(CAN)], ["changed"]),
+        ("", [asked("Does an append-only log survive a power cut?")], ["changed"]),
+        ("", [asked("How does a write-ahead log survive a disk that is full?")], ["new"]),
+        ("", [asked("What is the capital of France?")], ["new"]),
+        # an id that was given says which question is meant
+        ("", [asked(CAN, "power")], ["new"]),
+        ("log", [asked(CAN)], ["new"]),
+        # a question that still stands in the file was not edited into another
+        ("", [asked(CUT), asked(CAN)], ["done", "new"]),
+        # it needs a longer id beside a like one
+        ("", [asked(CUT, distinct_id(CUT)), asked(FAILURE, distinct_id(FAILURE))], ["done", "new"]),
     ],
 )
-def test_a_question_without_an_id_of_its_own_is_known_again_after_an_edit(now: str, action: str) -> None:
-    assert slug(now, 40) != slug(CUT, 40)
-    decision = decided(asked(now), researched(CUT))
-    assert (decision.action, decision.session) == (action, f"s-{slug(CUT, 40)}" if action == "changed" else "")
-
-
-def test_an_id_that_was_given_says_which_question_is_meant() -> None:
-    now = "How can an append-only log survive a power cut?"
-    assert decided(asked(now, "power"), researched(CUT)).action == "new"
-    assert decided(asked(now), researched(CUT, "log")).action == "new"
-
-
-def test_a_question_that_still_stands_in_the_file_was_not_edited_into_another() -> None:
-    both = queue(asked(CUT), asked("How can an append-only log survive a power cut?"))
-    assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
-
-
-def test_a_question_that_needs_a_longer_id_beside_a_like_one_is_still_done() -> None:
-    other = "How does an append-only log survive a power failure?"
-    both = queue(asked(CUT, distinct_id(CUT)), asked(other, distinct_id(other)))
-    assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
+def test_a_question_without_an_id_of_its_own_is_known_again_after_an_edit(
+    researched: str, now: list[Query], actions: list[str]
+) -> None:
+    name = researched or slug(CUT, 40)
+    decisions = decide(queue(*now), known(last(name, query=CUT, id=f"s-{name}")), NOW)
+    assert [decision.action for decision in decisions] == actions
+    assert [bool(decision.session) for decision in decisions] == [action != "new" for action in actions]
 
 
 def test_of_two_spellings_the_first_is_researched_unless_the_other_was_and_the_other_is_said_to_be_skipped() -> None:
-    first, second = query("pumps"), replace(query("pumps"), id="again", same_as="pumps", line=2)
+    first, second = PUMPS, replace(PUMPS, id="again", same_as="pumps", line=2)
     decisions = decide(queue(first, second), known({}), NOW)
     assert [(d.query.id, d.action, d.due) for d in decisions] == [("pumps", "new", True), ("again", "same", False)]
     assert decisions[1].reason == "the question of line 1, pumps: only that one is researched"
