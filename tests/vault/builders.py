@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -371,6 +372,16 @@ def change(file: Path, old: str, new: str) -> None:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
+
+
+def move(vault: Path, note: Path, target: Path, *, by_obsidian: bool = False) -> None:
+    """Move a note as a file manager does, or as Obsidian does, which changes the links to it in all notes."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    note.rename(target)
+    old, new = (path.relative_to(vault).as_posix().removesuffix(".md").encode() for path in (note, target))
+    for file in vault.rglob("*.md") if by_obsidian else ():
+        if file.is_file() and "attic" not in file.parts and b"[[" + old in (data := file.read_bytes()):
+            file.write_bytes(re.sub(rb"\[\[" + re.escape(old) + rb"(?=[#|\\\]])", lambda _found: b"[[" + new, data))
 
 
 def write_into(note: Path, words: str) -> None:

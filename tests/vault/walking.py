@@ -22,16 +22,16 @@ from pipeline.domain.events.stream_events import NoteShown
 from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport, build_vault
+from pipeline.vault.build import Mode
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.kept import notes_in
 from pipeline.vault.note import KINDS
-from tests.vault.builders import PAGES, TEMPLATES, Story, night
+from tests.vault.builders import OPEN, PAGES, TEMPLATES, Story, move, night
 from tests.vault.links import leading_nowhere
 
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third", "corpus:tides.md")
 _WORD = re.compile(rb"w\d{5}x")
 _SPOILT = b"spoilt: [never closed\n"
-_BLOCK = re.compile(r"%% begin ([a-z]+) %%\n")
 _GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "merge.renames=true")
 
 
@@ -44,9 +44,6 @@ class Shared:
     stories: int = 0
     ticks: int = 0
     written: set[str] = field(default_factory=set)  # the words that must be somewhere
-    edits: set[str] = field(default_factory=set)  # words in generated text; each note with one may be set aside
-    counts: Counter[str] = field(default_factory=Counter)
-    acts: Counter[str] = field(default_factory=Counter)
     meeting: bool = False  # the build after a merge
 
     def word(self) -> str:
@@ -98,16 +95,15 @@ class Walker:
 
     # what the program does
 
+    def build_as(self, mode: Mode) -> BuildReport:
+        templates, state = self.root / "templates", self.root / "events" / "local"
+        return build_vault(self.store, templates=templates, vault=self.vault, state_dir=state, record=self.record, mode=mode)
+
     def build(self) -> BuildReport:
-        report = build_vault(
-            self.store, templates=self.root / "templates", vault=self.vault, state_dir=self.root / "events" / "local",
-            record=self.record,
-        )  # fmt: skip
+        report = self.build_as("new")
         for path in report.set_aside:
             data = (self.vault / path).read_bytes()
             mine = _WORD.search(data) is not None or b"publish: false" in data
-            after = "after a merge" if self.shared.meeting else "at other times"
-            self.shared.counts[f"{'edited' if mine else 'untouched'}, set aside {after}"] += 1
             # After a merge git may have put lines of a third version into a note: then it looks edited, and a copy is kept.
             assert mine or self.shared.meeting, f"untouched, but set aside: {path}"
         spoilt = [path.relative_to(self.vault).as_posix() for path in self.files() if _SPOILT in path.read_bytes()]
@@ -178,24 +174,12 @@ class Walker:
         folder = self.dice.choice([note.parent, self.vault / "Good", self.vault / "Reading list" / "new", self.vault])
         return folder / f"{self.dice.choice(['Note', 'Über die Frage', 'x y', note.stem])} {self.dice.randrange(10_000)}.md"
 
-    def move(self) -> None:
-        """As a file manager does it: no link follows."""
+    def move(self, *, by_obsidian: bool = False) -> None:
         if (note := self.a_note()) and not (target := self.a_place(note)).exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            note.rename(target)
+            move(self.vault, note, target, by_obsidian=by_obsidian)
 
     def rename(self) -> None:
-        """As Obsidian does it: links follow in all notes."""
-        if (note := self.a_note()) and not (target := self.a_place(note)).exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            note.rename(target)
-            old, new = (path.relative_to(self.vault).as_posix().removesuffix(".md") for path in (note, target))
-            for file in self.vault.rglob("*"):
-                if file.suffix == ".md" and file.is_file() and "attic" not in file.parts:
-                    text = read(file)
-                    if old in text:
-                        text = re.sub(rf"\[\[{re.escape(old)}(?=[#|\\\]])", lambda _found: f"[[{new}", text)
-                        write(file, text.replace(f'"file":"{old}.md"', f'"file":"{new}.md"'))
+        self.move(by_obsidian=True)
 
     def delete(self) -> None:
         if note := self.a_note():
@@ -211,13 +195,15 @@ class Walker:
     def files(self) -> list[Path]:
         return [path for path in self.vault.rglob("*") if path.is_file()]
 
+    def add_line(self, after: str, line: str, unless: str = "\0") -> None:
+        """Put a line with a new word behind the first place of a note where ``after`` stands."""
+        if (note := self.a_note()) and after in (text := read(note)) and unless not in text:
+            word = self.shared.word()
+            write(note, text.replace(after, f"{after}{line.format(word)}\n", 1))
+            self.shared.written.add(word)
+
     def write(self) -> None:
-        """Own text between the markers."""
-        if note := self.a_note():
-            text, word = read(note), self.shared.word()
-            if found := _BLOCK.search(text):
-                write(note, f"{text[: found.end()]}My own {word}, and ünïcödé.\n{text[found.end() :]}")
-                self.shared.written.add(word)
+        self.add_line(OPEN, "My own {}, and ünïcödé.")
 
     def edit(self) -> None:
         """A word in a generated line."""
@@ -229,27 +215,16 @@ class Walker:
                 lines[self.dice.choice(places)] += f" {word}"
                 write(note, head + fence + "\n".join(lines))
                 self.shared.written.add(word)
-                self.shared.edits.add(word)
 
     def tag(self) -> None:
-        self.add_entry("tags")
+        self.add_line("\ntags:\n", "  - {}")
 
     def alias(self) -> None:
-        self.add_entry("aliases")
-
-    def add_entry(self, name: str) -> None:
-        if (note := self.a_note()) and f"\n{name}:\n" in (text := read(note)):
-            word = self.shared.word()
-            write(note, text.replace(f"\n{name}:\n", f"\n{name}:\n  - {word}\n", 1))
-            self.shared.written.add(word)
+        self.add_line("\naliases:\n", "  - {}")
 
     def add_property(self) -> None:
-        if note := self.a_note():
-            word, text = self.shared.word(), read(note)
-            name = self.dice.choice(["rating", "Mein Feld", "read_by"])
-            if f"\n{name}:" not in text and text.startswith("---\n"):
-                write(note, text.replace("---\n", f"---\n{name}: {word}\n", 1))
-                self.shared.written.add(word)
+        name = self.dice.choice(["rating", "Mein Feld", "read_by"])
+        self.add_line("---\n", f"{name}: {{}}", unless=f"\n{name}:")
 
     def unpublish(self) -> None:
         if (note := self.a_note()) and "\npublish:" not in (text := read(note)):
@@ -300,13 +275,7 @@ class Walker:
         self.build()
         again = self.build().written
         assert again == (), f"written again: {again}"
-        whole = build_vault(
-            self.store,
-            templates=self.root / "templates",
-            vault=self.vault,
-            state_dir=self.root / "events" / "local",
-            mode="check",
-        )
+        whole = self.build_as("check")
         assert whole.written == whole.removed == (), f"a build of everything differs: {whole.written} {whole.removed}"
         files = {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in self.files()}
         apart = (path for path, data in files.items() if b"<<<<<<< " in data and _SPOILT not in data)  # what is unreadable waits
@@ -359,7 +328,6 @@ class Walk:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.shared = Shared(random.Random(seed))
-        self.is_done = False
         self.one = Walker(folder / "one", self.shared, "a")
         self.two = Walker(folder / "two", self.shared, "b")
         self.one.root.mkdir(parents=True)
@@ -369,25 +337,14 @@ class Walk:
         self.one.commit()
         self.two.build()
 
-    def go(self, acts: int, *, meet_every: int = 40, tell: Callable[[str], None] = lambda _told: None) -> None:
-        """Do so many acts in either workspace; they meet in between, and at the end. ``tell`` hears of each meeting."""
+    def go(self, acts: int, *, meet_every: int) -> None:
+        """Do so many acts in either workspace; they meet in between, and at the end."""
         weights = [weight for _act, weight in ACTS]
         for number in range(1, acts + 1):
             ((act, _weight),) = self.shared.dice.choices(ACTS, weights)
             act(self.shared.dice.choice((self.one, self.two)))
-            self.shared.acts[act.__name__] += 1
             if number % meet_every == 0 or number == acts:
                 self.meet()
-                tell(self.told())
-        self.is_done = True
-
-    def told(self) -> str:
-        """Say what was done and found."""
-        acts = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in self.shared.acts.most_common())
-        counts = ", ".join(f"{name} {number}" for name, number in sorted(self.shared.counts.items()))
-        words = f"{self.shared.words} words written, {len(self.shared.written)} of them looked for"
-        notes = f"{len(self.one.notes())} notes at the end"
-        return f"{sum(self.shared.acts.values())} acts ({acts}); {counts}; {words}; {notes}"
 
     def meet(self) -> None:
         """Each builds and commits; one takes in the other's work, conflicts and all, and hands the result back."""
@@ -398,8 +355,6 @@ class Walk:
         self.one.git("fetch", "-q", str(self.two.root), "main")
         self.one.git("merge", "-q", "--no-edit", "FETCH_HEAD", check=False)
         self._resolve()
-        self.shared.counts["meetings"] += 1
-        self.shared.counts["files with conflict marks"] += sum(b"<<<<<<< " in path.read_bytes() for path in self.one.files())
         self.one.commit()
         self.shared.meeting = True
         self.one.build()

@@ -13,21 +13,12 @@ from pipeline.errors import SystemRefused
 from pipeline.vault.kept import FILE
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, Workplace, afresh, built, change, write_into
+from tests.vault.builders import Story, Workplace, afresh, built, change, move, write_into
 
 
-def move(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
-    """Move a note as a file manager does, or as Obsidian does, which changes the links to it."""
-    target = place.vault / to
-    target.parent.mkdir(parents=True, exist_ok=True)
-    note.rename(target)
-    if by_obsidian:
-        old, new = (path.relative_to(place.vault).as_posix().removesuffix(".md") for path in (note, target))
-        for file in place.vault.rglob("*.md"):
-            text = file.read_text()
-            if f"[[{old}" in text:
-                file.write_text(re.sub(rf"\[\[{re.escape(old)}(?=[#|\\\]])", f"[[{new}", text))
-    return target
+def moved(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
+    move(place.vault, note, place.vault / to, by_obsidian=by_obsidian)
+    return place.vault / to
 
 
 @pytest.mark.parametrize(
@@ -37,13 +28,13 @@ def move(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) ->
 def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room: str, by_obsidian: bool) -> None:
     note = place.note(room)
     write_into(note, "my words")
-    moved = move(place, note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
+    target = moved(place, note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
     count = len(place.files())
     report = place.build()
-    assert report.moved == {note.relative_to(place.vault).as_posix(): moved.relative_to(place.vault).as_posix()}
+    assert report.moved == {note.relative_to(place.vault).as_posix(): target.relative_to(place.vault).as_posix()}
     assert report.set_aside == report.problems == report.hidden == ()
     assert not note.exists()
-    assert "my words" in moved.read_text()
+    assert "my words" in target.read_text()
     assert len(place.files()) == count
     assert place.leading_nowhere() == []
     assert place.build().written == ()
@@ -118,7 +109,7 @@ def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside
 
 @pytest.mark.parametrize("gone", [".", "reports", "sources"])
 def test_a_deleted_vault_or_folder_of_a_kind_hides_nothing_and_comes_back_byte_for_byte(place: Workplace, gone: str) -> None:
-    move(place, place.note("reports/"), "Good/one.md")
+    moved(place, place.note("reports/"), "Good/one.md")
     place.note("workers/").unlink()
     place.build()
     before = place.files()
@@ -128,10 +119,10 @@ def test_a_deleted_vault_or_folder_of_a_kind_hides_nothing_and_comes_back_byte_f
 
 
 def test_where_a_person_put_notes_is_known_without_a_cache_and_in_a_copy(place: Workplace, tmp_path: Path) -> None:
-    moved = move(place, place.note("reports/"), "Good/one.md")
+    first = moved(place, place.note("reports/"), "Good/one.md")
     place.note("workers/").unlink()
     place.build()
-    renamed = move(place, moved, "Better/two.md")
+    renamed = moved(place, first, "Better/two.md")
     before = place.files()
     shutil.rmtree(place.state)
     report = place.build()
@@ -156,9 +147,9 @@ def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:
     write_into(one, "of one")
     write_into(two, "of two")
     place.build()
-    move(place, one, "nights/aside.md")
-    move(place, two, f"nights/{one.name}")
-    move(place, place.vault / "nights" / "aside.md", f"nights/{two.name}")
+    moved(place, one, "nights/aside.md")
+    moved(place, two, f"nights/{one.name}")
+    moved(place, place.vault / "nights" / "aside.md", f"nights/{two.name}")
     assert place.build().set_aside == ()
     assert "of two" in one.read_text()
     assert "of one" in two.read_text()
@@ -211,13 +202,13 @@ def test_a_place_outside_the_vault_or_in_a_folder_of_the_program_is_not_taken(pl
 
 
 def test_a_name_that_no_link_can_hold_leaves_plain_words(place: Workplace) -> None:
-    move(place, place.note("sources/"), "odd [name] #1.md")
+    moved(place, place.note("sources/"), "odd [name] #1.md")
     assert place.build().problems == ()
     assert place.leading_nowhere() == []
 
 
 def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(place: Workplace) -> None:
-    mine = move(place, place.note("reports/"), "reports/2026/why-are-there-tides-1111.md")
+    mine = moved(place, place.note("reports/"), "reports/2026/why-are-there-tides-1111.md")
     write_into(mine, "mine")
     place.build()
     Story(place.store, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
