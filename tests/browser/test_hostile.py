@@ -27,7 +27,7 @@ PLAIN_HEAD = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 ALLOWED = re.compile(r"(?:https?:|mailto:|\.\.?/|/(?!/)|#|[a-z0-9]+[a-z0-9/.-]*(?:[?#]|$))", re.IGNORECASE)
 
 
-def test_hostile_text_becomes_no_element_no_script_no_request_and_no_address(
+def test_no_page_complains_or_asks_elsewhere_and_hostile_text_becomes_no_element_no_script_and_no_address(
     hostile_site: Site, site: Site, visitor: Visitor
 ) -> None:
     usual = {seen for path in site.pages for seen in visitor.pass_by(f"{site.url}/{path}").evaluate(CENSUS)}

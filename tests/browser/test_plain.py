@@ -31,6 +31,14 @@ def test_without_scripts_the_search_says_how_to_find_things(site: Site, visitor:
     assert "JavaScript" in page.locator("main").inner_text()
 
 
+def test_the_policy_holds_for_a_site_in_a_folder_as_well(site: Site, visitor: Visitor) -> None:
+    for kind in ("home", "report", "session", "search"):
+        path = site.address(kind).removeprefix(site.url)
+        page = visitor.pass_by(f"file://{site.folder}{path}")
+        assert page.evaluate("getComputedStyle(document.body).display") == "flex", "the style sheet was not used"
+    assert visitor.happened == []
+
+
 def test_a_list_can_be_narrowed_down(site: Site, visitor: Visitor) -> None:
     page = visitor.open(site.address("list"))
     entries = page.locator(".entries > li")

@@ -56,14 +56,13 @@ class Visitor:
     happened: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def open(self, address: str, *, scheme: str = "light", width: int = 1280, scripts: bool = True, still: bool = False) -> Page:
+    def open(self, address: str, *, scheme: str = "light", width: int = 1280, scripts: bool = True) -> Page:
         """Open ``address`` in a fresh page; pages of the same kind of visitor share their cache."""
-        key = (scheme, width, scripts, still)
+        key = (scheme, width, scripts)
         if key not in self.contexts:
             self.contexts[key] = self.browser.new_context(
                 viewport={"width": width, "height": 900},
                 color_scheme="dark" if scheme == "dark" else "light",
-                reduced_motion="reduce" if still else "no-preference",
                 java_script_enabled=scripts,
             )
             self._listen(self.contexts[key])

@@ -58,15 +58,6 @@ def _assert_leads_somewhere(scratch: Scratch, page: str, address: str) -> None:
         assert wanted in ids, f"{page} leads to {address}"
 
 
-def test_a_report_has_its_quotes_at_hand(scratch: Scratch) -> None:
-    scratch.build()
-    page = scratch.page("reports/2026/r1.html")
-    quote = page.css_first('[id="quote-q-1"]')
-    assert quote is not None
-    assert "Word for word." in quote.text()
-    assert page.css_first('a[href="../../sources/2026-11/s1.html#%5Eq-1"]') is not None
-
-
 @pytest.mark.parametrize("letter", ["x", "é"])
 def test_a_name_that_is_too_long_for_the_site_is_shortened(scratch: Scratch, letter: str) -> None:
     name = (letter * 249)[: 249 // len(letter.encode())]

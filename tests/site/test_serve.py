@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,13 +30,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
     made.stop()
 
 
-def ask(server: Server, path: str, host: str = "", method: str = "GET") -> tuple[int, str, str]:
+@contextmanager
+def reply(server: Server, path: str, method: str = "GET", body: str = "", **headers: str) -> Iterator[http.client.HTTPResponse]:
     connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
-    connection.request(method, path, headers={"Host": host} if host else {})
-    answer = connection.getresponse()
-    text = answer.read().decode()
+    connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    yield connection.getresponse()
     connection.close()
-    return answer.status, answer.headers["content-type"], text
+
+
+def ask(server: Server, path: str, method: str = "GET", body: str = "", **headers: str) -> tuple[int, str, str]:
+    with reply(server, path, method, body, **headers) as answer:
+        return answer.status, answer.headers["content-type"], answer.read().decode()
 
 
 def test_files_are_served_with_their_types(server: Server) -> None:
@@ -60,22 +65,19 @@ def test_anything_else_is_not_found(server: Server, path: str) -> None:
 
 
 def test_another_name_for_this_machine_is_refused(server: Server) -> None:
-    assert ask(server, "/", host="evil.example")[0] == 421
-    assert ask(server, "/", host="evil.example:80")[0] == 421
-    assert ask(server, "/", host="localhost:1234")[0] == 200
+    assert ask(server, "/", Host="evil.example")[0] == 421
+    assert ask(server, "/", Host="evil.example:80")[0] == 421
+    assert ask(server, "/", Host="localhost:1234")[0] == 200
 
 
 @pytest.mark.parametrize("already", [True, False])
 def test_who_waits_is_told_of_a_new_site_and_who_shows_an_older_state_at_once(server: Server, already: bool) -> None:
     if already:
         server.news.tell()
-    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
-    connection.request("GET", "/-/events?0")
-    answer = connection.getresponse()
-    if not already:
-        server.news.tell()
-    assert answer.fp.readline() == b"event: made\n"
-    connection.close()
+    with reply(server, "/-/events?0") as answer:
+        if not already:
+            server.news.tell()
+        assert answer.fp.readline() == b"event: made\n"
 
 
 def test_a_port_in_use_is_refused_with_advice(server: Server, tmp_path: Path) -> None:
@@ -106,11 +108,7 @@ def test_why_a_build_failed_is_shown_in_the_page_until_it_succeeds(server: Serve
 
 
 def _post(server: Server, body: str, kind: str = "application/json") -> int:
-    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
-    connection.request("POST", "/-/rate", body, {"Content-Type": kind})
-    status = connection.getresponse().status
-    connection.close()
-    return status
+    return ask(server, "/-/rate", "POST", body, Content_Type=kind)[0]
 
 
 def test_a_page_says_what_is_useful_and_no_other_form_of_it_is_taken(tmp_path: Path) -> None:
@@ -133,14 +131,9 @@ def test_on_another_address_only_who_has_the_token_is_answered(tmp_path: Path) -
     server.start()
     try:
         assert ask(server, "/")[0] == ask(server, "/?token=guess")[0] == 403
-        connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
-        connection.request("GET", server.address.partition("/127")[2].partition("/")[2].join(["/", ""]))
-        answer = connection.getresponse()
-        assert (answer.status, answer.headers["location"]) == (303, "/")
-        cookie = str(answer.headers["set-cookie"]).partition(";")[0]
-        answer.read()
-        connection.request("GET", "/", headers={"Cookie": cookie})
-        assert connection.getresponse().read() == b"secret"
-        connection.close()
+        with reply(server, server.address.partition("/127")[2].partition("/")[2].join(["/", ""])) as answer:
+            assert (answer.status, answer.headers["location"]) == (303, "/")
+            cookie = str(answer.headers["set-cookie"]).partition(";")[0]
+        assert ask(server, "/", Cookie=cookie)[2] == "secret"
     finally:
         server.stop()

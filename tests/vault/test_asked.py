@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.vault.output.user_text import AskedLine, asked_lines
 from tests.commanding import said, workspace_in
+from tests.vault.builders import write_into
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
 
@@ -19,10 +20,6 @@ def note(folder: Path, own: str, *, head: str = HEAD, body: str = "", name: str 
     return folder
 
 
-def texts(folder: Path) -> list[str]:
-    return [line.text for line in asked_lines(folder)]
-
-
 def test_lines_of_a_persons_block_that_begin_with_ask_are_questions(tmp_path: Path) -> None:
     own = "my words\nask: How deep is it?\n- ask: Since when?\n- [ ] Ask: Who built it?\nI ask: myself\n"
     assert asked_lines(note(tmp_path, own)) == [
@@ -32,20 +29,14 @@ def test_lines_of_a_persons_block_that_begin_with_ask_are_questions(tmp_path: Pa
     ]
 
 
-def test_a_line_outside_of_the_persons_block_asks_nothing(tmp_path: Path) -> None:
-    assert texts(note(tmp_path, "", body="ask: What does a page want?\n")) == []
-
-
-def test_a_note_without_our_id_and_the_persons_own_folder_ask_nothing(tmp_path: Path) -> None:
-    note(tmp_path, "ask: Why?\n", head="# Mine\n\n")
+def test_nothing_is_asked_outside_of_a_persons_block_or_of_our_notes_or_where_markers_or_bytes_are_broken(tmp_path: Path) -> None:
+    note(tmp_path, "", body="ask: What does a page want?\n")
+    note(tmp_path, "ask: Why?\n", head="# Mine\n\n", name="reports/b.md")
     note(tmp_path, "ask: Why?\n", name="my/b.md")
-    assert texts(note(tmp_path, "ask: Why?\n", name="attic/c.md")) == []
-
-
-def test_a_note_with_broken_markers_or_bytes_is_left_to_the_build(tmp_path: Path) -> None:
-    (note(tmp_path, "ask: Why?\n") / "reports" / "a.md").write_text(HEAD + "%% begin notes %%\nask: Why?\n")
-    (tmp_path / "reports" / "b.md").write_bytes(b"\xff\xfe ask: Why?")
-    assert texts(tmp_path) == []
+    note(tmp_path, "ask: Why?\n", name="attic/c.md")
+    (tmp_path / "reports" / "c.md").write_text(HEAD + "%% begin notes %%\nask: Why?\n")
+    (tmp_path / "reports" / "d.md").write_bytes(b"\xff\xfe ask: Why?")
+    assert asked_lines(tmp_path) == []
 
 
 QUESTION = "How deep is the harbour at low tide?"
@@ -62,10 +53,6 @@ def folder(tmp_path: Path) -> Path:
 def only(folder: Path, pattern: str) -> Path:
     (path,) = (folder / "vault").glob(pattern)
     return path
-
-
-def write_own(path: Path, words: str) -> None:
-    path.write_text(path.read_text().replace("%% begin notes %%\n", f"%% begin notes %%\n{words}", 1))
 
 
 def asked_since(folder: Path, pattern: str = REPORT) -> str:
@@ -92,7 +79,7 @@ def test_what_the_pages_do_not_say_is_said(folder: Path) -> None:
 
 def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stays(folder: Path) -> None:
     report = only(folder, REPORT)
-    write_own(report, "my own words\n- ask: Where do ships wait at night?\n")
+    write_into(report, "my own words\n- ask: Where do ships wait at night?")
     assert said(folder, "run").code == 0
     assert "Ships wait outside" in asked_since(folder)
     assert "my own words\n- ask: Where do ships wait at night?\n" in report.read_text()
@@ -102,7 +89,7 @@ def test_a_question_in_a_note_is_answered_once_in_the_next_run_and_the_line_stay
 
 
 def test_a_question_in_a_topics_note_is_answered_there_from_the_topics_pages(folder: Path) -> None:
-    write_own(only(folder, "topics/*.md"), "ask: Where do ships wait at night?\n")
+    write_into(only(folder, "topics/*.md"), "ask: Where do ships wait at night?")
     assert said(folder, "run").code == 0
     assert '"scope":"topic"' in next((folder / "events" / "talks").iterdir()).read_text()
     assert "Ships wait outside" in asked_since(folder, "topics/*.md")

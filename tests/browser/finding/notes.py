@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,21 +51,13 @@ def _pages(slug: str, kind: str) -> tuple[str, ...]:
 
 def write(vault: Path) -> int:
     """Write the notes; return their number."""
-    dice, count = random.Random(11), 0
-    every = topics()
-    for topic in every:
-        others = [other for other in every if other is not topic]
-        for path, text in _of(topic, others, dice):
-            count += _put(vault / path, text)
-    for number in range(NIGHTS):
-        count += _put(vault / f"nights/2026-{1 + number // 4:02d}-{1 + number % 4:02d}.md", _night(number, every))
-    return count
-
-
-def _put(file: Path, text: str) -> int:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    return 1
+    dice, every = random.Random(11), topics()
+    notes = dict(one for topic in every for one in _of(topic, [other for other in every if other is not topic], dice))
+    notes |= {f"nights/2026-{1 + number // 4:02d}-{1 + number % 4:02d}.md": _night(number, every) for number in range(NIGHTS)}
+    for path, text in notes.items():
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).write_text(text, "utf-8")
+    return len(notes)
 
 
 def _of(topic: Mapping[str, Any], others: list[dict[str, Any]], dice: random.Random) -> Iterator[tuple[str, str]]:
@@ -88,12 +81,8 @@ def _of(topic: Mapping[str, Any], others: list[dict[str, Any]], dice: random.Ran
 
 def _note(kind: str, name: str, title: str, body: str, topic: Mapping[str, Any]) -> tuple[str, str]:
     tags = [f"research/{kind}", "status/complete", *(f"topic/{tag.replace(' ', '-')}" for tag in topic["tags"])]
-    head = f"title: {_quoted(title)}\nkind: {kind}\ncreated: {topic['date']}T02:15:00\ntags: [{', '.join(map(_quoted, tags))}]"
+    head = f"title: {json.dumps(title)}\nkind: {kind}\ncreated: {topic['date']}T02:15:00\ntags: {json.dumps(tags)}"
     return f"{kind}s/2026/{name}.md", f"---\n{head}\n---\n\n# {title}\n\n{body}\n"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '\\"') + '"'
 
 
 def _night(number: int, every: list[dict[str, Any]]) -> str:

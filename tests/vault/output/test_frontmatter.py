@@ -79,6 +79,8 @@ def test_the_form_is_fixed() -> None:
 @pytest.mark.parametrize(
     ("written", "value"),
     [
+        ("[How do I back up?]", ["How do I back up?"]),
+        ("[b?,c]", ["b?", "c"]),
         ("2026-01-02", "2026-01-02"),
         ("no", "no"),
         ("017", 17),
@@ -89,7 +91,7 @@ def test_the_form_is_fixed() -> None:
         ("1:30", "1:30"),
     ],
 )
-def test_reading_follows_yaml_1_2(written: str, value: object) -> None:
+def test_reading_follows_yaml_1_2_and_tools_that_write_a_list_on_one_line(written: str, value: object) -> None:
     assert frontmatter.load(f"x: {written}\n") == {"x": value}
 
 
@@ -111,13 +113,6 @@ def test_the_lines_of_other_keys_are_kept_as_they_are() -> None:
 
 def test_marks_and_line_ends_of_other_editors_are_understood() -> None:
     assert frontmatter.split("\ufeff---\r\nx: 1\r\n---\r\nbody") == ("x: 1\r\n", "body")
-
-
-@pytest.mark.parametrize(
-    ("text", "found"), [("aliases: [How do I back up?]\n", ["How do I back up?"]), ("aliases: [b?,c]\n", ["b?", "c"])]
-)
-def test_a_list_on_one_line_as_tools_write_it_is_read(text: str, found: list[str]) -> None:
-    assert frontmatter.load(text) == {"aliases": found}
 
 
 theirs = st.dictionaries(st.one_of(st.text(max_size=8), st.sampled_from(sorted(TYPES))), st.sampled_from(["text", "date", "x"]))

@@ -30,26 +30,23 @@ TABLE = "| Method | Survives |\n| fsync | yes |\n| none | no |"
 CODE = "To do it:\n\n```\nfor x in y:\n    print(x)\n```"
 
 
-def test_a_table_has_its_first_row_as_header() -> None:
-    assert markdown(TABLE).split("\n") == ["| Method | Survives |", "| --- | --- |", "| fsync | yes |", "| none | no |"]
+@pytest.mark.parametrize(
+    ("passage", "lead", "made"),
+    [
+        (TABLE, "", "| Method | Survives |\n| --- | --- |\n| fsync | yes |\n| none | no |"),
+        ("- Sync.", "Two rules:", "Two rules:\n\n- \\[…\\]\n- Sync."),
+        ("- Sync.", "fsync", "fsync\n\n- Sync."),
+        ("- One:\n- Two:", "", "- One:\n- Two:"),
+        (CODE, "", CODE),
+        ("$ one\n\n$ two\n```\n\nText.", "", "```\n$ one\n\n$ two\n```\n\nText."),  # the end of long code
+    ],
+)
+def test_a_passage_keeps_its_table_its_list_with_what_introduces_it_and_its_code(passage: str, lead: str, made: str) -> None:
+    assert markdown(passage, lead) == made
 
 
-def test_a_line_that_introduces_a_list_stands_before_it_and_left_out_items_are_marked() -> None:
-    assert markdown("- Sync.", "Two rules:") == "Two rules:\n\n- \\[…\\]\n- Sync."
-    assert markdown("- Sync.", "fsync") == "fsync\n\n- Sync."
-
-
-def test_only_a_colon_that_another_colon_may_join_is_hidden() -> None:
-    assert markdown("- One:\n- Two:") == "- One:\n- Two:"
+def test_two_colons_of_a_passage_are_no_field_of_a_plugin() -> None:
     assert "::" not in markdown("- key::\n- b", "lead::")
-
-
-def test_code_is_in_a_fence() -> None:
-    assert markdown(CODE).split("\n")[2:] == ["```", "for x in y:", "    print(x)", "```"]
-
-
-def test_the_end_of_long_code_is_code_though_its_beginning_is_in_another_passage() -> None:
-    assert markdown("$ one\n\n$ two\n```\n\nText.") == "```\n$ one\n\n$ two\n```\n\nText."
 
 
 def test_a_quote_on_one_line_has_no_signs_of_lists_tables_and_code() -> None:
@@ -86,19 +83,8 @@ def test_a_passage_does_nothing_in_a_vault(text: str, lead: str) -> None:
     written = within(markdown(text, lead), ">")
     assert all(line.startswith(">") for line in written.split("\n"))
     found = scan(written)
-    assert not any(
-        (
-            found.links,
-            found.embeds,
-            found.images,
-            found.tags,
-            found.html,
-            found.maths,
-            found.blocks,
-            found.callouts,
-            found.headings,
-        )
-    )
+    assert not any((found.links, found.embeds, found.images, found.tags, found.html, found.maths)), written
+    assert not any((found.blocks, found.callouts, found.headings)), written
     assert all(set(fence) == {"`"} for fence in found.fences)
     assert not re.search("<%", written)
 
@@ -139,7 +125,6 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
 
 
-GIVEN = {"E": 20, "S": 4}  # the keys that the prompt gave out
 QUOTE = (
     "Ollama listens at http://localhost:11434/v1 by default; see https://docs.example/a?b=c. Amazon S3 holds it; E4 is a node."
 )
@@ -151,14 +136,10 @@ KEPT = (
     ("Run `ls | wc -l`.", "Run <code>ls | wc -l</code>."),
     ("Use ``a ` b``.", "Use ``a ` b``."),
     ("A `<b>` tag is text.", "A <code>&lt;b&gt;</code> tag is text."),
-    ("`a` and `b`.", "<code>a</code> and <code>b</code>."),
-    ("It is **durable**.", "It is <strong>durable</strong>."),
-    ("It is *not* safe.", "It is <em>not</em> safe."),
     ("**`fsync`** matters.", "<strong><code>fsync</code></strong> matters."),
     ("**Two words** and *one*.", "<strong>Two words</strong> and <em>one</em>."),
     ("It takes $O(n \\log n)$ steps.", 'It takes <span class="math">O(n \\log n)</span> steps.'),
     ("There are $2^{32}$ of them.", 'There are <span class="math">2<sup>32</sup></span> of them.'),
-    ("With $x$ given, it ends.", 'With <span class="math">x</span> given, it ends.'),
     ("$\\frac{a}{b}$ is the ratio.", '<span class="math">\\frac{a}{b}</span> is the ratio.'),
     ("It costs $5 and $10.", "It costs $5 and $10."),
     ("It costs $5-$10 a month.", "It costs $5-$10 a month."),
@@ -167,15 +148,10 @@ KEPT = (
     ("Both *.py and *.md files count.", "Both *.py and *.md files count."),
     ("Call __init__ and snake_case_name.", "Call __init__ and snake_case_name."),
     ("Ollama listens at http://localhost:11434/v1 by default.", "Ollama listens at http://localhost:11434/v1 by default."),
-    ("See https://docs.example/a?b=c.", "See https://docs.example/a?b=c."),
     ("`http://localhost:11434/v1` is the base.", "<code>http://localhost:11434/v1</code> is the base."),
-    ("A GPU (T4) suffices.", "A GPU (T4) suffices."),
-    ("In the last quarter (Q4) it rose.", "In the last quarter (Q4) it rose."),
     ("The error (E220) means no memory.", "The error (E220) means no memory."),
-    ("Error E220 means no memory.", "Error E220 means no memory."),
     ("Amazon S3 holds it.", "Amazon S3 holds it."),
     ("Node E4 holds it (E4).", "Node E4 holds it (E4)."),
-    ("The P1 priority stays.", "The P1 priority stays."),
     ("It is in RFC 9309 [sic].", "It is in RFC 9309 [sic]."),
     ("A & B, 3 < 4 > 2.", "A &amp; B, 3 &lt; 4 &gt; 2."),
     ("1. is no list here.", "1. is no list here."),
@@ -183,6 +159,7 @@ KEPT = (
     ("C# and F# run.", "C# and F# run."),
     ("It rose by 5 % (~3 points).", "It rose by 5 % (~3 points)."),
     ("std::vector grows.", "std::vector grows."),
+    ("Two settings: `a` and `b`.", "Two settings: <code>a</code> and <code>b</code>."),
     ("`std::vector` grows.", "std::vector grows."),
     ("Names like `a_b` and `__init__` stay.", "Names like <code>a_b</code> and <code>__init__</code> stay."),
 )
@@ -247,10 +224,6 @@ def test_every_word_is_kept(text: str) -> None:
 def test_in_a_table_a_bar_in_code_does_not_end_the_cell() -> None:
     table = f"| a | b |\n| --- | --- |\n| {prose('`x | y`', cell=True)} | {prose('p | q', cell=True)} |\n"
     assert "<td><code>x | y</code></td>\n<td>p | q</td>" in re.sub(r"\s*\n\s*", "\n", read(table).html)
-
-
-def test_a_colon_before_code_stays_a_colon() -> None:
-    assert prose("Two settings: `wal_level` and `archive_mode`.") == "Two settings: `wal_level` and `archive_mode`."
 
 
 CITE = Link("sources/2026-11/a", "¹", "q-1")
