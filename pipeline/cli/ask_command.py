@@ -23,7 +23,7 @@ from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.talk import TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
-from pipeline.ops.console_output import PRINTED, Console, end, put
+from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
 from pipeline.text.normalise import slug
 from pipeline.text.times import timestamp
@@ -91,7 +91,7 @@ def ask(
 
     def show(turn: Turn) -> None:
         if not console.as_json:
-            put("\n".join(_turn_lines(value_of(turn), turn)))
+            click.echo("\n".join(_turn_lines(value_of(turn), turn)))
 
     turns = asyncio.run(_talk(env, context, state, scope, [question] if question else _lines(console), show))
     if turns and deeper:

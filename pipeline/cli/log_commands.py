@@ -20,7 +20,7 @@ from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk
-from pipeline.ops.console_output import Console, end, put
+from pipeline.ops.console_output import Console, end
 from pipeline.ops.watching import Feed
 from pipeline.ports import EventStore
 from pipeline.text.normalise import counted
@@ -78,7 +78,7 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
                 after = event.version
                 if is_wanted(event.type):
                     line = log_line(event) if name else f"{event.session_id:<40}  {log_line(event)}"
-                    put(encode(event).decode() if console.as_json else line)
+                    click.echo(encode(event).decode() if console.as_json else line)
             if name and found and found[-1].type in ENDINGS:
                 return
             time.sleep(LOOK_EVERY_S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,6 @@ from pipeline.batch.memory import Recaller
 from pipeline.batch.session_pool import Batch, BatchResult, account, ends_at
 from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
-    BuildProblem,
     report_build_problems,
     report_left_out,
     try_builds,
@@ -41,7 +40,7 @@ from pipeline.domain.events.stream_events import BatchEnded, BatchStarted, Vault
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.errors import NOT_FOUND, LogDamaged, LogError, SystemRefused
+from pipeline.errors import NOT_FOUND, LogDamaged, LogError
 from pipeline.ops.alerts import post_digest
 from pipeline.ops.console_output import Console
 from pipeline.ops.unattended import UnattendedRun
@@ -150,7 +149,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
     if not quiet or account["exit_code"] not in (0, NOT_FOUND):
         try:
             console.data(outcome_lines(troubles_of(account) if quiet else account, console.path), account)
-        except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
+        except OSError as error:  # a closed terminal does not change the outcome of the run
             console.say(str(error), fg="yellow")
     if settings.notify.ntfy or settings.notify.webhook:
         nights, unread = nights_in(env.store)
@@ -195,19 +194,12 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
     # A failed build is tried again at once, as its cause may have passed.
     if problems := try_builds(env.console, env.workspace) and try_builds(env.console, env.workspace):
         # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
-        log = StreamLog(env.store, recording.context_of(env.workspace), batch, events[-1].version)
-
-        def recorded(found: Sequence[BuildProblem]) -> list[VaultFailed]:
-            failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in found]
-            with suppress(LogError):  # a disk that cannot be written was reported already
-                log.record(*failed)
-            return failed
-
-        events += recorded(problems)
-        if later := [one for one in try_builds(env.console, env.workspace) if one not in problems]:
-            events += recorded(later)
+        failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
+        with suppress(LogError):  # a disk that cannot be written was reported already
+            StreamLog(env.store, recording.context_of(env.workspace), batch, events[-1].version).record(*failed)
         env.store.release(batch)
-        report_build_problems(env.console, problems + later)
+        events += failed
+        report_build_problems(env.console, try_builds(env.console, env.workspace) or problems)
     value = account(events)
     report = workspace_adapters.report_of(env.console.folder)
     value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]

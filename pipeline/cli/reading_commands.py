@@ -214,10 +214,8 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     for one in gone:
         reason = f"its query was removed from queries.yaml; {one.status}" if why else ""
         lines += list_lines("archived", one.query_id, one.query, reason, one, console.path(path_of(one.id)))
-    of_imports = [[f"{'imported':<11} {one.last.heading}", f"{'':<11} {one.id}, not checked"] for one in imports]
-    if "imported" not in statuses and (more := len(imports) - _MOST_LISTED) > 0:
-        of_imports = [*of_imports[-_MOST_LISTED:], [f"{'imported':<11} and {more:,} more: research list --status imported"]]
-    lines += [line for entry in of_imports for line in entry]
+    for imported in imports:
+        lines += [f"{'imported':<11} {imported.last.heading}", f"{'':<11} {imported.id}, not checked"]
     console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
 
 
@@ -250,9 +248,6 @@ def show_session(console: Console, state: SessionState, last: EventBase | None) 
     """Print a session as ``research show`` does."""
     report = workspace_adapters.report_of(console.folder)(state.id)
     console.data(show_lines(state, last, console.path(report)), shown(state, report))
-
-
-_MOST_LISTED = 10  # imports in a list of everything
 
 
 def imports_of(console: Console, store: EventStore) -> list[Import]:

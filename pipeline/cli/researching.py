@@ -126,10 +126,7 @@ async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbe
                 console.say(f"documents are searched by words alone, not by meaning: {event.failed}", always=True, fg="yellow")
             elif not done and event.left:
                 console.say(f"{event.model} gives vectors to {counted(event.passages + event.left, 'passage')}", dim=True)
-            tenth = 10 * done // max(1, done + event.passages + event.left)
             done += event.passages
-            if event.left and 10 * done // (done + event.left) > tenth:
-                console.say(f"{done:,} of {counted(done + event.left, 'passage')} have a vector", dim=True)
             if done and not event.left and not event.failed:
                 console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
             yield event

@@ -117,8 +117,6 @@ def save_last_run(console: Console, account: dict[str, Any]) -> bool:
     try:
         workspace_adapters.remember_run(console.folder, account)
     except OSError as error:
-        if workspace_adapters.last_run(console.folder) == json.loads(json.dumps(account)):
-            return True  # written, but perhaps not safe against a power cut
         console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
         _log.error("last-run.json was not written: %s", error, extra=PRINTED)
         return False

@@ -110,15 +110,14 @@ def templates() -> None:
 
 @templates.command()
 @click.option("--replace", is_flag=True, help="Replace templates that you edited too; yours are copied to templates/replaced.")
-@click.option("--dry-run", "dry", is_flag=True, help="Print what would be done, and change nothing.")
 @click.pass_obj
-def update(console: Console, replace: bool, dry: bool) -> None:
+def update(console: Console, replace: bool) -> None:
     """Copy new and changed templates of the program into templates/, after an upgrade.
 
     A template that you edited stays as it is and is listed; so is one from before the program recorded what it copied.
     """
     require_workspace(console.folder)
-    done = update_templates(console.folder, replace=replace, dry=dry)
+    done = update_templates(console.folder, replace=replace)
     lines = [f"new: templates/{name}" for name in done.added]
     lines += [f"updated: templates/{name}" for name in done.updated]
     lines += [f"replaced: templates/{name} (yours is templates/{copy})" for name, copy in done.replaced.items()]
@@ -126,7 +125,7 @@ def update(console: Console, replace: bool, dry: bool) -> None:
     lines += [f"edited, left as it is: templates/{name}" for name in done.edited]
     changed = counted(len(done.added) + len(done.updated) + len(done.replaced) + len(done.removed), "template")
     after = "" if changed.startswith("0") else "; next: research build"
-    lines.append(f"{changed} would be changed; nothing was" if dry else f"{changed} changed{after}")
+    lines.append(f"{changed} changed{after}")
     if done.edited:
         lines.append("research templates update --replace takes the program's; yours are kept in templates/replaced")
     console.data(lines, asdict(done))

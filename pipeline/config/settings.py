@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,13 +17,12 @@ from pipeline.config.keys import DATABASE_PASSWORD, FILES, STORE_VARIABLE, Keys,
 from pipeline.config.queue_file import contents, invalid, parse, read
 from pipeline.config.values import Queue, Settings
 from pipeline.config.vault_queue import questions_in
+from pipeline.config.yaml_reading import Fault
 from pipeline.errors import NoWorkspace, UsageError
 from pipeline.text.normalise import one_line
 
 QUEUE_FILE = "queries.yaml"
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
-
-_NAMES_A_STORE = re.compile(rb"""\bstore["']?[ \t]*:""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +91,32 @@ def store_address(folder: Path) -> str:
         if fault:
             raise UsageError(f"{STORE_VARIABLE}: {fault}", hint=wanted)
         return "" if said == FILES else said
-    try:
-        data = contents(folder / QUEUE_FILE)
-    except NoWorkspace:
-        return ""
-    return _store_in(data) if _NAMES_A_STORE.search(data) else ""
+    return _text_in(folder, "store")
 
 
 def objects_address(folder: Path) -> str:
     """Return where pages are kept beside a database, "" for in it. ``RESEARCH_OBJECTS`` says more than the setting."""
     if said := keys_of(folder).value("RESEARCH_OBJECTS"):
         return said
+    return _text_in(folder, "objects")
+
+
+def _text_in(folder: Path, setting: str) -> str:
+    """A setting, "" without a queue or without a line of it that has the word: what is faulty elsewhere does not matter."""
     try:
         data = contents(folder / QUEUE_FILE)
     except NoWorkspace:
         return ""
-    return parse(data)[0].settings.objects if b"objects" in data else ""
+    settings, faults = _settings_in(data) if f"{setting}:".encode() in data else (Settings(), ())
+    if faults and not getattr(settings, setting):
+        raise invalid(faults, QUEUE_FILE)
+    return str(getattr(settings, setting))
 
 
 @lru_cache(maxsize=4)
-def _store_in(data: bytes) -> str:
-    """The setting in the text of a queue that seems to have it: what is faulty elsewhere does not matter."""
+def _settings_in(data: bytes) -> tuple[Settings, tuple[Fault, ...]]:
     queue, faults = parse(data)
-    if faults and not queue.settings.store:
-        raise invalid(faults, QUEUE_FILE)
-    return queue.settings.store
+    return queue.settings, faults
 
 
 def store_password(folder: Path) -> str:

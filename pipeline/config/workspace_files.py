@@ -127,8 +127,8 @@ def _files() -> Iterable[Path]:
     return [path.relative_to(root) for path in found]
 
 
-def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) -> TemplateUpdate:
-    """Update the templates in the workspace ``folder``; ``replace`` edited ones too; ``dry``: only return what would be done.
+def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:
+    """Update the templates in the workspace ``folder``; ``replace`` edited ones too.
 
     A part (``vault``, ``site``, ``prompts``) without a folder in the workspace is left out: the program uses its own.
 
@@ -151,19 +151,16 @@ def update_templates(folder: Path, *, replace: bool = False, dry: bool = False) 
             elif found and digest_of(found) == known.get(name):
                 done.updated.append(name)
             elif found and replace:
-                done.replaced[name] = _copy_aside(own, name, found, dry=dry)
+                done.replaced[name] = _copy_aside(own, name, found)
             else:
                 done.edited.append(name)
                 continue
-            if not dry:
-                _write(file, data)
+            _write(file, data)
         for name in sorted(known.keys() - current.keys()):
             if _is_same(own / name, known[name]):
                 done.removed.append(name)
-                if not dry:
-                    (own / name).unlink()
-        if not dry:
-            record_shipped(folder)
+                (own / name).unlink()
+        record_shipped(folder)
     return done
 
 
@@ -178,7 +175,7 @@ def set_aside(folder: Path, message: str) -> str:
     if not name or digest_of(current[name]) == _shipped(own).get(name) or _is_same(own / name, digest_of(current[name])):
         return ""
     try:
-        copy = _copy_aside(own, name, read_bytes(own / name), dry=False)
+        copy = _copy_aside(own, name, read_bytes(own / name))
         _write(own / name, current[name])
         record_shipped(folder)
     except OSError:
@@ -186,12 +183,11 @@ def set_aside(folder: Path, message: str) -> str:
     return copy
 
 
-def _copy_aside(own: Path, name: str, data: bytes, *, dry: bool) -> str:
+def _copy_aside(own: Path, name: str, data: bytes) -> str:
     copy = own / _REPLACED / name
     if copy.exists() and read_bytes(copy) != data:
         copy = copy.with_name(f"{digest_of(data)[:8]}-{copy.name}")
-    if not dry:
-        _write(copy, data)
+    _write(copy, data)
     return copy.relative_to(own).as_posix()
 
 

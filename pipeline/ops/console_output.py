@@ -69,23 +69,7 @@ class Console:
 
     def data(self, lines: list[str], value: Any) -> None:
         """Print a result on stdout: for a person, or as one JSON value."""
-        put(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
-
-
-def put(text: str) -> None:
-    """Print on stdout.
-
-    Raises:
-        BrokenPipeError: the reader of stdout has closed it.
-        SystemRefused: stdout cannot be written, on a full disk for example.
-    """
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        hint = "write the output to a place with free space; what was recorded is safe"
-        raise SystemRefused(f"standard output cannot be written: {error.strerror}", hint=hint) from error
+        click.echo(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
 
 
 class _Messages(logging.Handler):

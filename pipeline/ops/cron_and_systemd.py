@@ -11,11 +11,9 @@ from datetime import time
 from pathlib import Path
 
 from pipeline.config.keys import Keys
-from pipeline.errors import UsageError
 from pipeline.text.normalise import slug
 
 AT = time(2, 15)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BARE = re.compile(r"[A-Za-z0-9_./:=@+,-]+")
 
 
@@ -30,16 +28,8 @@ class Schedule:
 
 
 def schedule_of(program: Sequence[str], folder: Path, at: time = AT) -> Schedule:
-    """Return how to run ``program`` every night in the workspace ``folder``; both are absolute.
-
-    Raises:
-        UsageError: a path has control characters, which neither crontabs nor systemd files can contain.
-    """
+    """Return how to run ``program`` every night in the workspace ``folder``; both are absolute."""
     command = (*program, "-C", str(folder), "-q", "run")
-    if any(_CONTROL.search(word) for word in command):
-        raise UsageError(
-            f"{str(folder)!r} cannot be written in a crontab", hint="move the workspace to a path without control characters"
-        )
     name = f"night-research-{slug(folder.name or 'root', 40)}"
     service = f"""\
 [Unit]

@@ -175,8 +175,6 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         access = search_access(name, settings, keys)
         if access and access.key:
             yield from _unencrypted("search", f"the key of {name}", access.url, "search_urls")
-    if not settings.contact and not {"wikipedia", "arxiv", "openalex"}.isdisjoint(choice.names):
-        yield note("search", "requests name no contact address", "write contact: you@example.org under settings")
 
 
 def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
@@ -213,8 +211,6 @@ def _network(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     if pages.unused:
         todo = "if pages can be read no other way, write proxy: http://HOST:PORT under settings"
         yield note("network", f"pages are read without {pages.unused}", todo)
-    if services.ca_file:
-        yield ok("network", f"the authorities in {services.ca_file} vouch for servers too")
 
 
 def _queries(workspace: Workspace, keys: Keys) -> Iterator[Finding]:

@@ -20,7 +20,6 @@ from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError
 from pipeline.store.other_log import Copied, copy_missing
-from pipeline.system import files
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
 from pipeline.vault.kept import notes_in
@@ -33,18 +32,17 @@ from pipeline.wiring.store_adapters import store_of
 def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listener = lambda _event, _state: None) -> RunContext:
     """Return the context of one run of this process; all of ``keys`` are taken out of what it records."""
     settings = workspace.queue.settings
-    run_id, agent = secrets.token_hex(8), _agent_of(workspace.folder, machine_of(settings))
+    run_id, agent = secrets.token_hex(8), _agent_of(machine_of(settings))
     redaction = Redaction(secrets_of(settings, keys) if keys else ())
     return RunContext(run_id, agent, listener=listener, redact=redaction.data)
 
 
-def _agent_of(folder: Path, machine: str) -> RunStarted:
+def _agent_of(machine: str) -> RunStarted:
     """The event that says which process on which machine records what follows."""
     return RunStarted(
         host=socket.gethostname(),
         process=os.getpid(),
         program=f"night-research {__version__}",
-        branch=_git_branch(folder),
         agent=machine,
     )
 
@@ -57,7 +55,7 @@ def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
     """
     at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
     stream = f"vault-{at[:19].replace(':', '').lower()}-{run[:6]}"
-    events = enumerate((_agent_of(folder, machine_of(Settings())), *drafts), 1)
+    events = enumerate((_agent_of(machine_of(Settings())), *drafts), 1)
     records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
     store = store_of(folder)
     try:
@@ -108,17 +106,3 @@ def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
     if os.path.realpath(log) == os.path.realpath(folder / "events"):
         raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
     return copy_missing(folder / "events", log, check=check)
-
-
-def _git_branch(folder: Path) -> str:
-    """Return the branch that the folder's git checkout is on, or "" (none, or detached)."""
-    place = Path(os.path.realpath(folder))
-    for parent in (place, *place.parents):
-        head = parent / ".git" / "HEAD"
-        if head.is_file():
-            try:
-                name = files.read_bytes(head, 1_000).decode().strip()
-            except (OSError, UnicodeDecodeError):
-                return ""
-            return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""
-    return ""

@@ -13,8 +13,6 @@ def test_an_edited_template_is_listed_and_a_missing_one_copied(tmp_path: Path) -
     assert said(tmp_path, "init").code == 0
     (tmp_path / "templates" / "vault" / "report.md.j2").write_text("mine\n")
     (tmp_path / "templates" / "site" / "list.html.j2").unlink()
-    planned = said(tmp_path, "templates", "update", "--dry-run").out.splitlines()
-    assert "1 template would be changed; nothing was" in planned
     lines = said(tmp_path, "templates", "update").out.splitlines()
     assert lines[:3] == [
         "new: templates/site/list.html.j2",

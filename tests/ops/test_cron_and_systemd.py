@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from pipeline.cli.main import cli
 from pipeline.config.keys import Keys
-from pipeline.errors import UsageError
 from pipeline.ops.cron_and_systemd import (
     keys_out_of_reach,
     program_of,
@@ -73,11 +72,6 @@ def test_crontab_takes_the_line(tmp_path: Path) -> None:
     if "invalid option" in checked.stderr:
         pytest.skip("this crontab cannot check a file")
     assert checked.returncode == 0
-
-
-def test_a_path_that_cannot_be_told_is_refused() -> None:
-    with pytest.raises(UsageError, match="crontab"):
-        schedule_of(["/bin/research"], Path("/x/two\nlines"))
 
 
 def test_the_program_is_named_by_an_absolute_path(tmp_path: Path) -> None:

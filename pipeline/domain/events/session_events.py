@@ -72,7 +72,7 @@ NO_EVIDENCE = "no-evidence"  # the cause of an end without a report where no ste
 
 
 class RunStarted(EventBase):
-    """A run begins; the first event of every segment: host, process, program version, git branch.
+    """A run begins; the first event of every segment: host, process, program version.
 
     ``agent`` is the name by which others know the computer.
     """
