@@ -29,6 +29,13 @@ def research(journal: Journal, store: MemoryStore | None = None, **config: Any) 
     return asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 
+def limits_of(state: SessionState) -> str:
+    """What the report of a complete session says of its limits."""
+    assert state.status == "complete"
+    assert state.report is not None
+    return "\n".join(state.report.limits)
+
+
 def stored(store: MemoryStore) -> list[e.EventBase]:
     return list(decode_all(record.data for record in store.load("s1")))
 
@@ -55,21 +62,13 @@ def test_a_finding_whose_quote_is_not_in_the_page_is_kept_as_rejected_and_goes_n
     assert all("no page at all" not in fact.quote for fact in all_facts(state))
 
 
-@pytest.fixture(scope="module")
-def in_order() -> bytes:
-    return report_bytes(research(Journal(), iterations=2))
-
-
 def test_a_search_that_fails_once_is_made_again_and_one_that_fails_for_good_is_named_in_the_report() -> None:
     query = "common 1"
     once = Journal(faults={f"search:{query}": [SearchFailed("busy")]})
     assert query in research(once).searches
     assert once.calls.count(f"search:{query}") == 2
     twice = Journal(faults={f"search:{query}": [SearchFailed("busy"), SearchFailed("still busy")]})
-    state = research(twice)
-    assert state.status == "complete"
-    assert state.report is not None
-    assert any("still busy" in line for line in state.report.limits)
+    assert "still busy" in limits_of(research(twice))
 
 
 def test_a_page_that_cannot_be_read_is_skipped_and_named() -> None:
@@ -77,28 +76,19 @@ def test_a_page_that_cannot_be_read_is_skipped_and_named() -> None:
     research(clean)
     url = next(name.removeprefix("read:") for name in clean.calls if name.startswith("read:"))
     state = research(Journal(faults={f"read:{url}": [ReadFailed(f"{url} is gone")]}))
-    assert state.status == "complete"
     assert url not in state.pages
-    assert state.report is not None
-    assert any("is gone" in line for line in state.report.limits)
+    assert "is gone" in limits_of(state)
 
 
-def test_what_a_model_cannot_read_is_read_without_it_and_the_report_says_so() -> None:
-    faults: list[Exception] = [SearchFailed("no"), SearchFailed("no again")]
-    state = research(Journal(faults={"reading:view-1:1": faults}))
-    assert state.status == "complete"
-    assert state.workers["search_1"].status == "completed"
-    assert state.report is not None
-    assert any("not read by the language model" in line and "no again" in line for line in state.report.limits)
-
-
-def test_a_plan_that_a_model_cannot_make_is_the_question_itself() -> None:
-    faults: list[Exception] = [SearchFailed("no"), SearchFailed("no again")]
-    state = research(Journal(faults={"plan": faults}))
-    assert state.status == "complete"
-    assert next(view.questions[0] for view in state.perspectives.values()) == state.query
-    assert state.report is not None
-    assert any("without the language model" in line for line in state.report.limits)
+@pytest.mark.parametrize(
+    ("call", "words"), [("reading:view-1:1", "not read by the language model"), ("plan", "without the language model")]
+)
+def test_what_a_model_cannot_read_or_plan_is_done_without_it_and_the_report_says_so(call: str, words: str) -> None:
+    state = research(Journal(faults={call: [SearchFailed("no"), SearchFailed("no again")]}))
+    assert any(words in line and "no again" in line for line in limits_of(state).split("\n"))
+    assert {worker.status for worker in state.workers.values()} == {"completed"}
+    if call == "plan":
+        assert next(view.questions[0] for view in state.perspectives.values()) == state.query
 
 
 @pytest.mark.parametrize("call", ["report:1", "check"])
@@ -110,9 +100,8 @@ def test_a_report_that_cannot_be_written_ends_as_passages_and_one_unchecked_keep
                 raise SearchFailed("the server is gone")
 
     state = research(Broken())
-    assert state.status == "complete"
+    assert "the server is gone" in limits_of(state)
     assert state.report is not None
-    assert any("the server is gone" in line for line in state.report.limits)
     assert state.report.outcome == ("passages" if call == "report:1" else "in-part")
     cited = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
     assert all(any(holds_quote(state.facts[name].quote, one.text) for name in one.facts) for one in cited)
@@ -175,14 +164,12 @@ def test_an_unsupported_sentence_that_is_not_mended_is_cut_and_listed_with_the_r
 def test_a_spent_budget_stops_the_gathering_and_the_report_says_so() -> None:
     state = research(Journal(), budget_usd=0.004)
     assert state.exhausted == "usd"
-    assert state.status == "complete"
-    assert state.report is not None
-    assert any("cut short (usd)" in line for line in state.report.limits)
+    assert "cut short (usd)" in limits_of(state)
 
 
-def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again(in_order: bytes) -> None:
+def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again() -> None:
     whole = MemoryStore()
-    research(Journal(), whole, iterations=2)
+    in_order = report_bytes(research(Journal(), whole, iterations=2))
     records = list(whole.load("s1"))
     for cut in range(2 + SEED % 5, len(records), 17):
         store = MemoryStore()

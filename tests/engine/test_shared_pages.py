@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,8 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.ports import Answer
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, view_of
-from pipeline.research import StepContext
 from pipeline.text.normalise import tokens
-from tests.fakes import (
-    FakeFetch,
-    FakeReasoner,
-    FakeSearch,
-    Journal,
-    MemoryStore,
-    begun,
-    context_for,
-    report_bytes,
-    seeded_latency,
-)
+from tests.fakes import FakeReasoner, Journal, MemoryStore, begun, context_for, report_bytes, seeded_latency, step_context_for
 from tests.seeds import FULL, SEED
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "prompts"
@@ -44,21 +34,18 @@ class Asked(FakeReasoner):
         return sorted(text for text in self.questions if text.startswith(f"{name} "))
 
 
-def research(asked: Asked, store: MemoryStore | None = None, **config: Any) -> SessionState:
-    store, context = store or MemoryStore(), context_for()
+def research(asked: Asked, **config: Any) -> SessionState:
+    store, context = MemoryStore(), context_for()
     session = begun(store, context, **config)
-    return asyncio.run(run_session(session, store, step_context(asked, store), context))
-
-
-def step_context(asked: Asked, store: MemoryStore) -> StepContext:
-    search, fetch = FakeSearch(asked.journal), FakeFetch(asked.journal)
-    return StepContext(asked, search, fetch, lambda digest: store.objects.get(digest).decode())
+    step_context = replace(step_context_for(store, asked.journal), reasoner=asked)
+    return asyncio.run(run_session(session, store, step_context, context))
 
 
 @pytest.fixture(scope="module")
-def in_order() -> tuple[Asked, bytes]:
+def readings() -> list[q.ReadingQuestion]:
     asked = Asked(Journal())
-    return asked, report_bytes(research(asked))
+    research(asked)
+    return [q.ReadingQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("reading")]
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + (25 if FULL else 3)))
@@ -71,24 +58,18 @@ def test_neither_report_nor_questions_depend_on_which_step_ends_first(seed: int,
         assert other.of(name) == first.of(name)
 
 
-def readings(asked: Asked) -> list[q.ReadingQuestion]:
-    return [q.ReadingQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("reading")]
-
-
-def test_a_page_is_read_once_by_one_worker_for_the_questions_of_all_perspectives(in_order: tuple[Asked, bytes]) -> None:
-    asked = readings(in_order[0])
-    first = [one for one in asked if not one.perspective.id.startswith("gap-")]
+def test_a_page_is_read_once_by_one_worker_for_the_questions_of_all_perspectives(readings: list[q.ReadingQuestion]) -> None:
+    first = [one for one in readings if not one.perspective.id.startswith("gap-")]
     read = [page.url for one in first for page in one.pages.values()]
     assert len(read) == len(set(read))
     assert {len(one.questions) for one in first} == {10, 11}, "five perspectives with two questions each, and what one left open"
 
 
-def test_a_worker_knows_what_was_searched_for_and_found_before(in_order: tuple[Asked, bytes]) -> None:
-    asked = readings(in_order[0])
-    for one in asked:
+def test_a_worker_knows_what_was_searched_for_and_found_before(readings: list[q.ReadingQuestion]) -> None:
+    for one in readings:
         assert "common 1" in one.asked
         assert bool(one.known) == (one.iteration > 1)  # of the gap's question nothing was found yet
-    assert {one.iteration for one in asked if "How loud is it then?" in one.questions.values()} == {2, 3}  # what one left open
+    assert {one.iteration for one in readings if "How loud is it then?" in one.questions.values()} == {2, 3}  # what one left open
 
 
 @pytest.mark.parametrize("window", [6_000, 8_000, 32_000, 200_000])

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from unittest import mock
 
@@ -21,6 +21,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.signals import SteadyClock, Stop, ending_at, handle_signals
 from tests.fakes import (
+    START,
     Journal,
     Latency,
     MemoryStore,
@@ -31,8 +32,6 @@ from tests.fakes import (
     seeded_latency,
     step_context_for,
 )
-
-START = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
 
 
 def test_a_stop_remembers_who_asked_first_and_a_signal_outweighs_the_clock() -> None:
@@ -127,6 +126,14 @@ def stopped_at(call: str, grace_s: float = 10.0, latency: Latency = no_latency) 
     return store, journal, asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 
+def gone_on(store: MemoryStore) -> Journal:
+    """What is asked until the session is complete."""
+    journal, session = Journal(), ResearchSession.open(store, "s1")
+    state = asyncio.run(run_session(session, store, step_context_for(store, journal), context_for("run-2")))
+    assert state.status == "complete"
+    return journal
+
+
 @pytest.mark.parametrize("call", ["survey", "plan", "search", "read:", "reading", "report"])
 def test_after_the_stop_what_was_under_way_is_recorded_nothing_begins_and_the_rest_is_done_later(call: str) -> None:
     store, journal, state = stopped_at(call, latency=seeded_latency(3))
@@ -135,10 +142,7 @@ def test_after_the_stop_what_was_under_way_is_recorded_nothing_begins_and_the_re
     recorded = set(event_names(list(decode_all(r.data for r in store.load("s1"))), {}))
     ending = [name for name in asked if name.startswith(("survey", "plan", "search", "read", "report"))]
     assert set(ending) <= recorded
-    again = Journal()
-    context = context_for("run-2")
-    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, step_context_for(store, again), context))
-    assert final.status == "complete"
+    again = gone_on(store)
     assert not set(asked) & set(again.calls)
 
 
@@ -146,10 +150,7 @@ def test_what_outlasts_the_grace_is_cut_off_and_asked_for_again() -> None:
     store, journal, state = stopped_at("reading", 0.01, latency=lambda name: 3_600 if name.startswith("reading") else 0)
     assert not state.ended
     readings = [name for name in journal.calls if name.startswith("reading")]
-    again = Journal()
-    context = context_for("run-2")
-    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, step_context_for(store, again), context))
-    assert final.status == "complete"
+    again = gone_on(store)
     assert set(readings) <= set(again.calls)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
-from pipeline.domain.events.session_events import Answered, StepFailed
+from pipeline.domain.events.session_events import Answered, EventBase, StepFailed
 from pipeline.domain.events.stream_events import MessageAnswered, PassagesTaken
 from pipeline.domain.talk import talk_of
 from pipeline.engine.talk import answer_question, finish_question, history_of
@@ -32,8 +32,8 @@ class DyingStore(MemoryStore):
         return super().append(session_id, records, expected_version)
 
 
-def types(store: MemoryStore, name: str = "talk-1") -> list[str]:
-    return [record.type for record in store.load(name)]
+def events_of(store: MemoryStore) -> list[EventBase]:
+    return list(decode_all(record.data for record in store.load("talk-1")))
 
 
 def test_a_question_is_answered_in_four_recorded_steps(tmp_path: Path) -> None:
@@ -42,26 +42,19 @@ def test_a_question_is_answered_in_four_recorded_steps(tmp_path: Path) -> None:
     log = talk_log(store)
     turn = asyncio.run(answer_question(log, talk_context(store, tmp_path), DEPTH))
     assert "12 metres deep" in said(turn)
-    assert types(store)[:5] == ["run.started", "talk.opened", "message.asked", "message.resolved", "passages.found"]
-    assert types(store)[5:] == ["passages.taken", "message.answered"]
+    first = ["run.started", "talk.opened", "message.asked", "message.resolved", "passages.found"]
+    assert [event.type for event in events_of(store)] == [*first, "passages.taken", "message.answered"]
     assert turn.answer is not None
     assert (turn.answer.outcome, turn.answer.found) == ("passages", True)
 
 
-@pytest.mark.parametrize("question", ["What does a berth in Rotterdam cost a day?", "Is semaglutide safe in pregnancy?"])
-def test_what_the_stored_pages_do_not_say_is_refused(tmp_path: Path, question: str) -> None:
-    (turn,) = ask_all(tmp_path, question)
-    assert turn.answer is not None
-    assert not turn.answer.found
-    assert not turn.answer.sentences
-    assert not turn.answer.nearest
-
-
-def test_what_is_near_no_page_is_refused_and_is_no_part_of_the_history(tmp_path: Path) -> None:
-    far, _ = ask_all(tmp_path, "Who composed the opera Turandot in Milan?", "Who paid for it?")
-    assert far.answer is not None
-    assert (far.answer.found, far.answer.nearest, far.answer.facts) == (False, (), ())
-    assert history_of([far])[0].answer == ""
+def test_what_the_stored_pages_do_not_say_is_refused_and_is_no_part_of_the_history(tmp_path: Path) -> None:
+    far = ("What does a berth in Rotterdam cost a day?", "Is semaglutide safe in pregnancy?", "Who composed the opera Turandot?")
+    for question in far:
+        turn, _ = ask_all(tmp_path / question[:6], question, "Who paid for it?")
+        assert turn.answer is not None
+        assert (turn.answer.found, turn.answer.sentences, turn.answer.nearest, turn.answer.facts) == (False, (), (), ())
+        assert history_of([turn])[0].answer == ""
 
 
 def test_a_follow_up_with_a_pronoun_is_answered_as_the_full_question(tmp_path: Path) -> None:
@@ -93,7 +86,7 @@ def killed_and_continued(folder: Path, left: int) -> tuple[list[str], MemoryStor
 @pytest.mark.parametrize("left", range(1, 20, 3))
 def test_a_talk_that_was_killed_asks_nothing_twice_that_was_recorded(tmp_path: Path, left: int) -> None:
     calls, store = killed_and_continued(tmp_path, left)
-    events = list(decode_all(record.data for record in store.load("talk-1")))
+    events = events_of(store)
     observed = [event.number for event in events if isinstance(event, PassagesTaken)]
     answered = [event.number for event in events if isinstance(event, MessageAnswered)]
     assert len(set(observed)) == len(observed)
@@ -105,10 +98,10 @@ def test_a_talk_that_was_killed_asks_nothing_twice_that_was_recorded(tmp_path: P
 
 def test_a_question_asked_before_a_kill_gets_the_same_answer_as_without_one(tmp_path: Path) -> None:
     _, whole = killed_and_continued(tmp_path / "a", 1_000)
-    expected = talk_of("talk-1", decode_all(record.data for record in whole.load("talk-1"))).turns[0]
+    expected = talk_of("talk-1", events_of(whole)).turns[0]
     for left in range(3, 9, 2):
         _, store = killed_and_continued(tmp_path / str(left), left)
-        turn = talk_of("talk-1", decode_all(record.data for record in store.load("talk-1"))).turns[0]
+        turn = talk_of("talk-1", events_of(store)).turns[0]
         assert said(turn) == said(expected)
 
 
@@ -119,7 +112,7 @@ def test_what_a_model_fails_to_do_is_done_without_it(tmp_path: Path) -> None:
     log = talk_log(store, reasoner="fake")
     turn = asyncio.run(answer_question(log, talk_context(store, tmp_path, TalkReasoner(journal)), DEPTH))
     assert "12 metres deep" in said(turn)
-    failed = [event for event in decode_all(r.data for r in store.load("talk-1")) if isinstance(event, StepFailed)]
+    failed = [event for event in events_of(store) if isinstance(event, StepFailed)]
     assert [event.step for event in failed] == ["talk-resolve:1", "talk-draft:1"]
 
 
