@@ -83,6 +83,14 @@ class Nothing:
         return SearchResult("nothing", ())
 
 
+def searched_in_vain() -> Bench:
+    """A night on pumps whose search finds nothing."""
+    night = bench(queue(query("pumps")))
+    step_context_of = night.batch.step_context_of
+    night.batch.step_context_of = lambda state: replace(step_context_of(state), search=Nothing())
+    return night
+
+
 def down(*names: str) -> Callable[[Query], Journal]:
     """Desks whose search is down for these queries."""
 

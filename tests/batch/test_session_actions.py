@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 
@@ -17,17 +15,18 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective, ResearchConfig
 from pipeline.errors import CommandRefused
 from tests.fakes import Journal, MemoryStore, context_for
-from tests.nights import Nothing, bench, down, query, queue, sessions
+from tests.nights import bench, down, query, queue, searched_in_vain, sessions
 
 
-def ended(status: Iterable[str]) -> tuple[MemoryStore, str]:
-    night = bench(queue(query("pumps")), down("pumps") if "failed" in status else lambda _one: Journal())
+def ended(*names: str) -> tuple[MemoryStore, str]:
+    """A night on pumps; the search is down for what is named."""
+    night = bench(queue(query("pumps")), down(*names))
     night.work()
     return night.store, sessions(night.store)["pumps"].id
 
 
 def test_a_failed_session_is_reopened_and_an_open_one_taken_as_it_is() -> None:
-    store, name = ended(["failed"])
+    store, name = ended("pumps")
     session = reopen_session(store, name, context_for("again"))
     assert session.state.status == "planning"
     events = list(decode_all(record.data for record in store.load(name)))
@@ -37,7 +36,7 @@ def test_a_failed_session_is_reopened_and_an_open_one_taken_as_it_is() -> None:
 
 
 def test_a_complete_session_cannot_be_gone_on_with() -> None:
-    store, name = ended(["complete"])
+    store, name = ended()
     with pytest.raises(CommandRefused, match="is complete") as caught:
         reopen_session(store, name, context_for("again"))
     assert name in caught.value.hint
@@ -47,30 +46,19 @@ def state_of(store: MemoryStore, name: str) -> SessionState:
     return ResearchSession.open(store, name).state
 
 
-def without_evidence() -> SessionState:
-    night = bench(queue(query("pumps")))
-    step_context_of = night.batch.step_context_of
-    night.batch.step_context_of = lambda state: replace(step_context_of(state), search=Nothing())
-    night.work()
-    return sessions(night.store)["pumps"]
-
-
-def test_a_session_leads_somewhere_again_only_if_it_would_ask_something() -> None:
-    store, name = ended(["failed"])
+def test_a_session_leads_somewhere_again_only_if_it_would_ask_something_and_may_pay_for_it() -> None:
+    store, name = ended("pumps")
     failed = state_of(store, name)
     assert has_work_left(failed, failed.config)  # its search was down; it may be up again
     assert not has_work_left(failed, failed.config.model_copy(update={"within": "notes/"}))
-    nothing = without_evidence()
+    failed.config = failed.config.model_copy(update={"budget_usd": 0.5})
+    assert has_work_left(failed, failed.config)
+    failed.spent.usd = 0.5
+    assert not has_work_left(failed, failed.config)
+    night = searched_in_vain()
+    night.work()
+    nothing = sessions(night.store)["pumps"]
     assert (nothing.status, has_work_left(nothing, nothing.config)) == ("not-found", False)  # it looked, and there was nothing
-
-
-def test_a_session_whose_own_budget_is_spent_leads_nowhere() -> None:
-    store, name = ended(["failed"])
-    state = state_of(store, name)
-    state.config = state.config.model_copy(update={"budget_usd": 0.5})
-    assert has_work_left(state, state.config)
-    state.spent.usd = 0.5
-    assert not has_work_left(state, state.config)
 
 
 def test_a_cancelled_session_stays_so_until_it_is_reopened() -> None:

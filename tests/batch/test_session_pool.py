@@ -20,7 +20,7 @@ from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderR
 from pipeline.ports import Answer
 from pipeline.research import StepContext
 from tests.fakes import A, FakeReasoner, Journal, MemoryStore, batches
-from tests.nights import NOW, Nothing, bench, down, endings, events_of, known, last, query, queue, sessions
+from tests.nights import NOW, bench, down, endings, events_of, known, last, query, queue, searched_in_vain, sessions
 
 
 def test_a_night_without_work_leaves_no_trace() -> None:
@@ -62,39 +62,27 @@ def test_too_many_failures_stop_the_night() -> None:
     assert result.exit_code == 1
 
 
-def test_a_spent_budget_stops_the_night_with_exit_code_3() -> None:
-    night = bench(queue(query("pumps"), query("valves"), cost_usd=0.001))
-    result = night.work()
-    assert endings(result) == {"pumps": "complete"}
-    assert [(event.query_id, event.reason) for event in result.skipped] == [
-        ("valves", "the night's limit of 0.00 USD is reached")
-    ]
-    assert result.exit_code == 3
-    assert isinstance(end := events_of(night.store, result)[-1], n.BatchEnded)
-    assert end.exit_code == 3
+class Crowd(Journal):
+    """Notes how many calls were under way at once, or surveys alone; but for pages: those wait for their hosts."""
 
-
-class Barrier(Journal):
-    """Sessions that reach their survey wait for each other, so that they work side by side."""
-
-    def __init__(self, *, down: bool) -> None:
+    def __init__(self, only: str = "", *, down: bool = False) -> None:
         super().__init__()
-        self.down, self.now, self.most = down, 0, 0
+        self.only, self.down, self.now, self.most = only, down, 0, 0
 
     async def call(self, name: str) -> None:
+        counts = name.startswith(self.only) and not name.startswith("read:")
+        self.now += counts
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.001 * counts)
         await super().call(name)
-        if name == "survey":
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0.001)
-            self.now -= 1
-            if self.down:
-                raise SearchFailed("the search service is down")
+        self.now -= counts
+        if self.down and name == "survey":
+            raise SearchFailed("the search service is down")
 
 
 @pytest.mark.parametrize(("cap", "side_by_side"), [(1, 1), (3, 3), (9, 4)])
 def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_side: int) -> None:
-    journal = Barrier(down=True)
+    journal = Crowd("survey", down=True)
     night = bench(queue(*map(query, "abcdefgh"), max_failures=cap), lambda _one: journal)
     night.batch.sessions_at_once = 4
     result = night.work()
@@ -103,7 +91,7 @@ def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_sid
 
 
 def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
-    night = bench(queue(*map(query, "abcdefgh"), cost_usd=0.001), lambda _one: Barrier(down=False))
+    night = bench(queue(*map(query, "abcdefgh"), cost_usd=0.001), lambda _one: Crowd())
     night.batch.sessions_at_once = 3
     result = night.work()
     assert len(result.ended) == 3  # those that began before anything was spent
@@ -111,11 +99,19 @@ def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
     assert result.exit_code == 3
 
 
-@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 call")])
-def test_tokens_and_calls_stop_the_night_as_money_does(caps: dict[str, int], words: str) -> None:
-    result = bench(queue(query("pumps"), query("valves"), **caps)).work()
-    assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
+@pytest.mark.parametrize(
+    ("caps", "words"),
+    [({"cost_usd": 0.001}, "the night's limit of 0.00 USD is reached"), ({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 call")],
+)
+def test_a_spent_budget_stops_the_night_with_exit_code_3(caps: dict[str, float], words: str) -> None:
+    night = bench(queue(query("pumps"), query("valves"), **caps))
+    result = night.work()
+    assert endings(result) == {"pumps": "complete"}
+    assert [event.query_id for event in result.skipped] == ["valves"]
     assert words in result.skipped[0].reason
+    end = events_of(night.store, result)[-1]
+    assert isinstance(end, n.BatchEnded)
+    assert end.exit_code == result.exit_code == 3
 
 
 def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_night() -> None:
@@ -162,31 +158,17 @@ def test_the_nights_bill_leaves_out_what_its_sessions_had_cost_before() -> None:
     assert end.cost.usd == pytest.approx(sessions(first.store)["pumps"].spent.usd - before)
 
 
-def retried(store: MemoryStore) -> BatchResult:
-    night = bench(queue(query("pumps")), store=store, run_id="night-2")
-    return asyncio.run(night.batch.work([Decision(query("pumps"), "retry", "", sessions(store)["pumps"].id)]))
-
-
-def test_a_failed_session_is_gone_on_with_where_that_leads_somewhere() -> None:
-    first = bench(queue(query("pumps")), down("pumps"))
+@pytest.mark.parametrize("looked_everywhere", [False, True])
+def test_a_failed_session_is_gone_on_with_or_followed_by_a_new_one_if_it_looked_everywhere(looked_everywhere: bool) -> None:
+    first = searched_in_vain() if looked_everywhere else bench(queue(query("pumps")), down("pumps"))
     first.work()
-    failed = sessions(first.store)["pumps"]
-    result = retried(first.store)
+    failed = sessions(first.store)["pumps"].id
+    night = bench(queue(query("pumps")), store=first.store, run_id="night-2")
+    result = asyncio.run(night.batch.work([Decision(query("pumps"), "retry", "", failed)]))
     assert endings(result) == {"pumps": "complete"}
-    assert result.ended[0].session == failed.id
-
-
-def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
-    first = bench(queue(query("pumps")))
-    step_context_of = first.batch.step_context_of
-    first.batch.step_context_of = lambda state: replace(step_context_of(state), search=Nothing())
-    first.work()
-    failed = sessions(first.store)["pumps"]
-    result = retried(first.store)
-    assert endings(result) == {"pumps": "complete"}
-    states = {name: ResearchSession.open(first.store, name).state for name in first.store.ids("session")}
-    assert states[result.ended[0].session].previous_session == failed.id
-    assert len(states) == 2
+    now = ResearchSession.open(first.store, result.ended[0].session).state
+    assert (now.id if not looked_everywhere else now.previous_session) == failed
+    assert len(list(first.store.ids("session"))) == 1 + looked_everywhere
 
 
 def test_a_passed_deadline_stops_the_night_with_exit_code_3() -> None:
@@ -276,26 +258,10 @@ def test_a_disk_that_refuses_ends_the_night() -> None:
 
 
 def test_the_nights_concurrency_bounds_all_its_sessions_together() -> None:
-    most = Counting()
+    most = Crowd()
     night = bench(queue(*(query(name) for name in ("pumps", "valves", "pump", "valve")), concurrency=3), lambda _one: most)
     night.batch.context = with_limits(night.batch.context, night.batch.queue.settings.limits)
     night.batch.sessions_at_once = 4
     result = night.work()
     assert set(endings(result).values()) == {"complete"}
     assert most.most == 3
-
-
-class Counting(Journal):
-    """Notes how many calls were under way at once, but for pages: those wait for their hosts."""
-
-    now = most = 0
-
-    async def call(self, name: str) -> None:
-        if name.startswith("read:"):
-            return await super().call(name)
-        self.now += 1
-        self.most = max(self.most, self.now)
-        await asyncio.sleep(0.0005)
-        await super().call(name)
-        self.now -= 1
-        return None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -219,12 +219,11 @@ class Stage:
         return worker
 
     async def open(self) -> str:
-        settings = self.queue.settings
-        model = ModelChoice("a-model", "http://127.0.0.1:1/v1")
+        settings = replace(self.queue.settings, reasoner=ModelChoice("a-model", "http://127.0.0.1:1/v1"))
+        context = context_for("run-0")
         batch = Batch(
-            self.store, self.queue, _no_step_context, lambda one: config_for(one, _with(settings, model)), context_for("run-0")
+            self.store, self.queue, _no_step_context, lambda one: config_for(one, settings), context, takes_handoffs=False
         )
-        batch.takes_handoffs = False
         decisions = decide(self.queue, known({}), NOW, machine=ANYWHERE)
 
         def night(name: str) -> Night:
@@ -255,12 +254,6 @@ class Stage:
         """How many sessions each machine has worked on."""
         states = [ResearchSession.open(self.store, name).state for name in self.store.ids("session")]
         return Counter(host for state in states for host in {span.host for span in state.runs} if host in self.told)
-
-
-def _with(settings: Any, model: ModelChoice) -> Any:
-    from dataclasses import replace
-
-    return replace(settings, reasoner=model)
 
 
 def _no_step_context(state: SessionState) -> StepContext:
@@ -456,14 +449,8 @@ def test_jobs_that_are_given_up_are_closed_as_open_questions(stage: Callable[...
     asyncio.run(night.open())
 
     def result(session: str) -> dict[str, Any]:
-        return {
-            "type": "query.ended",
-            "query_id": session,
-            "query": "?",
-            "session": session,
-            "status": "interrupted",
-            "cause": "cap",
-        }
+        ended = {"type": "query.ended", "status": "interrupted", "cause": "cap"}
+        return {**ended, "query_id": session, "query": "?", "session": session}
 
     night.nights.give_up(night.batch, result)
     closer = NightWorker(night.store, night.nights, context_for("run-1"))
