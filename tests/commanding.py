@@ -23,11 +23,12 @@ class Said:
     err: str
 
 
-def said(folder: Path, *args: str) -> Said:
-    """Call ``research -C folder args``; return its exit code and what it printed."""
+def said(folder: Path, *args: str, lines: str = "") -> Said:
+    """Call ``research -C folder args`` with these lines as its input; return its exit code and what it printed."""
     out, err = io.StringIO(), io.StringIO()
     code = 0
-    with mock.patch.object(sys, "argv", ["research", "-C", str(folder), *args]), redirect_stdout(out), redirect_stderr(err):
+    replaced = mock.patch.multiple(sys, argv=["research", "-C", str(folder), *args], stdin=io.StringIO(lines))
+    with replaced, redirect_stdout(out), redirect_stderr(err):
         try:
             main.main()
         except SystemExit as stop:

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from base64 import b64decode
+from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -117,8 +118,6 @@ def test_a_session_that_is_resumed_ends_with_the_same_exit_code(tmp_path: Path) 
 
 
 def test_a_recurring_question_is_due_again_when_its_time_has_come() -> None:
-    from datetime import timedelta
-
     recurring = query("pumps", every=timedelta(days=7))
     for days, action in ((3, "not-found"), (8, "again")):
         (decision,) = decide(queue(recurring), known(last("pumps", "not-found", days_ago=days)), NOW)

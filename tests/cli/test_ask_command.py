@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -21,11 +18,6 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def asked(folder: Path, *args: str, lines: str = "") -> Said:
-    with mock.patch.object(sys, "stdin", io.StringIO(lines)):
-        return said(folder, "ask", *args)
-
-
 def turns(answer: Said) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads(answer.out)["turns"]
     return found
@@ -37,7 +29,7 @@ def talks(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("scope", [["depth"], ["--topic", "harbours"], ["--all"], []])
 def test_a_question_is_answered_from_the_pages_of_each_scope(folder: Path, scope: list[str]) -> None:
-    answer = asked(folder, *scope, "How many metres deep is the harbour?")
+    answer = said(folder, "ask", *scope, "How many metres deep is the harbour?")
     assert answer.code == 0
     assert "metres deep at low tide" in answer.out
     assert "corpus:harbour-" in answer.out
@@ -45,7 +37,7 @@ def test_a_question_is_answered_from_the_pages_of_each_scope(folder: Path, scope
 
 
 def test_what_the_pages_do_not_say_is_refused_with_the_command_that_researches_it(folder: Path) -> None:
-    answer = asked(folder, "Is semaglutide safe in pregnancy?")
+    answer = said(folder, "ask", "Is semaglutide safe in pregnancy?")
     assert answer.code == 5
     assert (
         'Nothing that is stored is near the question. research add "Is semaglutide safe in pregnancy?" has it researched.'
@@ -54,7 +46,7 @@ def test_what_the_pages_do_not_say_is_refused_with_the_command_that_researches_i
 
 
 def test_lines_from_stdin_are_one_talk_and_each_is_answered(folder: Path) -> None:
-    answer = asked(folder, "depth", lines="How many metres deep is the harbour?\n\nWhere do ships wait at night?\n")
+    answer = said(folder, "ask", "depth", lines="How many metres deep is the harbour?\n\nWhere do ships wait at night?\n")
     assert answer.code == 0
     assert "metres deep" in answer.out
     assert "Ships wait outside" in answer.out
@@ -62,9 +54,9 @@ def test_lines_from_stdin_are_one_talk_and_each_is_answered(folder: Path) -> Non
 
 
 def test_a_talk_is_continued_in_the_same_stream(folder: Path) -> None:
-    asked(folder, "depth", "How many metres deep is the harbour?")
+    said(folder, "ask", "depth", "How many metres deep is the harbour?")
     before = talks(folder)
-    answer = asked(folder, "--continue", "Where do ships wait for it at night?")
+    answer = said(folder, "ask", "--continue", "Where do ships wait for it at night?")
     assert answer.code == 0
     assert talks(folder)[0] == before[0]
     streams = {path.name.partition("~")[0].removesuffix(".jsonl") for path in talks(folder)}
@@ -72,8 +64,7 @@ def test_a_talk_is_continued_in_the_same_stream(folder: Path) -> None:
 
 
 def test_the_json_of_an_answer_has_facts_with_quote_address_and_note(folder: Path) -> None:
-    with mock.patch.object(sys, "stdin", io.StringIO("")):
-        answer = said(folder, "--json", "ask", "depth", "How many metres deep is the harbour?")
+    answer = said(folder, "--json", "ask", "depth", "How many metres deep is the harbour?")
     (turn,) = turns(answer)
     facts = turn["facts"]
     assert isinstance(facts, list)
@@ -84,15 +75,14 @@ def test_the_json_of_an_answer_has_facts_with_quote_address_and_note(folder: Pat
 
 
 def test_an_answer_from_a_document_that_was_deleted_says_so(folder: Path) -> None:
-    before = asked(folder, "How many metres deep is the harbour?")
+    before = said(folder, "ask", "How many metres deep is the harbour?")
     assert "no longer in the folder" not in before.out
     for document in (folder / "corpus").glob("harbour-*"):
         document.unlink()
     (folder / "corpus" / "other.md").write_text("# Ships\n\nA ship is painted in spring.\n")
-    after = asked(folder, "How deep is the harbour in metres?")
+    after = said(folder, "ask", "How deep is the harbour in metres?")
     assert "this document is no longer in the folder; it was last read on 20" in after.out
-    with mock.patch.object(sys, "stdin", io.StringIO("")):
-        (turn,) = turns(said(folder, "--json", "ask", "What depth in metres has the harbour?"))
+    (turn,) = turns(said(folder, "--json", "ask", "What depth in metres has the harbour?"))
     facts = turn["facts"]
     assert isinstance(facts, list)
     assert all(one["gone"] and one["read_at"].startswith("20") for one in facts)
@@ -100,7 +90,7 @@ def test_an_answer_from_a_document_that_was_deleted_says_so(folder: Path) -> Non
 
 def test_deeper_queues_the_question_with_the_tags_of_its_session_and_once(folder: Path) -> None:
     for said_of_it in ("queued as where-do-ships", "not queued: the question is already in line"):
-        answer = asked(folder, "--deeper", "depth", "Where do ships wait at night?")
+        answer = said(folder, "ask", "--deeper", "depth", "Where do ships wait at night?")
         assert said_of_it in answer.out + answer.err
     (query,) = (one for one in read(folder / "queries.yaml").queries if one.text == "Where do ships wait at night?")
     assert (query.mode, query.tags) == ("fast", ("harbours",))
@@ -117,7 +107,7 @@ def test_deeper_queues_the_question_with_the_tags_of_its_session_and_once(folder
     ],
 )
 def test_what_cannot_be_asked_gets_one_clear_message(folder: Path, args: list[str], message: str) -> None:
-    answer = asked(folder, *args)
+    answer = said(folder, "ask", *args)
     assert answer.code in (1, 2)
     assert message in answer.err
     assert talks(folder) == []
@@ -125,7 +115,7 @@ def test_what_cannot_be_asked_gets_one_clear_message(folder: Path, args: list[st
 
 def test_the_folder_is_asked_too_before_any_session_and_what_is_quoted_is_stored(tmp_path: Path) -> None:
     folder = workspace_in(tmp_path, "  []\n")
-    answer = asked(folder, "--all", "How many metres deep is the harbour?")
+    answer = said(folder, "ask", "--all", "How many metres deep is the harbour?")
     assert answer.code == 0
     assert "No model has read them." in answer.out
     assert "metres deep at low tide" in answer.out
@@ -139,4 +129,4 @@ def test_a_definition_comes_first_where_a_passage_opens_with_what_is_asked_for(t
     other = "## Berths\n\nA berth at a quay is rented by the day; which berth a ship gets at the quay, the berth master says.\n\n"
     text = f"# Terms\n\n{other}## More\n\nA quay berth is a place at a wall where a ship is made fast.\n"
     (folder / "corpus" / "terms.md").write_text(text)
-    assert "1] Terms › More" in asked(folder, "What is a quay berth?").out
+    assert "1] Terms › More" in said(folder, "ask", "What is a quay berth?").out

@@ -2,89 +2,54 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from pipeline.cli.main import cli
-from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
-from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
-from pipeline.engine.run_context import RunContext
-from pipeline.errors import UsageError
-from pipeline.ops import console_output
-from pipeline.research import StepResult
-from pipeline.store.file_store import FileStore
-from tests.fakes import Journal, context_for, started, step_context_for
+from tests.commanding import said, workspace_in
+
+NAMES = ("harbour", "ships")
 
 
-def research(store: FileStore, name: str, context: RunContext) -> SessionState:
-    session = ResearchSession(name)
-    Recorder(session, store, context).record([StepResult((started(perspectives=1, iterations=1, gap_rounds=0),))])
-    return asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with two sessions."""
+    queries = "  - {query: How deep is the harbour?, id: harbour}\n  - {query: Where do ships wait at night?, id: ships}\n"
+    folder = workspace_in(tmp_path_factory.mktemp("log") / "ws", queries)
+    for name in NAMES:
+        assert said(folder, "-q", "run", name).code == 0
+    return folder
 
 
-@dataclass
-class Place:
-    """A workspace with two sessions, and how to ask about them."""
-
-    folder: Path
-
-    def log(self, *args: str, before: tuple[str, ...] = ()) -> Any:
-        return CliRunner().invoke(cli, ["-C", str(self.folder), *before, "log", *args])
+def log(folder: Path, *args: str) -> str:
+    done = said(folder, *args)
+    assert (done.code, done.err) == (0, "")
+    return done.out
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    (tmp_path / "queries.yaml").write_text("queries: []\n")
-    store = FileStore(tmp_path / "events")
-    for name in ("2026-11-20-pumps-aaaa", "2026-11-21-pumps-bbbb"):
-        research(store, name, context_for(f"run-{name[-4:]}"))
-    yield Place(tmp_path)
-    console_output._masks.clear()
+def test_without_a_name_the_latest_session_is_meant(folder: Path) -> None:
+    assert log(folder, "log") == log(folder, "log", "ships") != ""
 
 
-def test_without_a_name_the_latest_session_is_meant(place: Place) -> None:
-    named, latest = place.log("2026-11-21-pumps-bbbb"), place.log()
-    assert named.exit_code == 0
-    assert latest.output == named.output
-    assert "run-bbbb" in latest.output
-
-
-def test_a_session_that_has_ended_is_printed_whole_and_followed_no_longer(place: Place) -> None:
-    assert place.log("--follow", "2026-11-20-pumps-aaaa").output == place.log("2026-11-20-pumps-aaaa").output
-
-
-def test_followed_as_json_each_event_is_a_line(place: Place) -> None:
-    lines = place.log("-f", "2026-11-20-pumps-aaaa", before=("--json",)).output.splitlines()
+def test_a_session_that_has_ended_is_printed_whole_and_followed_no_longer(folder: Path) -> None:
+    assert log(folder, "log", "--follow", "harbour") == log(folder, "log", "harbour")
+    lines = log(folder, "--json", "log", "-f", "harbour").splitlines()
     assert [json.loads(line)["version"] for line in lines] == list(range(1, len(lines) + 1))
 
 
-def test_only_events_of_the_wanted_types_are_printed(place: Place) -> None:
-    lines = place.log("--type", "worker", "--type", "page.read", before=("--json",)).output
-    kinds = {event["type"] for event in json.loads(lines)}
-    assert "page.read" in kinds
-    assert "worker.thought" in kinds
+def test_only_events_of_the_wanted_types_are_printed(folder: Path) -> None:
+    kinds = {event["type"] for event in json.loads(log(folder, "--json", "log", "--type", "worker", "--type", "page.read"))}
+    assert {"page.read", "worker.thought"} <= kinds
     assert {kind.partition(".")[0] for kind in kinds} == {"worker", "page"}
-    followed = place.log("-f", "2026-11-21-pumps-bbbb", "--type", "page.read").output.splitlines()
+    followed = log(folder, "log", "-f", "ships", "--type", "page.read").splitlines()
     assert followed
     assert all("page.read" in line for line in followed)
 
 
-def test_that_no_event_of_the_session_has_a_type_is_said(place: Place) -> None:
-    done = place.log("--type", "research.imported")
-    assert (done.exit_code, done.stdout.strip()) == (0, "")
-    assert "has no event of the type research.imported" in done.stderr
-
-
-def test_a_type_that_no_event_has_is_refused_with_the_one_that_was_meant(place: Place) -> None:
-    refused = place.log("--type", "page.reed").exception
-    assert isinstance(refused, UsageError)
-    assert refused.hint == "did you mean page.read?"
+def test_a_type_that_no_event_has_is_named_or_refused_with_the_one_that_was_meant(folder: Path) -> None:
+    done = said(folder, "log", "--type", "research.imported")
+    assert (done.code, done.out.strip()) == (0, "")
+    assert "has no event of the type research.imported" in done.err
+    refused = said(folder, "log", "--type", "page.reed")
+    assert (refused.code, "did you mean page.read?" in refused.err) == (2, True)

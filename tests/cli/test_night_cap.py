@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -47,11 +44,6 @@ def change(folder: Path, old: str, new: str) -> None:
     queue.write_text(queue.read_text().replace(old, new, 1))
 
 
-def asked(folder: Path, *args: str) -> Said:
-    with mock.patch.object(sys, "stdin", io.StringIO("")):
-        return said(folder, "ask", *args)
-
-
 def calls(standin: Standin, work: Callable[[], Said]) -> tuple[int, Said]:
     before = standin.log.charged().calls
     done = work()
@@ -63,16 +55,16 @@ def test_what_was_asked_and_consolidated_counts_and_what_is_left_binds_talks_and
 ) -> None:
     spent, night = calls(standin, lambda: said(folder, "-q", "run"))
     assert (night.code, spent > 2) == (0, True)
-    first, answer = calls(standin, lambda: asked(folder, "depth", "How many metres deep is the harbour?"))
+    first, answer = calls(standin, lambda: said(folder, "ask", "depth", "How many metres deep is the harbour?"))
     assert (answer.code, first > 0) == (0, True)
     change(folder, "limits: {}", f"limits: {{calls: {spent + first}}}")
 
-    sent, answer = calls(standin, lambda: asked(folder, "depth", "Do ships wait outside the harbour?"))
+    sent, answer = calls(standin, lambda: said(folder, "ask", "depth", "Do ships wait outside the harbour?"))
     assert sent == 0
     assert "without the model: the night's budget of" in answer.out
 
     change(folder, f"calls: {spent + first}", f"calls: {spent + first + 1}")
-    assert calls(standin, lambda: asked(folder, "depth", "Do ships wait outside?"))[0] == 1
+    assert calls(standin, lambda: said(folder, "ask", "depth", "Do ships wait outside?"))[0] == 1
 
     change(folder, f"calls: {spent + first + 1}", f"calls: {spent + first + 2}")
     sent, _again = calls(standin, lambda: said(folder, "run", "depth", "--again"))

@@ -42,20 +42,16 @@ def test_a_line_is_listed_researched_and_linked_to_its_report(space: Workspace) 
     assert fault in queue(space)
 
 
-def test_a_second_run_and_a_build_change_nothing(space: Workspace) -> None:
+def test_a_second_run_and_a_build_change_nothing_but_a_link_that_a_killed_run_did_not_write(space: Workspace) -> None:
     assert space.research("run").code == 0
     before = queue(space), space.tree("events/sessions"), space.tree("vault")
     assert "nothing to do" in space.research("run").out
     assert space.research("build").code == 0
     assert (queue(space), space.tree("events/sessions"), space.tree("vault")) == before
-
-
-def test_a_run_that_was_killed_before_it_could_link_is_made_good_by_the_next(space: Workspace) -> None:
+    assert "archived    what-does" not in space.research("list").out
+    (space.folder / "vault" / "my" / "Queue.md").write_text(QUEUE)
     assert space.research("run").code == 0
-    linked = queue(space)
-    (space.folder / "vault" / "my" / "Queue.md").write_text(QUEUE)  # as if it had died before the link
-    assert space.research("run").code == 0
-    assert queue(space) == linked
+    assert queue(space) == before[0]
 
 
 def test_a_line_that_is_edited_is_researched_again_and_then_linked_to_the_new_report(space: Workspace) -> None:
@@ -68,8 +64,3 @@ def test_a_line_that_is_edited_is_researched_again_and_then_linked_to_the_new_re
     assert space.research("run").code == 0
     assert "on disk? #torn mode:fast → [[reports/" in queue(space)
     assert queue(space) != edited
-
-
-def test_a_report_on_a_line_of_the_vault_is_not_archived(space: Workspace) -> None:
-    assert space.research("run").code == 0
-    assert "archived    what-does" not in space.research("list").out

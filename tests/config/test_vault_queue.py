@@ -104,7 +104,6 @@ def test_a_newer_report_takes_the_place_of_the_older_but_not_of_a_persons_link()
 
 _PIECES = ("- [ ] ", "- [x] ", "* [ ]", "  1) [ ] ", "What is it?", " #tag", " mode:fast", " mod:x", " ^id", " → [[reports/x|R]]",
            "\n", "\r\n", "```", "~~~\n", "\t", "日本語", "[[a]]", " → ", "# Why?\n")  # fmt: skip
-_LINK = " → [[reports/2026/new|Report, 2026-11-21]]"
 
 
 @given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=4)), max_size=12).map("".join))

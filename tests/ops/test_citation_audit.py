@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import gzip
-from pathlib import Path
-
 import pytest
 
-from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.session import state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
-from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
 from pipeline.ops.citation_audit import check
-from pipeline.research import StepResult
-from pipeline.store.file_store import FileStore
-from tests.fakes import Journal, context_for, started, step_context_for
 from tests.recorded import copied, recorded
 
 
@@ -65,17 +56,3 @@ def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_
     added = {"summary": (*state.report.summary, sentence), "sections": (*state.report.sections, section)}
     state.report = state.report.model_copy(update=added)
     assert [(entry.where, entry.why) for entry in check(state, recorded()).unsupported] == [("So it is.", why)] * 2
-
-
-def test_a_page_altered_on_disk_is_found(tmp_path: Path) -> None:
-    store, context, session = FileStore(tmp_path), context_for(), ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(perspectives=2, iterations=1),))])
-    state = asyncio.run(run_session(session, store, step_context_for(store, Journal()), context))
-    assert check(state, store).unsupported == ()
-    fact = cited(state)
-    (stored,) = tmp_path.rglob(f"{fact.digest}*")
-    stored.chmod(0o600)
-    stored.write_bytes(gzip.compress(gzip.decompress(stored.read_bytes()).replace(b"litres", b"pints")))
-    found = check(state, store).unsupported
-    assert fact.id in {entry.where for entry in found}
-    assert all("missing or altered" in entry.why for entry in found)

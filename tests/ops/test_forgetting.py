@@ -226,6 +226,7 @@ def test_a_forgotten_session_leaves_no_word_of_its_question(tmp_path: Path) -> N
     assert life.store.load(gone) == []
     files = (path for path in (tmp_path / "events").rglob("*.jsonl"))
     assert all(gone.encode() not in data and b"question 1" not in data for data in map(Path.read_bytes, files))
+    assert all(life.store.objects.size(digest) for digest in life.known(life.store).usage.streams[left].all)
     assert _sound(life) == []
 
 
@@ -240,16 +241,7 @@ def test_a_pruned_session_can_be_forgotten_too(tmp_path: Path) -> None:
     assert _sound(life) == []
 
 
-def test_forgetting_spares_what_another_session_uses(tmp_path: Path) -> None:
-    life = _log(tmp_path, (1, "report"), (2, "report"))
-    gone, left = life.recorded
-    store = life.store
-    forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
-    used = life.known(life.store).usage.streams[left]
-    assert all(life.store.objects.size(digest) for digest in used.all)
-
-
-def test_a_forgotten_question_is_left_alone_until_it_is_named(tmp_path: Path) -> None:
+def test_a_forgotten_question_is_left_alone_until_it_is_named_and_a_later_session_on_it_counts_again(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "report"))
     (gone,) = life.recorded
     store = life.store
@@ -261,18 +253,10 @@ def test_a_forgotten_question_is_left_alone_until_it_is_named(tmp_path: Path) ->
     assert "research run q1" in decision.reason
     (named,) = decide(queue, known, life.now, Selection(ids=("q1",)))
     assert named.action == "new"
-
-
-def test_a_later_session_on_a_forgotten_question_counts_again(tmp_path: Path) -> None:
-    life = _log(tmp_path, (1, "report"), (1, "report"))
-    first, _later = life.recorded
-    store = life.store
-    forget(store, life.context(), forgetting(store, first, "What of question 1?", "q1"))
     finish(life.store, life.context())
     life.chance = _Scripted([(1, "report")])
     life.day += 40
     life.research()
-    queue = Queue(Settings(), (Query("What of question 1?", "q1", 3),), "")
     (decision,) = decide(queue, read_all(life.store), life.now)
     assert decision.action == "done"
 

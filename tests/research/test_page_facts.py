@@ -32,22 +32,13 @@ The writer calls for nothing here.
 """
 
 
-def _fact_of(quote: str) -> Fact:
-    page = ReadPage("corpus:a", "Logs", digest_of(PAGE.encode()), PAGE)
-    facts, rejected = facts_and_rejected([Found(quote)], page)
-    assert not rejected
-    return facts[0]
-
-
-def test_a_quote_inside_one_block_has_that_blocks_anchor_and_heading() -> None:
-    found = _fact_of("The writer calls for nothing here.")
-    assert (found.anchor, found.heading) == ("reading", "Reading")
-
-
-def test_a_quote_over_two_blocks_has_anchor_and_heading_of_the_one_that_it_begins_in() -> None:
-    found = _fact_of("It waits until the disk has answered. Only then does it acknowledge the record.")
-    assert (found.anchor, found.heading) == ("flushing", "Flushing")
-    assert not any(found.quote in block.text for block in blocks(PAGE))
+def test_a_quote_has_anchor_and_heading_of_the_block_that_it_begins_in() -> None:
+    inside = "The writer calls for nothing here."
+    over = "It waits until the disk has answered. Only then does it acknowledge the record."
+    assert not any(over in block.text for block in blocks(PAGE))
+    for quote, heading in ((inside, "Reading"), (over, "Flushing")):
+        (found,), rejected = _found(PAGE, quote)
+        assert (found.anchor, found.heading, rejected) == (heading.lower(), heading, ())
 
 
 def _chosen(provider: str) -> tuple[str, ...]:
@@ -60,11 +51,8 @@ def _chosen(provider: str) -> tuple[str, ...]:
     return chosen_pages(state, worker, 1)
 
 
-def test_documents_that_every_search_finds_leave_a_third_of_the_pages_to_the_web() -> None:
+def test_documents_that_every_search_finds_leave_a_third_of_the_pages_to_the_web_but_not_in_logs_of_one_search() -> None:
     assert _chosen("local+brave") == ("corpus:w.md", "corpus:x.md", "https://a.example/", "https://b.example/")
-
-
-def test_the_pages_of_a_log_from_before_both_were_asked_stay_as_they_were_chosen() -> None:
     assert _chosen("local") == ("corpus:w.md", "corpus:x.md", "corpus:y.md", "corpus:z.md")
 
 
@@ -96,14 +84,11 @@ def test_two_copies_of_the_same_words_are_one_fact() -> None:
     assert one.id == other.id
 
 
-def test_a_quoted_row_has_the_header_of_its_table() -> None:
+def test_a_quoted_row_has_the_header_of_its_table_once() -> None:
     facts, _ = _found(TABLE, quote="work_mem 4 MB 64 kB to 2 GB")
     assert facts[0].quote == "| work_mem | 4 MB | 64 kB to 2 GB |"
     assert facts[0].lead == "| Setting | Default | Range |"
     assert facts[0].anchor == "memory"
-
-
-def test_a_row_that_is_quoted_with_its_header_needs_no_other() -> None:
     facts, _ = _found(TABLE, quote="| Setting | Default | Range |\n| work_mem | 4 MB | 64 kB to 2 GB |")
     assert facts[0].lead == ""
 

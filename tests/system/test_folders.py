@@ -5,12 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hypothesis import strategies as st
-
 from pipeline.system.folders import Look, digest_below, look, program_id, sources
-
-NAMES = st.sampled_from(["a", "a.md", "a b", "a\n1", "b", "ä", "a\x01"])
-LOOKS = st.builds(Look, st.integers(0, 9), st.integers(-5, 5))
 
 
 def _look_of(path: Path) -> Look:
