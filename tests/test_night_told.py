@@ -82,7 +82,7 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
 
 def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: Path, monitor: Listener) -> None:
     folder = workspace(tmp_path / "ws")
-    (tmp_path / "ping").write_text(monitor.url)
+    (tmp_path / "ping").write_text(f"  {monitor.url}\n")
     pinging = ("-v", "run", "--ping-url-file", str(tmp_path / "ping"))
     outputs = []
     for status in (200, 500):

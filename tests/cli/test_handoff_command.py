@@ -48,11 +48,8 @@ def test_a_session_can_be_taken_back(laptop: Path) -> None:
     assert kinds(laptop)[-1] == "handoff.completed"
 
 
-def test_a_session_that_has_ended_is_not_handed_over(whole: Path) -> None:
+def test_a_session_that_has_ended_is_not_handed_over_nor_any_to_nobody(whole: Path, laptop: Path) -> None:
     assert said(whole, "handoff", "depth", "--to", "server").code == 1
-
-
-def test_an_empty_name_is_refused(laptop: Path) -> None:
     assert said(laptop, "handoff", "depth", "--to", " ").code == 2
 
 

@@ -73,16 +73,16 @@ def test_merging_in_both_directions_gives_one_log_and_one_vault(laptop: Path, se
     assert notes[0] == notes[1]
 
 
-def test_the_sessions_note_says_that_two_machines_went_on(laptop: Path, server: Path) -> None:
-    said(laptop, "merge", str(server))
+def test_a_merge_says_what_it_joined_also_in_the_sessions_note_and_a_second_finds_nothing_to_do(
+    laptop: Path, server: Path
+) -> None:
+    value = json.loads(said(laptop, "--json", "merge", str(server)).out)
+    assert (value["branched"], value["refused"]) == ([session_of(server)], [])
+    assert value["merges"][session_of(server)][0]["type"] == "branch.merged"
     (note,) = (laptop / "vault" / "sessions").rglob("*.md")
     assert "## Continued on several machines" in note.read_text()
     both = ("laptop and server", "server and laptop")
     assert any(f"{names} went on with this session without knowing of each other" in note.read_text() for names in both)
-
-
-def test_a_second_merge_finds_nothing_to_do(laptop: Path, server: Path) -> None:
-    said(laptop, "merge", str(server))
     again = said(laptop, "merge", str(server))
     assert (again.code, again.out) == (0, "nothing to merge\n")
     assert said(laptop, "merge").out == "nothing to merge\n"
@@ -131,13 +131,6 @@ def test_a_folder_that_is_no_other_workspace_is_refused(laptop: Path, tmp_path: 
     assert said(laptop, "merge", str(laptop)).code == 2
     assert said(laptop, "merge", str(tmp_path)).code == 2
     assert said(tmp_path, "merge").code == 10
-
-
-def test_the_merge_is_also_one_value_of_json(laptop: Path, server: Path) -> None:
-    value = json.loads(said(laptop, "--json", "merge", str(server)).out)
-    assert value["branched"] == [session_of(server)]
-    assert value["merges"][session_of(server)][0]["type"] == "branch.merged"
-    assert value["refused"] == []
 
 
 def test_a_talk_that_was_continued_on_both_has_the_questions_of_both(whole: Path, tmp_path: Path) -> None:

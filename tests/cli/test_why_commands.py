@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.domain.events.stream_events import NoteRated
 from pipeline.wiring.recording import record_decisions
-from tests.commanding import Said, said, workspace_in
+from tests.commanding import said, workspace_in
 
 QUESTION = "How deep is the harbour at low tide?"
 
@@ -17,12 +17,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = workspace_in(tmp_path_factory.mktemp("why"), f"  - {{query: '{QUESTION}', id: depth}}\n")
     assert said(folder, "-q", "run").code == 0
     return folder
-
-
-def value(answer: Said) -> dict[str, object]:
-    assert answer.code == 0
-    found: dict[str, object] = json.loads(answer.out)
-    return found
 
 
 def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder: Path) -> None:
@@ -35,9 +29,7 @@ def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder
 
 
 def test_why_as_json_names_fact_and_origins(folder: Path) -> None:
-    found = value(said(folder, "--json", "why", "depth", "metres deep at low tide"))
-    evidence = found["evidence"]
-    assert isinstance(evidence, list)
+    evidence = json.loads(said(folder, "--json", "why", "depth", "metres deep at low tide").out)["evidence"]
     assert evidence[0]["origins"][0]["rank"] >= 1
     assert "metres deep" in evidence[0]["fact"]["quote"]
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from pipeline.cli.main import cli
 from pipeline.config import workspace_files
-from pipeline.config.keys import Keys
+from pipeline.config.keys import Keys, read_keys
 from pipeline.config.settings import load_workspace
 from pipeline.net.client import HttpClient, Policy
 from pipeline.ops.doctor import Finding, examine, exit_code, local_findings, machine_findings, note, ok, probe, problem
@@ -33,8 +33,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def bad(folder: Path, env: dict[str, str] | None = None) -> list[Finding]:
-    from pipeline.config.keys import read_keys
-
     found = examine(load_workspace(folder), read_keys(env or {}, folder))
     return [finding for finding in found if finding.level != "ok"]
 

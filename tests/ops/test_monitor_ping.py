@@ -78,13 +78,6 @@ def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(
     assert monitor.heard[-1][2]["summary"] == "unexpected ZeroDivisionError"
 
 
-def test_the_address_is_read_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "ping"
-    path.write_text(f"  https://hc.example/{CHECK}\n")
-    assert read_address(path).reveal() == f"https://hc.example/{CHECK}"
-    assert CHECK not in repr(read_address(path))
-
-
 @pytest.mark.parametrize("content", [b"", b"ftp://hc.example/x", b"two words", b"\xff\xfe", None])
 def test_a_file_without_an_address_is_named_and_what_it_holds_is_not_told(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "ping"

@@ -66,9 +66,6 @@ def test_a_session_reads_only_what_its_own_searches_may_read() -> None:
     known = recalled("corpus:a.md", "https://a.example/x")
     assert recalled_pages(session(known).session.state, VIEW) == ("corpus:a.md",)
     assert recalled_pages(session(known, search=("brave",)).session.state, VIEW) == ("https://a.example/x",)
-
-
-def test_a_session_without_memory_recalls_no_page() -> None:
     assert recalled_pages(session(None).session.state, VIEW) == ()
 
 

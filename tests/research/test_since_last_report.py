@@ -78,27 +78,6 @@ def claims(found: Changes, after: World) -> list[str]:
     return [facts[name].claim for name in found.added]
 
 
-def test_a_statement_with_another_figure_is_a_change_and_its_source_is_named() -> None:
-    before = {SEA: ["The harbour is 11 metres deep at low tide."], LAND: ["The land is dry."]}
-    after = before | {SEA: ["The harbour is 14 metres deep at low tide."]}
-    found = compared(before, after)
-    (change,) = found.changed
-    assert change.before.claim == "The harbour is 11 metres deep at low tide."
-    assert change.after == fact(SEA, after[SEA][0], "").id
-    assert (found.added, found.gone, found.kept) == ((), (), 1)
-    (source,) = found.sources
-    assert (source.url, source.before, source.after) == (SEA, digest(before[SEA]), digest(after[SEA]))
-
-
-def test_what_was_added_and_what_is_gone() -> None:
-    before = {SEA: ["The sea is deep.", "Whales sing at night."]}
-    after = {SEA: ["The sea is deep.", "A lighthouse was built on the northern cliff."], LAND: ["The land is dry."]}
-    found = compared(before, after)
-    assert claims(found, after) == ["A lighthouse was built on the northern cliff.", "The land is dry."]
-    assert [lost.claim for lost in found.gone] == ["Whales sing at night."]
-    assert (found.changed, found.kept) == ((), 1)
-
-
 def test_what_stands_there_still_is_not_gone_only_because_it_was_not_found_again() -> None:
     before = {SEA: ["The sea is deep.", "Whales sing at night."]}
     after = {SEA: ["The sea is deep.", "Whales sing at night.", "Gulls cry."]}

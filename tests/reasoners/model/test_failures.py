@@ -132,6 +132,7 @@ def test_a_refusal_for_good_is_one_hit_and_stops_all_later_calls_even_with_fallb
         reply(404, {"error": {"message": 'model "acme/one" not found, try pulling it first'}}),
         reply(404, {"object": "error", "message": "The model `acme/one` does not exist.", "code": 404}),
         reply(404, {"error": {"message": "m", "type": "invalid_request_error", "code": "model_not_found"}}),
+        reply(404, [{"error": {"code": 404, "message": "models/acme/one is not found", "status": "NOT_FOUND"}}]),
     ],
 )
 def test_a_model_that_is_unknown_or_has_no_capacity_is_replaced_by_its_fallback_at_once(fault: httpx.Response) -> None:

@@ -138,14 +138,10 @@ FORMS: dict[str, httpx.Response] = {
 }  # fmt: skip
 
 
-def client_of(script: Script) -> ModelClient:
-    server = Server("acme", "https://models.acme-models.com/v1")
-    return ModelClient(http_for(script), server, Prices(Price(1.0, 4.0)), CombinedBudget(()), KnownCapabilities())
-
-
 def content_of(reply: httpx.Response) -> str:
     script = Script([reply])
-    client = client_of(script)
+    server = Server("acme", "https://models.acme-models.com/v1")
+    client = ModelClient(http_for(script), server, Prices(Price(1.0, 4.0)), CombinedBudget(()), KnownCapabilities())
     found = asyncio.run(client.ask(ModelRequest(MODEL, "reading", PROMPT, Answer.model_json_schema(), 1_000), client.calls()))
     assert isinstance(found, Content)
     assert len(script.requests) == 1
@@ -198,11 +194,3 @@ def test_what_holds_no_answer_is_told_so(fault: str) -> None:
     with pytest.raises(UnusableReply) as caught:
         parse_reply(UNFIT[fault], Answer)
     assert 0 < len(str(caught.value)) < 2_000
-
-
-def test_an_error_in_a_list_means_what_it_says() -> None:
-    error = [{"error": {"code": 404, "message": "models/x is not found", "status": "NOT_FOUND"}}]
-    script = Script([httpx.Response(404, json=error)])
-    client = client_of(script)
-    found = asyncio.run(client.ask(ModelRequest(MODEL, "reading", PROMPT, {}, 1_000), client.calls()))
-    assert "is not found" in getattr(found, "why", "")
