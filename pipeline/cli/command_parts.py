@@ -161,7 +161,7 @@ def report_build_problems(console: Console, problems: Iterable[BuildProblem]) ->
 def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
     folder = workspace.folder
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
-    documents = None if travels else workspace.corpus.absolute()
+    documents = None if travels else workspace.corpora[0].absolute()
     report = workspace_adapters.build(folder, mode, documents)
     store, summaries = store_of(folder), summaries_of(folder)
     if report.problems:

@@ -24,8 +24,6 @@ from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost
 from pipeline.text.normalise import clean, counted, first_few, one_line
 
-_MOST_DROPPED = 20
-
 
 def duration(seconds: float) -> str:
     """Return a length of time as people write it: ``3.2 s``, ``4 min 10 s``, ``2 h 5 min``."""
@@ -55,8 +53,7 @@ def repair_lines(repair: Any) -> Iterator[str]:
     kept = f"{counted(repair.kept, 'record')} kept" if repair.kept else "removed from the log"
     yield f"repaired: {repair.path}: {kept}; copy of the original: events/{repair.copy}"
     if repair.dropped:
-        shown = [*repair.dropped[:_MOST_DROPPED], *(["…"] if len(repair.dropped) > _MOST_DROPPED else [])]
-        yield f"  dropped {counted(len(repair.dropped), 'record')}: {'; '.join(shown)}"
+        yield f"  dropped {counted(len(repair.dropped), 'record')}: {'; '.join(first_few(repair.dropped, ''))}"
 
 
 def happened(event: e.EventBase) -> str:

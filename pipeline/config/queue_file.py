@@ -39,7 +39,6 @@ from pipeline.system.process_lock import turn
 from pipeline.text import normalise as texts
 
 FIELDS = {QUERY_KEYS.get(name, name): reader for name, reader in readers_of(Query).items()}
-_LISTED = 200
 Field = str | int | float | Sequence[str]
 
 
@@ -78,10 +77,8 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
 
 
 def invalid(faults: Sequence[Fault], file: str) -> QueueInvalid:
-    """Return the error that lists ``faults``, one a line (the first 200)."""
-    lines = [f"{file}:{fault}" for fault in faults[:_LISTED]]
-    if len(faults) > _LISTED:
-        lines.append(f"… and {len(faults) - _LISTED:,} more")
+    """Return the error that lists ``faults``, one a line."""
+    lines = [f"{file}:{fault}" for fault in faults]
     count = "one fault" if len(faults) == 1 else f"{len(faults):,} faults"
     return QueueInvalid("\n".join(lines), hint=f"correct the {count} above; nothing was started")
 
@@ -116,15 +113,12 @@ def contents(path: Path) -> bytes:
         QueueInvalid: it cannot be read.
     """
     try:
-        if path.exists() and not path.is_file():
-            reason = "is a folder" if path.is_dir() else "is no regular file"
-            raise invalid([Fault(1, 1, f"{path} {reason}", "put a text file there")], path.name)
         return read_bytes(path, MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NoWorkspace(f"{path.parent} holds no {path.name}", hint="make a workspace with: research init") from error
     except OSError as error:
         reason = f"{path} cannot be read: {error.strerror or error}"
-        raise invalid([Fault(1, 1, reason, "let this user read it")], path.name) from error
+        raise invalid([Fault(1, 1, reason, "put a text file there, and let this user read it")], path.name) from error
 
 
 def _queries(node: Node, faults: list[Fault]) -> tuple[Query, ...]:

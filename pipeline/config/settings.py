@@ -38,11 +38,6 @@ class Workspace:
         return self.folder / QUEUE_FILE
 
     @property
-    def corpus(self) -> Path:
-        """The first folder of documents that the local search reads. It need not exist."""
-        return self.corpora[0]
-
-    @property
     def corpora(self) -> tuple[Path, ...]:
         """All folders of documents that the local search reads, one at least. They need not exist."""
         return tuple(self.folder / name for name in self.queue.settings.corpus)

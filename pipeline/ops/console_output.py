@@ -125,9 +125,8 @@ def report_errors() -> Iterator[None]:
     except click.ClickException as error:
         if json_wanted():
             _fail(error.format_message(), "", 2, "UsageError")
-        text = io.StringIO()
-        error.show(text)
-        _try_print(text.getvalue().rstrip("\n"), err=True)
+        with suppress(OSError, ValueError):
+            error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", "all answers so far are recorded; research run continues from there", 130, "Interrupted")

@@ -49,13 +49,6 @@ def test_several_faults_are_told_in_one_pass_in_the_order_of_the_file() -> None:
     assert caught.value.exit_code == 2
 
 
-def test_a_flood_of_faults_is_cut_and_counted() -> None:
-    with pytest.raises(QueueInvalid) as caught:
-        checked(b"queries:\n" + b"- no\n" * 300, "queries.yaml")
-    assert len(caught.value.message.splitlines()) == 201
-    assert "100 more" in caught.value.message
-
-
 def test_a_full_file_is_read() -> None:
     source = """
 settings:
@@ -195,11 +188,11 @@ def test_a_missing_file_is_no_workspace(tmp_path: Path) -> None:
         assert "research init" in caught.value.hint
 
 
-@pytest.mark.parametrize(("make", "reason"), [(os.mkdir, "is a folder"), (os.mkfifo, "is no regular file")])
-def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path, make: Callable[[Path], None], reason: str) -> None:
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "queries.yaml"
     make(path)
-    with pytest.raises(QueueInvalid, match=reason) as caught:
+    with pytest.raises(QueueInvalid, match=r"cannot be read: .*(a directory|no regular file)") as caught:
         read(path)
     assert str(path) in caught.value.message
 

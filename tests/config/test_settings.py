@@ -20,7 +20,7 @@ def test_the_sample_queue_is_valid_and_needs_no_network() -> None:
     workspace = load_workspace(ROOT)
     assert len(workspace.queue.queries) == 5
     assert [query.mode for query in workspace.queue.queries].count("fast") == 1
-    assert workspace.corpus == ROOT / "corpus"
+    assert workspace.corpora[0] == ROOT / "corpus"
     for query in workspace.queue.queries:
         config = config_for(query, workspace.queue.settings)
         assert (config.reasoner, config.search) == ("extractive", ("local",))
@@ -74,7 +74,7 @@ def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("settings: {corpus: [docs, ../papers]}\nqueries: [a]\n")
     workspace = load_workspace(tmp_path)
     assert workspace.corpora == (tmp_path / "docs", tmp_path / "../papers")
-    assert workspace.corpus == tmp_path / "docs"
+    assert workspace.corpora[0] == tmp_path / "docs"
     assert workspace.document_name("a.md") == "docs/a.md"
     assert workspace.document_name("@papers/a.md") == "@papers/a.md"
 

@@ -25,7 +25,7 @@ def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
     assert set(laid.created) == tree(tmp_path / "new" / "place").keys()
     workspace = load_workspace(tmp_path / "new" / "place")
     assert workspace.queue.queries
-    assert any(workspace.corpus.iterdir())
+    assert any(workspace.corpora[0].iterdir())
     assert list((tmp_path / "new" / "place" / "templates" / "vault").glob("*.j2"))
     inside = {name.split("/")[1] for name in laid.created if name.startswith("vault/")}
     assert {".obsidian", "my", "AGENTS.md"} == inside
