@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.site.build import build_site
-from pipeline.site.paths import Folders
 from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, HostileWords
 from tests.browser.visiting import Site, Visitor, served
 from tests.fakes import MemoryStore
-from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, night
+from tests.site.scratch import Scratch
+from tests.vault.builders import Story, a_store, built, night
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,19 +39,17 @@ def chromium() -> str:
     return found
 
 
-def _with_another_answer(words: str) -> str:
-    return words.replace("An append is durable", "A write is durable")
-
-
 @pytest.fixture(scope="session")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault with every kind of note in plain words, and one of a person's own."""
     store = a_store()
     before = "2026-11-28-power-cut-9c01"
-    other = Story(store, id="2026-11-29-power-cut-aa02", previous=before, date="2026-11-29", say=_with_another_answer).whole()
-    night(store, other, date="2026-11-29")
-    place = Workplace(tmp_path_factory.mktemp("plain"), store)
-    place.build()
+    other = Story(
+        store, id="2026-11-29-power-cut-aa02", previous=before, date="2026-11-29",
+        say=lambda words: words.replace("An append is durable", "A write is durable"),
+    )  # fmt: skip
+    night(store, other.whole(), date="2026-11-29")
+    place = built(tmp_path_factory.mktemp("plain"), store)
     (place.vault / "my").mkdir()
     (place.vault / "my" / "own.md").write_text(OWN_NOTE)
     return place.vault
@@ -73,9 +70,7 @@ def hostile_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         stories.append(story.whole())
     night(store, *stories, say=say)
-    place = Workplace(tmp_path_factory.mktemp("hostile"), store)
-    place.build()
-    return place.vault
+    return built(tmp_path_factory.mktemp("hostile"), store).vault
 
 
 @pytest.fixture(scope="session")
@@ -89,10 +84,9 @@ def hostile_site(hostile_vault: Path) -> Iterator[Site]:
 
 
 def _site(vault: Path) -> Iterator[Site]:
-    folder = vault.parent / "site"
-    build_site(Folders(vault, TEMPLATES.parent / "site", folder, vault.parent / "local"))
-    with served(folder) as url:
-        yield Site(folder, url)
+    Scratch(vault.parent).build()
+    with served(vault.parent / "site") as url:
+        yield Site(vault.parent / "site", url)
 
 
 @pytest.fixture(scope="package")

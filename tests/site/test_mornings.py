@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.build import build_site
-from pipeline.site.paths import Folders
-from tests.vault.builders import TEMPLATES, Workplace, a_store
+from tests.site.scratch import Scratch
+from tests.vault.builders import a_store, built
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 OLDER = "reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a.html"
@@ -19,11 +18,9 @@ NEWER = "reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01.html"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = a_store()
     root = tmp_path_factory.mktemp("mornings")
-    place = Workplace(root, store)
-    place.build()
-    build_site(Folders(place.vault, TEMPLATES.parent / "site", root / "site", root / "local"), url="https://notes.example/")
+    built(root, a_store())
+    Scratch(root).build(url="https://notes.example/")
     return root / "site"
 
 

@@ -67,18 +67,18 @@ def test_no_file_of_the_site_says_what_a_report_that_is_not_published_asks_and_a
 
 @pytest.mark.parametrize("room", ["sessions", "reports"])
 def test_an_incremental_build_and_one_from_nothing_leave_out_the_same_and_bring_it_back(folder: Path, room: str) -> None:
-    before = files(folder)
+    before = Scratch(folder).files()
     marked = note(folder, room)
     text = marked.read_text()
     mark(marked, "no")
     said(folder, "build")
     assert naming(folder) == []
-    now = files(folder)
+    now = Scratch(folder).files()
     assert said(folder, "build", "--all").code == 0
-    assert files(folder) == now
+    assert Scratch(folder).files() == now
     marked.write_text(text)
     said(folder, "build")
-    assert files(folder) == before
+    assert Scratch(folder).files() == before
 
 
 def test_what_is_hidden_is_nowhere_on_the_site(folder: Path) -> None:
@@ -134,11 +134,6 @@ def test_a_quote_that_a_published_report_cites_keeps_its_place_when_a_later_repo
     assert "Both cite this." in page
     assert "Both cite this." in scratch.html("reports/one.html")
     assert not any(word in page for word in ("quokka", "Forty-seven", "q-2", "Versions, for"))
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    site = folder / "site"
-    return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
 
 
 @pytest.mark.parametrize(

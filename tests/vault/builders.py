@@ -389,6 +389,11 @@ def write_into(note: Path, words: str) -> None:
     change(note, OPEN, f"{OPEN}{words}\n")
 
 
+def looks(folder: Path) -> dict[Path, tuple[int, int]]:
+    """What changes of whatever is written below a folder."""
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*")}
+
+
 def afresh(place: Workplace, folder: Path) -> dict[str, bytes]:
     """What a build from nothing makes of the same log and templates."""
     shutil.rmtree(folder, ignore_errors=True)

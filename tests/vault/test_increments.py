@@ -11,7 +11,7 @@ from pipeline.domain.events.records import Record
 from pipeline.errors import TemplateInvalid
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Story, Workplace, afresh
+from tests.vault.builders import PAGES, Story, Workplace, afresh, looks
 
 
 class Counting(MemoryStore):
@@ -94,9 +94,9 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
 
 
 def _check(place: Workplace) -> tuple[str, ...]:
-    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.vault.rglob("*")}
+    before = looks(place.vault)
     report = place.build_as("check")
-    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.vault.rglob("*")} == before
+    assert looks(place.vault) == before
     return (*report.written, *report.removed, *report.problems)
 
 

@@ -10,12 +10,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pipeline.site.build import build_site
-from pipeline.site.paths import Folders
 from pipeline.site.search import STOP, terms
 from tests.browser.finding.notes import Asked, asked, topics, write
 from tests.browser.visiting import Visitor, served
-from tests.vault.builders import TEMPLATES
+from tests.site.scratch import Scratch
 
 PATHS = 'found => [...document.querySelectorAll("#search-results a")].map(link => link.getAttribute("href"))'
 
@@ -24,7 +22,7 @@ PATHS = 'found => [...document.querySelectorAll("#search-results a")].map(link =
 def finding(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finding")
     assert write(folder / "vault") == 400
-    build_site(Folders(folder / "vault", TEMPLATES.parent / "site", folder / "site", folder / "local"))
+    Scratch(folder).build()
     return folder / "site"
 
 
