@@ -37,8 +37,7 @@ from pipeline.domain.values import (
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
-from pipeline.vault.model import LoadedSession, folded, named, summarised
-from pipeline.vault.note import Names, Note
+from pipeline.vault.note import Note
 from pipeline.vault.output.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.vault.links import leading_nowhere
@@ -291,14 +290,6 @@ def a_store(say: Say = plainly) -> MemoryStore:
     return store
 
 
-def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
-    """The sessions of a store, opened, in order of their start."""
-    found = [folded(name, (record.data for record in store.load(name))) for name in store.ids("session")]
-    taken = Names()
-    ordered = sorted(found, key=lambda one: (one[0].started_at, one[0].id))
-    return tuple(LoadedSession(named(summarised(state, events), taken), state, events) for state, events in ordered)
-
-
 @dataclass
 class Workplace:
     """A vault in a temporary folder with what builds it."""
@@ -368,10 +359,10 @@ def changed_templates(folder: Path) -> Path:
     return folder
 
 
-def change(file: Path, old: str, new: str) -> None:
+def change(file: Path, old: str, new: str, *, count: int = -1) -> None:
     text = file.read_text()
     assert old in text
-    file.write_text(text.replace(old, new))
+    file.write_text(text.replace(old, new, count))
 
 
 def move(vault: Path, note: Path, target: Path, *, by_obsidian: bool = False) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pipeline.vault.output.user_text import AskedLine, asked_lines
-from tests.commanding import said, workspace_in
+from tests.commanding import said
 from tests.vault.builders import write_into
 
 HEAD = '---\ntitle: "A report"\nid: "report:s1"\n---\n\n# A report\n\n'
@@ -39,15 +37,7 @@ def test_nothing_is_asked_outside_of_a_persons_block_or_of_our_notes_or_where_ma
     assert asked_lines(tmp_path) == []
 
 
-QUESTION = "How deep is the harbour at low tide?"
 REPORT = "reports/*/*.md"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = workspace_in(tmp_path, f"  - {{query: '{QUESTION}', id: depth, tags: [harbours]}}\n")
-    assert said(folder, "-q", "run").code == 0
-    return folder
 
 
 def only(folder: Path, pattern: str) -> Path:

@@ -51,13 +51,10 @@ def test_home_leads_to_the_last_night_and_by_the_newest_report_on_its_question_t
     assert {path for path in notes if path.startswith("reports/")} <= reached
 
 
-def _unquoted(line: str) -> str:
-    return line.removeprefix("> ")
-
-
 def test_a_table_has_no_bare_bar(notes: dict[str, str]) -> None:
     for text in notes.values():
-        rows = [line for line in map(_unquoted, fenced(body_of(text))[1].split("\n")) if line.startswith("|")]
+        lines = (line.removeprefix("> ") for line in fenced(body_of(text))[1].split("\n"))
+        rows = [line for line in lines if line.startswith("|")]
         for first, line in pairwise(rows):
             if set(line) <= set("|-: "):
                 columns = line.count("|")

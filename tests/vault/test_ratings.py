@@ -14,13 +14,7 @@ from pipeline.vault.output.user_text import marked
 from pipeline.wiring.recording import rate
 from pipeline.wiring.store_adapters import store_of
 from tests.commanding import said, workspace_in
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour?, id: depth}\n")
-    assert said(folder, "-q", "run").code == 0
-    return folder
+from tests.vault.builders import change
 
 
 def _report(folder: Path) -> Path:
@@ -28,10 +22,7 @@ def _report(folder: Path) -> Path:
 
 
 def _change(folder: Path, old: str, new: str) -> None:
-    note = _report(folder)
-    text = note.read_text()
-    assert old in text
-    note.write_text(text.replace(old, new, 1))
+    change(_report(folder), old, new, count=1)
     assert said(folder, "-q", "build").code == 0
 
 

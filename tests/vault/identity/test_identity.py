@@ -132,16 +132,6 @@ def test_where_a_person_put_notes_is_known_without_a_cache_and_in_a_copy(place: 
     assert afresh(place, tmp_path / "copy") == place.files()
 
 
-def test_no_untouched_note_is_set_aside_after_a_lost_cache_and_an_edited_template(place: Workplace) -> None:
-    write_into(place.note("reports/"), "my words")
-    place.build()
-    for number, template in enumerate(("report", "source", "home")):
-        shutil.rmtree(place.state)
-        path = place.templates / f"{template}.md.j2"
-        path.write_text(f"{path.read_text()}\nEdited {number}.\n")
-        assert place.build().set_aside == ()
-
-
 def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:
     one, two = sorted((place.vault / "nights").glob("*.md"))
     write_into(one, "of one")
