@@ -40,6 +40,7 @@ _SHORT, _DEFINES = 3, 1.3  # words of a short question; what a passage that open
 _BROAD_WORDS = 900  # of a broad question: on 21 of them they hold 48% of what its answer should say, 300 words hold 26%
 _ONE_SECTION_WORDS = 400  # of a broad question whose best passages are of one section, which answers it as a rule
 _BEST_PLACES = 10  # the best passages: a section with half of them is shown whole
+_BEST_OF_PAGES, _PAGE_WEIGHT = 5, 8.0  # the best passages whose pages count for more, and how much more
 _KEY = 200  # characters
 _RANKED = 150  # passages to choose from
 
@@ -172,7 +173,7 @@ def choose(
         wanted = [place for place, one in enumerate(sections) if one == section] if 2 * count >= len(best) else []
         room = _BROAD_WORDS
         if len(query.parts) > 1 or len({sections[place] for place in near}) > 1:  # several sections compete
-            wanted += _spread(query, texts, known, cosines, ranking)
+            wanted += _spread(query, texts, known, cosines, ranking, [page.url for page, _ in found])
         elif not wanted:
             wanted, room = [*near, *(place for place in ranking if sections[place] == sections[near[0]])], _ONE_SECTION_WORDS
         chosen = _within([place for place in dict.fromkeys([*useful, *wanted]) if place not in wrong], lengths, room)
@@ -191,8 +192,12 @@ def _spread(
     known: TermStatistics,
     cosines: Sequence[float | None],
     ranking: Sequence[int],
+    urls: Sequence[str],
 ) -> list[int]:
-    """Return the best passage, then those that add most; each part of the question has its best one."""
+    """Return the best passage, then those that add most; each part of the question has its best one.
+
+    Few pages answer a broad question as a rule, so a passage weighs more the more of the best ones its page (``urls``) holds.
+    """
     kept = set(ranking)
     strength = scores(query, texts, known, cosines)
     rankings = [[place for place in _ranking(strength) if place in kept]]
@@ -200,7 +205,10 @@ def _spread(
         for part in query.parts:
             by_part = _ranking(scores(parse_question(part, query.language), texts, known))
             rankings.append([place for place in by_part if place in kept])
-    order = chosen_passages(rankings, strength, texts, known, _BROAD_WORDS)
+    shares = Counter(urls[place] for place in rankings[0][:_BEST_OF_PAGES])
+    most = max(shares.values(), default=1)
+    worth = [score * (1 + _PAGE_WEIGHT * shares[url] / most) for score, url in zip(strength, urls, strict=True)]
+    order = chosen_passages(rankings, worth, texts, known, _BROAD_WORDS)
     return list(dict.fromkeys([*ranking[:1], *order]))
 
 

@@ -54,6 +54,20 @@ def test_a_question_of_how_that_one_section_answers_gets_no_other() -> None:
     assert "The cellar" in {fact.path[-1] for fact in choice.more}
 
 
+def test_a_broad_question_keeps_to_the_page_with_most_of_the_best_passages() -> None:
+    steps = {
+        "Seal": "To repair the pump, tear its seal off with pliers.",
+        "Disk": "To repair the pump, turn its disk on the lathe.",
+        "Valve": "To repair the pump, call the smith with his hammer.",
+        "Axle": "A broken axle of the pump needs the hammer and the anvil.",
+    }
+    guide = page("# The pump\n\n" + "\n\n".join(f"## {name}\n\n{step}" for name, step in steps.items()), "corpus:guide.md")
+    tools = page("# The pump\n\n## Tools\n\nLathe, pliers, hammer, anvil and smith stand beside the pump.", "corpus:tools.md")
+    choice = choose(parse_question("How do I repair the pump?"), [tools, guide], TermStatistics())
+    assert {fact.url for fact in choice.passages} == {"corpus:guide.md"}
+    assert {fact.quote for fact in choice.passages} == set(steps.values())
+
+
 @pytest.mark.parametrize("question", ["Which laptop suits students best?", "When is my next dentist appointment?"])
 def test_nothing_is_chosen_if_nothing_is_near(question: str) -> None:
     choice = choose(parse_question(question), [page(MANUAL)], TermStatistics())
