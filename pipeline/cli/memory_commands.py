@@ -31,10 +31,11 @@ from pipeline.domain.values import EXTRACTIVE
 from pipeline.errors import UsageError
 from pipeline.ops import forgetting
 from pipeline.ops.console_output import PRINTED, Console, end
+from pipeline.search.index import remove_index
 from pipeline.text.normalise import counted
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.session_adapters import AdapterFactory, remove_text_caches
-from pipeline.wiring.store_adapters import lock_of
+from pipeline.wiring.session_adapters import AdapterFactory
+from pipeline.wiring.store_adapters import index_file, lock_of
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -232,7 +233,7 @@ def _one(console: Console, session: str, *, asks: bool) -> None:
             lines.append("  copies in backups, in git's history and in vault/attic are not touched")
             value = {"forgotten": True, "bytes": what.bytes, "queued": queued}
         try:
-            remove_text_caches(console.folder)
+            remove_index(index_file(console.folder))  # a cache with the texts of all sessions
         except OSError as error:
             local = f"caches in events/local still hold its texts ({error.strerror}): delete that folder"
             console.say(local, always=True, fg="yellow")

@@ -30,17 +30,17 @@ def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
     folder = directory or console.folder
     refuse_unprintable(folder)
-    result = workspace_files.lay_out(folder)
+    created, left = workspace_files.lay_out(folder)
     workspace_files.record_shipped(folder)
-    kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
+    kept = f"; {counted(len(left), 'existing file')} left unchanged" if left else ""
     found = local_findings()
     console.data(
         [
-            f"{counted(len(result.created), 'file')} created in {folder}{kept}",
+            f"{counted(len(created), 'file')} created in {folder}{kept}",
             *(f"{finding.text}{_todo(finding)}" for finding in found),
             f"next: research -C {folder} run",
         ],
-        {"created": result.created, "kept": result.kept, "model_servers": [finding.text for finding in found]},
+        {"created": created, "kept": left, "model_servers": [finding.text for finding in found]},
     )
 
 

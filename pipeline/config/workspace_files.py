@@ -32,14 +32,6 @@ _MADE = {
 _PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault/.obsidian", "vault/my", "vault/AGENTS.md")
 
 
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """The relative paths of the files that were created, and of those that existed and were not changed."""
-
-    created: tuple[str, ...]
-    kept: tuple[str, ...]
-
-
 @dataclass(slots=True)
 class TemplateUpdate:
     """What an update did, as paths in the folder ``templates``.
@@ -76,8 +68,8 @@ def _disk(folder: Path) -> Iterator[None]:
         raise SystemRefused(reason, hint="free space, or let this user write there") from error
 
 
-def lay_out(folder: Path) -> Laid:
-    """Copy the starter into ``folder``; a file that exists is never overwritten.
+def lay_out(folder: Path) -> tuple[list[str], list[str]]:
+    """Copy the starter into ``folder``; a file that exists is never overwritten. Return the paths of new files, and of those.
 
     Raises:
         UsageError: ``folder`` is a file.
@@ -89,7 +81,7 @@ def lay_out(folder: Path) -> Laid:
     return _copy(files | {name: text.encode() for name, text in _MADE.items()}, folder)
 
 
-def _copy(files: Mapping[str, bytes], folder: Path) -> Laid:
+def _copy(files: Mapping[str, bytes], folder: Path) -> tuple[list[str], list[str]]:
     created: list[str] = []
     with _disk(folder):
         for name, data in files.items():
@@ -98,7 +90,7 @@ def _copy(files: Mapping[str, bytes], folder: Path) -> Laid:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_new(target, data)
                 created.append(name)
-    return Laid(tuple(created), tuple(name for name in files if name not in created))
+    return created, [name for name in files if name not in created]
 
 
 def restore_vault(folder: Path) -> None:

@@ -52,7 +52,6 @@ from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.search.folders import Corpus
-from pipeline.search.index import remove_index
 from pipeline.search.local_model import LocalEmbedder, files_of
 from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import IndexReport, PassageSearch
@@ -386,15 +385,6 @@ def documents_of(
     """Return the search over the workspace's own documents and, given the ``store``, over the pages that sessions stored."""
     file = index_file(workspace.folder)
     return PassageSearch(file, workspace.corpora, store=store, meaning=meaning, reranker=reranker, extractor=extractor)
-
-
-def remove_text_caches(folder: Path) -> None:
-    """Delete the index of passages: a cache with the texts of all sessions, a forgotten one's among them.
-
-    Raises:
-        OSError: the system refuses.
-    """
-    remove_index(index_file(folder))
 
 
 @asynccontextmanager

@@ -20,27 +20,27 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
-    laid = workspace_files.lay_out(tmp_path / "new" / "place")
-    assert laid.kept == ()
-    assert set(laid.created) == tree(tmp_path / "new" / "place").keys()
+    created, kept = workspace_files.lay_out(tmp_path / "new" / "place")
+    assert kept == []
+    assert set(created) == tree(tmp_path / "new" / "place").keys()
     workspace = load_workspace(tmp_path / "new" / "place")
     assert workspace.queue.queries
     assert any(workspace.corpora[0].iterdir())
     assert list((tmp_path / "new" / "place" / "templates" / "vault").glob("*.j2"))
-    inside = {name.split("/")[1] for name in laid.created if name.startswith("vault/")}
+    inside = {name.split("/")[1] for name in created if name.startswith("vault/")}
     assert {".obsidian", "my", "AGENTS.md"} == inside
-    assert not any(name.startswith("events/") for name in laid.created)
+    assert not any(name.startswith("events/") for name in created)
 
 
 def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("queries: [mine]\n")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "README.md").write_text("mine too")
-    laid = workspace_files.lay_out(tmp_path)
-    assert set(laid.kept) == {"queries.yaml", "corpus/README.md"}
+    created, kept = workspace_files.lay_out(tmp_path)
+    assert set(kept) == {"queries.yaml", "corpus/README.md"}
     assert (tmp_path / "queries.yaml").read_text() == "queries: [mine]\n"
     assert (tmp_path / "corpus" / "README.md").read_text() == "mine too"
-    assert not set(laid.kept) & set(laid.created)
+    assert not set(kept) & set(created)
 
 
 def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:
