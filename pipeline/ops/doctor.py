@@ -285,10 +285,13 @@ def _machines(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
 
     nights = postgres_adapters.nights_of(workspace.folder)
     try:
-        ahead_s, workers = nights.seconds_ahead(), nights.workers()
+        ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
     finally:
         nights.disconnect()
     yield from machine_findings(ahead_s, workers)
+    if night is not None:
+        waiting, running = (sum(counts[place] for counts in queue.values()) for place in (0, 1))
+        yield ok("machines", f"the night to {night.day} is not over: {counted(waiting, 'job')} waiting, {running} under way")
 
 
 def machine_findings(ahead_s: float, workers: Sequence[str]) -> Iterator[Finding]:
