@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -102,7 +103,9 @@ def _text_in(folder: Path, setting: str) -> str:
         data = contents(folder / QUEUE_FILE)
     except NoWorkspace:
         return ""
-    settings, faults = _settings_in(data) if f"{setting}:".encode() in data else (Settings(), ())
+    # A file with faults may name it in any style, and most files do not name it at all.
+    named = re.search(rb"""\b%b["']?[ \t]*:""" % setting.encode(), data)
+    settings, faults = _settings_in(data) if named else (Settings(), ())
     if faults and not getattr(settings, setting):
         raise invalid(faults, QUEUE_FILE)
     return str(getattr(settings, setting))
