@@ -44,7 +44,7 @@ def naming(folder: Path) -> list[str]:
     found = []
     for path in sorted(path for path in (folder / "site").rglob("*") if path.is_file()):
         text = path.read_bytes().decode("utf-8", "replace")
-        text += "".join(zlib.decompress(b64decode(part)).decode() for part in re.findall(r'"(e[JN][\w+/=]+)"', text))
+        text += "".join(zlib.decompress(b64decode(part)).decode() for part in re.findall(r'"(e[JN][\w+/=]{20,})"', text))
         if any(word in f"{path.name} {text}".lower() for word in RARE):
             found.append(path.relative_to(folder / "site").as_posix())
     return found
