@@ -48,10 +48,6 @@ Say = Callable[[str], str]
 PAGES = ("https://logs.example/handbook", "corpus:crash-safety.md", "https://disks.example/survey?year=2025")
 
 
-def plainly(text: str) -> str:
-    return text
-
-
 @dataclass
 class Scribe:
     """Records events of one stream, a second apart."""
@@ -106,7 +102,7 @@ class Story:
     query_id: str = "power-cut"
     previous: str = ""
     date: str = "2026-11-21"
-    say: Say = plainly
+    say: Say = str
     pages: tuple[str, ...] = PAGES
     tags: tuple[str, ...] = ("crash safety",)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -177,7 +173,9 @@ class Story:
             e.WorkerStarted(worker_id=name, perspective_id=view),
             e.WorkerThought(worker_id=name, iteration=1, reasoning=say("Start with fsync."), queries=queries),
             e.SearchCompleted(query=queries[0], provider="local", hits=tuple(Hit(url=url, title=say("T")) for url in pages)),
-            self._failure(f"SearchFor:{queries[1]}", "SearchFailed"),
+            e.StepFailed(
+                step=f"SearchFor:{queries[1]}", error="SearchFailed", message=say("it timed out"), recoverable=False, attempt=2
+            ),
         )
         for url in pages:
             self._read(name, url, tuple(found for found in facts if found.url == url))
@@ -186,9 +184,6 @@ class Story:
             e.WorkerEvaluated(worker_id=name, iteration=1, sufficient=False, gaps=gaps),
             e.WorkerCompleted(worker_id=name, reason="1 iteration", facts=len(facts)),
         )
-
-    def _failure(self, step: str, error: str) -> e.StepFailed:
-        return e.StepFailed(step=step, error=error, message=self.say("it timed out"), recoverable=False, attempt=2)
 
     def _read(self, worker: str, url: str, facts: tuple[Fact, ...]) -> None:
         say, text = self.say, self.texts.get(url)
@@ -257,7 +252,7 @@ class Story:
         return self.begin().planned().gathered().analysed().reported()
 
 
-def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = plainly) -> None:
+def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = str) -> None:
     ended = [
         n.QueryEnded(
             query_id=story.query_id, query=say(story.query), session=story.id, status=story.scribe.session.state.status,
@@ -274,7 +269,7 @@ def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Sa
     )
 
 
-def a_store(say: Say = plainly) -> MemoryStore:
+def a_store(say: Say = str) -> MemoryStore:
     """Two studies of one question on two nights, a failed one, one that was interrupted."""
     store = MemoryStore()
     first = Story(store, say=say).whole()
@@ -306,10 +301,7 @@ class Workplace:
     def state(self) -> Path:
         return self.root / "local"
 
-    def build(self) -> BuildReport:
-        return self.build_as("new")
-
-    def build_as(self, mode: Mode) -> BuildReport:
+    def build(self, mode: Mode = "new") -> BuildReport:
         return build_vault(
             self.store, templates=self.templates, vault=self.vault, state_dir=self.state, record=self.record, mode=mode
         )

@@ -95,7 +95,7 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
 
 def _check(place: Workplace) -> tuple[str, ...]:
     before = looks(place.vault)
-    report = place.build_as("check")
+    report = place.build("check")
     assert looks(place.vault) == before
     return (*report.written, *report.removed, *report.problems)
 

@@ -53,7 +53,7 @@ def test_a_persons_words_go_to_the_attic_and_into_the_report_once(place: Workpla
     assert OLD[kind][0] in (place.vault / f"{heir}.md").read_text().partition("\n---\n")[0]
     before = place.files()
     assert place.build().written == ()
-    assert place.build_as("all").written == ()
+    assert place.build("all").written == ()
     assert place.files() == before
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_bytes(was)  # as a synchronisation may bring it back

@@ -118,20 +118,15 @@ def test_marks_and_line_ends_of_other_editors_are_understood() -> None:
 theirs = st.dictionaries(st.one_of(st.text(max_size=8), st.sampled_from(sorted(TYPES))), st.sampled_from(["text", "date", "x"]))
 
 
-def _completed(vault: Path, text: str | None) -> str:
-    if text is not None:
-        (vault / TYPES_PATH).parent.mkdir(exist_ok=True)
-        (vault / TYPES_PATH).write_text(text)
-    complete_types(Tree(vault))
-    return (vault / TYPES_PATH).read_text()
-
-
 @settings(deadline=None, max_examples=30)
 @given(theirs, st.dictionaries(st.text(max_size=5).filter(lambda key: key != "types"), st.integers()))
 def test_what_stands_there_stays_and_what_lacks_is_added(types: dict[str, str], rest: dict[str, int]) -> None:
     with TemporaryDirectory() as folder:
-        after = _completed(Path(folder), json.dumps({**rest, "types": types}))
-        assert json.loads(after) == {**rest, "types": {**TYPES, **types}}
+        file = Path(folder, TYPES_PATH)
+        file.parent.mkdir()
+        file.write_text(json.dumps({**rest, "types": types}))
+        complete_types(Tree(Path(folder)))
+        assert json.loads(file.read_text()) == {**rest, "types": {**TYPES, **types}}
         assert complete_types(Tree(Path(folder))) == (False, "")
 
 
