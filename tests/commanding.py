@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from pipeline.cli import main
@@ -45,6 +47,12 @@ def workspace_in(folder: Path, queries: str) -> Path:
         text = f"The harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night."
         (folder / "corpus" / f"harbour-{number}.md").write_text(f"# Harbour {number}\n\n{text}\n")
     return folder
+
+
+def last_run(folder: Path) -> dict[str, Any]:
+    """What the workspace remembers of its last run."""
+    found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())
+    return found
 
 
 def copied_templates(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from pipeline.ops.console_output import LOG_FILE
 from pipeline.research.performing import perform
-from tests.commanding import Said, said, workspace_in
+from tests.commanding import Said, last_run, said, workspace_in
 
 ROOT = Path(__file__).parent.parent
 DEPTH = "  - {query: How deep is the harbour?, id: depth, mode: fast}\n"
@@ -39,11 +38,6 @@ def block_the_site(folder: Path) -> str:
     shutil.rmtree(folder / "site")
     (folder / "site").write_text("in the way")
     return f"{folder}/site"
-
-
-def last_run(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())
-    return found
 
 
 TROUBLES = [break_template, block_the_site]  # a note that cannot be written fails no night

@@ -23,6 +23,11 @@ def git(folder: Path, *arguments: str, may_fail: bool = False) -> str:
     return done.stdout
 
 
+def commit(folder: Path, message: str) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", message)
+
+
 def write_into(folder: Path, words: str) -> None:
     (note,) = (folder / "vault" / "reports").rglob("*.md")
     note.write_text(note.read_text().replace("%% begin notes %%\n", f"%% begin notes %%\n{words}\n"))
@@ -34,15 +39,13 @@ def test_a_pull_and_a_merge_leave_no_conflict_mark_and_keep_the_words_of_both(
     laptop = stopped_at(whole, tmp_path / "laptop", 6)
     (laptop / ".gitignore").write_text("/site/\n")
     git(laptop, "init", "-q")
-    git(laptop, "add", "-A")
-    git(laptop, "commit", "-qm", "research")
+    commit(laptop, "research")
     git(tmp_path, "clone", "-q", "laptop", "server")
     for machine in (laptop, tmp_path / "server"):
         monkeypatch.setenv("RESEARCH_MACHINE", machine.name)
         assert said(machine, "-q", "run").code == 0
         write_into(machine, f"read on the {machine.name}")
-        git(machine, "add", "-A")
-        git(machine, "commit", "-qm", "night")
+        commit(machine, "night")
     git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD", may_fail=True)
     assert "events/" not in git(laptop, "diff", "--name-only", "--diff-filter=U")
     assert said(laptop, "merge").code == 0
@@ -51,8 +54,7 @@ def test_a_pull_and_a_merge_leave_no_conflict_mark_and_keep_the_words_of_both(
     (report,) = (laptop / "vault" / "reports").rglob("*.md")
     assert "read on the laptop" in notes[report]
     assert "read on the server" in notes[report]
-    git(laptop, "add", "-A")
-    git(laptop, "commit", "-qm", "merge")
+    commit(laptop, "merge")
     git(tmp_path / "server", "pull", "-q", "--no-rebase", "../laptop", "HEAD")
     assert said(tmp_path / "server", "merge").out == "nothing to merge\n"
     assert log_of(tmp_path / "server") == log_of(laptop)
@@ -62,13 +64,11 @@ def test_questions_that_two_machines_added_are_both_in_the_queue_after_a_pull(tm
     laptop, server = tmp_path / "laptop", tmp_path / "server"
     assert said(laptop, "init").code == 0
     git(laptop, "init", "-q")
-    git(laptop, "add", "-A")
-    git(laptop, "commit", "-qm", "start")
+    commit(laptop, "start")
     git(tmp_path, "clone", "-q", "laptop", "server")
     for machine, question in ((laptop, "Why do laptops get warm?"), (server, "Why do servers hum?")):
         assert said(machine, "add", question).code == 0
-        git(machine, "add", "-A")
-        git(machine, "commit", "-qm", "add")
+        commit(machine, "add")
     git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD")
     listed = said(laptop, "list")
     assert listed.code == 0
@@ -85,8 +85,7 @@ def test_a_switch_to_a_branch_without_a_session_is_no_loss_and_back_it_is_there(
     git(folder, "add", "queries.yaml", ".gitignore")
     git(folder, "commit", "-qm", "before")
     git(folder, "switch", "-qc", "nights")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "night")
+    commit(folder, "night")
     git(folder, "switch", "-q", "main")
     away = said(folder, "build")
     assert (away.code, "log is" in away.out + away.err) == (0, False)

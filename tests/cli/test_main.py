@@ -19,16 +19,10 @@ from pipeline.cli import main
 from pipeline.config import workspace_files
 from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
-from tests.commanding import Said, copied_templates, said, workspace_in
+from tests.commanding import copied_templates, said, workspace_in
 from tests.vault import links
 
 ROOT = Path(__file__).parents[2]
-Research = Callable[..., Said]
-
-
-@pytest.fixture
-def research() -> Research:
-    return said
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +51,10 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-def test_every_citation_of_the_sample_night_resolves_to_a_stored_page_that_holds_its_quote(
-    sample: Path, research: Research
-) -> None:
-    said = research(sample, "--json", "verify")
-    assert said.code == 0
-    checked = json.loads(said.out)
+def test_every_citation_of_the_sample_night_resolves_to_a_stored_page_that_holds_its_quote(sample: Path) -> None:
+    told = said(sample, "--json", "verify")
+    assert told.code == 0
+    checked = json.loads(told.out)
     assert checked["citations"] > 40
     assert checked["unsupported"] == 0
     assert checked["findings"] == []
@@ -76,28 +68,28 @@ def test_the_sample_vault_is_sound_throughout(sample: Path) -> None:
     assert sum(name.endswith(".base") for name in files) > 4
 
 
-def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path, research: Research) -> None:
+def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()}
-    said = research(sample, "run")
-    assert (said.code, said.out.splitlines()[0]) == (0, "nothing to do")
+    told = said(sample, "run")
+    assert (told.code, told.out.splitlines()[0]) == (0, "nothing to do")
     assert {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()} == before
 
 
-def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path, research: Research) -> None:
+def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path) -> None:
 
-    research(workspace, "run")
+    said(workspace, "run")
     before = tree(workspace / "vault")
     shutil.rmtree(workspace / "vault")
-    assert research(workspace, "build").code == 0
+    assert said(workspace, "build").code == 0
     assert tree(workspace / "vault") == before
-    again = json.loads(research(workspace, "--json", "build").out)
+    again = json.loads(said(workspace, "--json", "build").out)
     assert again["written"] == []
 
 
-def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspace: Path, research: Research) -> None:
-    research(workspace, "run")
-    assert research(workspace, "resume", "harbour").code == 1
-    assert "is complete" in research(workspace, "resume", "harbour").err
+def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspace: Path) -> None:
+    said(workspace, "run")
+    assert said(workspace, "resume", "harbour").code == 1
+    assert "is complete" in said(workspace, "resume", "harbour").err
 
 
 def spoil_queue(folder: Path) -> str:
@@ -125,26 +117,24 @@ def binary_corpus(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("spoil", [spoil_queue, remove_corpus, empty_corpus, binary_corpus])
-def test_bad_input_gets_one_clear_message_before_any_session_begins(
-    workspace: Path, research: Research, spoil: Callable[[Path], str]
-) -> None:
+def test_bad_input_gets_one_clear_message_before_any_session_begins(workspace: Path, spoil: Callable[[Path], str]) -> None:
     expected = spoil(workspace)
-    said = research(workspace, "run")
-    assert said.code == 2
-    assert expected in said.err
-    assert "→" in said.err
+    told = said(workspace, "run")
+    assert told.code == 2
+    assert expected in told.err
+    assert "→" in told.err
     assert not (workspace / "events" / "sessions").exists()
 
 
-def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path, research: Research) -> None:
+def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path) -> None:
     (workspace / "corpus" / "broken.pdf").write_bytes(b"%PDF-1.7 this is no PDF")
     (workspace / "corpus" / "noise.md").write_bytes(bytes(range(256)) * 20)
     with (workspace / "corpus" / "huge.txt").open("wb") as huge:
         huge.truncate(50_000_000)
-    said = research(workspace, "run")
-    assert said.code == 0
+    told = said(workspace, "run")
+    assert told.code == 0
     for name in ("broken.pdf", "noise.md", "huge.txt"):
-        assert f"skipped corpus/{name}" in said.err
+        assert f"skipped corpus/{name}" in told.err
 
 
 @pytest.mark.parametrize(
@@ -155,53 +145,51 @@ def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path
         ("{% for x in %}\n", "report.md.j2, line 1"),
     ],
 )
-def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
-    workspace: Path, research: Research, text: str, expected: str
-) -> None:
-    research(workspace, "run")
+def test_a_broken_template_is_named_and_every_note_stays_as_it_was(workspace: Path, text: str, expected: str) -> None:
+    said(workspace, "run")
     copied_templates(workspace)
     (workspace / "templates" / "vault" / "report.md.j2").write_text(text)
     before = tree(workspace / "vault")
-    said = research(workspace, "build")
-    assert said.code == 2
-    assert expected in said.err
+    told = said(workspace, "build")
+    assert told.code == 2
+    assert expected in told.err
     assert tree(workspace / "vault") == before
-    assert research(workspace, "verify").code == 0
+    assert said(workspace, "verify").code == 0
 
 
-def test_no_workspace_is_exit_code_10_and_the_way_out(tmp_path: Path, research: Research) -> None:
+def test_no_workspace_is_exit_code_10_and_the_way_out(tmp_path: Path) -> None:
     for command in ("run", "list", "build", "verify", "show x", "log x", "resume x", "add x", "templates update"):
-        said = research(tmp_path, *command.split())
-        assert said.code == 10, command
-        assert "research init" in said.err
+        told = said(tmp_path, *command.split())
+        assert told.code == 10, command
+        assert "research init" in told.err
 
 
-def test_json_prints_nothing_but_json_failures_included(tmp_path: Path, workspace: Path, research: Research) -> None:
-    assert json.loads(research(tmp_path / "nowhere", "--json", "list").out)["exit_code"] == 10
-    assert json.loads(research(workspace, "--json", "nonsense").out)["exit_code"] == 2
-    assert json.loads(research(workspace, "--json", "show", "nobody").out)["error"]["kind"] == "SessionUnknown"
-    said = research(workspace, "--json", "-q", "run")
-    assert json.loads(said.out)["exit_code"] == 0
+def test_json_prints_nothing_but_json_failures_included(tmp_path: Path, workspace: Path) -> None:
+    assert json.loads(said(tmp_path / "nowhere", "--json", "list").out)["exit_code"] == 10
+    assert json.loads(said(workspace, "--json", "nonsense").out)["exit_code"] == 2
+    assert json.loads(said(workspace, "--json", "show", "nobody").out)["error"]["kind"] == "SessionUnknown"
+    told = said(workspace, "--json", "-q", "run")
+    assert json.loads(told.out)["exit_code"] == 0
 
 
-def test_one_damaged_session_does_not_keep_the_night_from_the_other_questions(workspace: Path, research: Research) -> None:
-    research(workspace, "run")
+def test_one_damaged_session_does_not_keep_the_night_from_the_other_questions(workspace: Path) -> None:
+    said(workspace, "run")
     segment = next((workspace / "events" / "sessions").rglob("*.jsonl"))
     data = bytearray(segment.read_bytes())
     data[len(data) // 2] ^= 1
     segment.write_bytes(data)
     with (workspace / "queries.yaml").open("a") as queue:
         queue.write("  - query: Where do ships wait at night?\n    mode: fast\n")
-    said = research(workspace, "run")
-    assert said.code == 20
-    assert said.err.count("cannot be read: the log of") == 1
-    assert segment.name in said.err
-    assert "where-do-ships-wait" in said.out
-    actions = {query["id"]: query["action"] for query in json.loads(research(workspace, "--json", "list").out)["queries"]}
+    told = said(workspace, "run")
+    assert told.code == 20
+    assert told.err.count("cannot be read: the log of") == 1
+    assert segment.name in told.err
+    assert "where-do-ships-wait" in told.out
+    actions = {query["id"]: query["action"] for query in json.loads(said(workspace, "--json", "list").out)["queries"]}
     assert actions == {"harbour": "damaged", "where-do-ships-wait-at-night": "done"}
 
 
-def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path, research: Research) -> None:
+def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "ws"
     workspace_files.lay_out(folder)
     command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run"]
@@ -210,20 +198,20 @@ def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path,
         patience = time.monotonic() + 60
         while not list(sessions.rglob("*.jsonl")) and time.monotonic() < patience:
             time.sleep(0.01)
-        assert research(folder, "run").code == 11
+        assert said(folder, "run").code == 11
         first.send_signal(signal.SIGKILL)
     assert (folder / "events" / "local" / "run.lock").exists()
-    assert "interrupted" in research(folder, "list").out
-    assert research(folder, "run").code == 0
-    listed = json.loads(research(folder, "--json", "list").out)
+    assert "interrupted" in said(folder, "list").out
+    assert said(folder, "run").code == 0
+    listed = json.loads(said(folder, "--json", "list").out)
     assert {query["action"] for query in listed["queries"]} == {"done"}
 
 
-def test_every_command_and_option_has_help_and_is_documented(research: Research, tmp_path: Path) -> None:
+def test_every_command_and_option_has_help_and_is_documented(tmp_path: Path) -> None:
     assert (ROOT / "docs" / "commands.md").read_text() == written(), "run python -m scripts.write_commands"
     for name, command in main.cli.commands.items():
         assert command.help, name
-        assert research(tmp_path, name, "--help").code == 0
+        assert said(tmp_path, name, "--help").code == 0
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.help, f"{name} {option.opts}"
@@ -236,11 +224,9 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_answers_say_how_long_they_took_and_runs_which_machine_acted(
-    workspace: Path, research: Research, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_say_how_long_they_took_and_runs_which_machine_acted(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESEARCH_MACHINE", "attic")
-    assert research(workspace, "run").code == 0
+    assert said(workspace, "run").code == 0
     lines = [json.loads(line) for path in (workspace / "events" / "sessions").rglob("*.jsonl") for line in path.open()]
     answers = [line for line in lines if "exchange" in line]
     assert answers
@@ -257,27 +243,27 @@ def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(t
         f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"
         f"sys.argv = ['research', '-C', {str(tmp_path / 'ws')!r}, 'run']; main.main()"
     )
-    said = [
+    told = [
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for _ in range(2)
     ]
-    assert "1 with passages" in said[0]
-    assert said[1] == "nothing to do\nimported []\n"
+    assert "1 with passages" in told[0]
+    assert told[1] == "nothing to do\nimported []\n"
 
 
-def test_every_command_that_meets_a_damaged_log_ends_with_20(workspace: Path, research: Research) -> None:
+def test_every_command_that_meets_a_damaged_log_ends_with_20(workspace: Path) -> None:
     with (workspace / "queries.yaml").open("a") as queue:
         queue.write("  - {query: Where do ships wait?, id: ships, mode: fast}\n")
-    assert research(workspace, "-q", "run").code == 0
+    assert said(workspace, "-q", "run").code == 0
     segment = next(workspace.rglob("*-harbour-*/events/*.jsonl"))
     segment.write_bytes(segment.read_bytes().replace(b"harbour", b"hARbour", 1))
     reading = ["list", "show harbour", "log harbour", "verify", "doctor", "run --dry-run", "references", "build --check"]
     for command in [*reading, "build", "run", "ask ships Where?", "export ships", "hide ships", "merge", "forget --by-settings"]:
-        assert research(workspace, *command.split()).code == 20, command
-    assert research(workspace, "show", "ships").code == 0  # it reads nothing that is damaged
+        assert said(workspace, *command.split()).code == 20, command
+    assert said(workspace, "show", "ships").code == 0  # it reads nothing that is damaged
 
 
-def test_a_second_error_does_not_hide_the_first(workspace: Path, research: Research, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_error_does_not_hide_the_first(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         try:
             raise LogUnwritable("the disk is full", hint="free space")
@@ -285,15 +271,15 @@ def test_a_second_error_does_not_hide_the_first(workspace: Path, research: Resea
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("pipeline.wiring.store_adapters.file_store", fail)
-    told = research(workspace, "list")
+    told = said(workspace, "list")
     assert (told.code, "the disk is full" in told.err, "Input/output error" in told.err) == (12, True, True)
 
 
 @pytest.mark.parametrize("place", ["events", "events/vault", "."])
-def test_a_vault_that_leads_into_the_log_is_refused(place: str, workspace: Path, research: Research) -> None:
+def test_a_vault_that_leads_into_the_log_is_refused(place: str, workspace: Path) -> None:
     (workspace / place).mkdir(parents=True, exist_ok=True)
     (workspace / "vault").symlink_to(workspace / place, target_is_directory=True)
-    assert research(workspace, "-q", "run").code == 2
-    told = research(workspace, "build")
+    assert said(workspace, "-q", "run").code == 2
+    told = said(workspace, "build")
     assert (told.code, "which holds the event log or is in it" in told.err) == (2, True)
     assert not list((workspace / "events").rglob("*.md"))

@@ -10,35 +10,28 @@ import pytest
 
 from pipeline.cli.researching import Lines
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
-from pipeline.engine.recorder import Recorder
 from pipeline.errors import SearchFailed
 from pipeline.ops.console_output import Console
-from pipeline.research import StepResult
-from tests.fakes import Journal, MemoryStore, context_for, started, step_context_for
+from tests.fakes import Journal, MemoryStore, begun, context_for, step_context_for
 
 Listener = Callable[[EventBase, SessionState], None]
 
 
-def console(*, quiet: bool = False, verbose: bool = False, terminal: bool = False) -> Console:
-    return Console(Path(), quiet, verbose, as_json=False, color=False, terminal=terminal)
+def console(*, quiet: bool = False, verbose: bool = False) -> Console:
+    return Console(Path(), quiet, verbose, as_json=False, color=False)
 
 
-def research(
-    listen: Listener, journal: Journal | None = None, name: str = "s1", store: MemoryStore | None = None
-) -> SessionState:
-    store = store or MemoryStore()
-    context = context_for(listener=listen)
-    session = ResearchSession(name)
-    Recorder(session, store, context).record([StepResult((started(perspectives=1, iterations=1, gap_rounds=0),))])
-    return asyncio.run(run_session(session, store, step_context_for(store, journal or Journal()), context))
+def research(listen: Listener, journal: Journal | None = None) -> None:
+    store, context = MemoryStore(), context_for(listener=listen)
+    session = begun(store, context, perspectives=1, iterations=1, gap_rounds=0)
+    asyncio.run(run_session(session, store, step_context_for(store, journal or Journal()), context))
 
 
 def test_lines_name_time_query_and_event_and_only_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
-    journal = Journal(faults={"search:common 1": [SearchFailed("busy"), SearchFailed("busy")]})
-    research(Lines(console()).listen, journal)
+    busy: list[Exception] = [SearchFailed("busy"), SearchFailed("busy")]
+    research(Lines(console()).listen, Journal(faults={"search:common 1": busy}))
     lines = capsys.readouterr().err.splitlines()
     assert all(line.startswith("2026-11-21T02:") and line[19:21] == "Z " and "pumps" in line for line in lines)
     types = [line.split()[2] for line in lines]

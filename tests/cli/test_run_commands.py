@@ -13,7 +13,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.errors import TemplateInvalid
 from pipeline.store.file_store import FileStore
-from tests.commanding import Said, said, workspace_in
+from tests.commanding import Said, last_run, said, workspace_in
 from tests.fakes import batches
 
 ROOT = Path(__file__).parents[2]
@@ -25,11 +25,6 @@ NONSENSE = "  - {query: Zyzzyva quokka xylophone?, id: nonsense, mode: fast}\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return workspace_in(tmp_path / "ws", HARBOUR + SHIPS)
-
-
-def last_run(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())
-    return found
 
 
 def actions(folder: Path) -> dict[str, str]:
@@ -217,18 +212,14 @@ def agreeing(folder: Path, told: Said) -> dict[str, Any]:
     return summary
 
 
-def night_note(folder: Path) -> str:
-    (note,) = (folder / "vault" / "nights").glob("*.md")
-    return note.read_text()
-
-
 @pytest.mark.parametrize(
     ("args", "code"), [([], 5), (["harbour"], 0), (["--limit", "1"], 3), (["--limit", "1", "--tag", "sea"], 0)]
 )
 def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[str], code: int) -> None:
     summary = agreeing(without_answers(folder), said(folder, "--json", "run", *args))
     assert summary["exit_code"] == code
-    note = night_note(folder)
+    (path,) = (folder / "vault" / "nights").glob("*.md")
+    note = path.read_text()
     assert f"done: {summary['done']}\n" in note
     assert f"not_found: {summary['not_found']}\n" in note
     assert f"failed: {summary['failed']}\n" in note

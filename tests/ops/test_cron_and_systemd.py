@@ -64,16 +64,6 @@ def test_systemd_takes_the_files(folder: str, tmp_path: Path) -> None:
     assert (done.returncode, ours) == (0, [])
 
 
-@pytest.mark.skipif(shutil.which("crontab") is None, reason="crontab is not installed")
-def test_crontab_takes_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "crontab"
-    path.write_text(schedule_of(["/bin/echo"], Path(NAMES[2])).crontab + "\n")
-    checked = subprocess.run(["crontab", "-T", str(path)], capture_output=True, text=True, check=False)
-    if "invalid option" in checked.stderr:
-        pytest.skip("this crontab cannot check a file")
-    assert checked.returncode == 0
-
-
 def test_the_program_is_named_by_an_absolute_path(tmp_path: Path) -> None:
     script, python = tmp_path / "research", tmp_path / "python"
     assert program_of("/x/pytest", str(python)) == [str(python), "-m", "pipeline"]
