@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import signal
@@ -20,6 +19,7 @@ from pipeline.config import workspace_files
 from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
 from tests.commanding import copied_templates, said, workspace_in
+from tests.store.samples import files_in
 from tests.vault import links
 
 ROOT = Path(__file__).parents[2]
@@ -41,14 +41,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workspace(tmp_path: Path) -> Path:
     """A small workspace with one question and two documents."""
     return workspace_in(tmp_path / "ws", "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n")
-
-
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_every_citation_of_the_sample_night_resolves_to_a_stored_page_that_holds_its_quote(sample: Path) -> None:
@@ -78,10 +70,10 @@ def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path) -> No
 def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path) -> None:
 
     said(workspace, "run")
-    before = tree(workspace / "vault")
+    before = files_in(workspace / "vault")
     shutil.rmtree(workspace / "vault")
     assert said(workspace, "build").code == 0
-    assert tree(workspace / "vault") == before
+    assert files_in(workspace / "vault") == before
     again = json.loads(said(workspace, "--json", "build").out)
     assert again["written"] == []
 
@@ -149,11 +141,11 @@ def test_a_broken_template_is_named_and_every_note_stays_as_it_was(workspace: Pa
     said(workspace, "run")
     copied_templates(workspace)
     (workspace / "templates" / "vault" / "report.md.j2").write_text(text)
-    before = tree(workspace / "vault")
+    before = files_in(workspace / "vault")
     told = said(workspace, "build")
     assert told.code == 2
     assert expected in told.err
-    assert tree(workspace / "vault") == before
+    assert files_in(workspace / "vault") == before
     assert said(workspace, "verify").code == 0
 
 

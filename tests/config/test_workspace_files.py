@@ -13,16 +13,13 @@ from pipeline.config.workspace_files import TemplateUpdate, set_aside, update_te
 from pipeline.errors import UsageError
 from pipeline.text.normalise import digest_of
 from pipeline.wiring import workspace_adapters
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+from tests.store.samples import files_in
 
 
 def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
     created, kept = workspace_files.lay_out(tmp_path / "new" / "place")
     assert kept == []
-    assert set(created) == tree(tmp_path / "new" / "place").keys()
+    assert set(created) == files_in(tmp_path / "new" / "place").keys()
     workspace = load_workspace(tmp_path / "new" / "place")
     assert workspace.queue.queries
     assert any(workspace.corpora[0].iterdir())

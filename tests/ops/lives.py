@@ -45,6 +45,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, Ticks
 from tests.faults.filesystem import faulty
+from tests.store.samples import files_in
 from tests.vault.builders import PAGES, TEMPLATES, Story
 
 HARMLESS = {"torn", "leftover"}
@@ -241,7 +242,7 @@ class Life:
         """The files of the vault after a build that remembers the last one with the same ``state``."""
         vault = self.root / f"vault-{state}"
         build_vault(self.store, templates=TEMPLATES, vault=vault, state_dir=self.root / state)
-        return {str(path.relative_to(vault)): path.read_bytes() for path in sorted(vault.rglob("*")) if path.is_file()}
+        return files_in(vault)
 
 
 @cache
