@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -15,11 +15,12 @@ from pipeline.config.services import config_for
 from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Record
 from pipeline.domain.progress import summary_of
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.values import ResearchConfig
-from pipeline.errors import SearchFailed
+from pipeline.errors import LogDamaged, SearchFailed
 from pipeline.ports import SearchResult
 from pipeline.research import StepContext
 from pipeline.text.times import timestamp
@@ -101,6 +102,21 @@ def down(*names: str) -> Callable[[Query], Journal]:
                 raise SearchFailed("the search service is down")
 
     return lambda one: Down() if one.id in names else Journal()
+
+
+class Watched(MemoryStore):
+    """A store that notes which streams are opened; those in ``damaged`` cannot be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.damaged: set[str] = set()
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        if session_id in self.damaged:
+            raise LogDamaged(f"{session_id} is damaged")
+        self.opened.append(session_id)
+        return super().load(session_id, after)
 
 
 def events_of(store: MemoryStore, result: BatchResult) -> list[e.EventBase]:

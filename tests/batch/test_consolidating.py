@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
 import pytest
 
 from pipeline.batch.memory import Consolidated, consolidate, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Record
-from pipeline.errors import LogDamaged
 from tests.fakes import MemoryStore, context_for
+from tests.nights import Watched
 from tests.vault.builders import Story, a_store
 
 
@@ -44,32 +42,21 @@ def test_a_session_that_went_on_is_consolidated_again() -> None:
     assert memory.sessions[story.id].up_to == story.scribe.session.state.version
 
 
-class Damaged(MemoryStore):
-    """A store one of whose streams cannot be trusted."""
-
-    damaged = ""
-
-    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-        if session_id == self.damaged:
-            raise LogDamaged("line 3: the hash does not fit")
-        return super().load(session_id, after)
-
-
 def test_a_session_that_cannot_be_read_is_named_and_the_others_are_consolidated() -> None:
-    store = Damaged()
+    store = Watched()
     store.streams = a_store().streams
     known = read_all(store).sessions
-    store.damaged = "2026-11-28-tides-77aa"
+    store.damaged = {"2026-11-28-tides-77aa"}
     done = asyncio.run(consolidate(store, context_for(), known))
-    assert done.failed == {"2026-11-28-tides-77aa": "line 3: the hash does not fit"}
+    assert done.failed == {"2026-11-28-tides-77aa": "2026-11-28-tides-77aa is damaged"}
     assert len(done.sessions) == 2
 
 
 def test_what_a_damaged_memory_stream_held_is_due_again(caplog: pytest.LogCaptureFixture) -> None:
-    store = Damaged()
+    store = Watched()
     store.streams = a_store().streams
     first = again(store)
-    store.damaged = first.stream
+    store.damaged = {first.stream}
     with caplog.at_level(logging.WARNING, logger="pipeline"):
         assert again(store, "run-10").sessions == first.sessions
     assert "is not remembered" in caplog.text

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from pipeline.batch import session_index
 from pipeline.batch.session_index import SessionIndex, read_all
-from pipeline.domain.events.records import Record
 from pipeline.domain.session import record_of
 from pipeline.domain.summary import Summary
-from pipeline.errors import LogDamaged
 from pipeline.store.caches import Summaries
-from tests.fakes import MemoryStore
+from tests.nights import Watched
 from tests.recorded import SMALL, stream
 
 
-class Counting(MemoryStore):
-    """A store that counts which sessions are opened; those in ``damaged`` cannot be."""
-
-    def __init__(self, *names: str) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-        self.damaged: set[str] = set()
-        for name in names:
-            self.append(name, [record_of(event.model_copy(update={"session_id": name})) for event in stream(**SMALL)], 0)
-
-    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-        if session_id in self.damaged:
-            raise LogDamaged(f"{session_id} is damaged")
-        self.opened.append(session_id)
-        return super().load(session_id, after)
-
-    def shorten(self, name: str) -> None:
-        self.streams[name].pop()
+def store_of(*names: str) -> Watched:
+    store = Watched()
+    for name in names:
+        store.append(name, [record_of(event.model_copy(update={"session_id": name})) for event in stream(**SMALL)], 0)
+    return store
 
 
-def glance(store: Counting, kept: Summaries) -> tuple[SessionIndex, list[str]]:
+def glance(store: Watched, kept: Summaries) -> tuple[SessionIndex, list[str]]:
     store.opened.clear()
     return read_all(store, kept), store.opened
 
@@ -49,7 +33,7 @@ def kept(tmp_path: Path) -> Summaries:
 
 
 def test_a_second_glance_opens_nothing_and_says_the_same(kept: Summaries) -> None:
-    store = Counting("s-1", "s-2")
+    store = store_of("s-1", "s-2")
     first, opened = glance(store, kept)
     assert opened == ["s-1", "s-2"]
     assert first == read_all(store)
@@ -57,9 +41,9 @@ def test_a_second_glance_opens_nothing_and_says_the_same(kept: Summaries) -> Non
 
 
 def test_only_a_session_that_changed_is_opened_again(kept: Summaries) -> None:
-    store = Counting("s-1", "s-2")
+    store = store_of("s-1", "s-2")
     glance(store, kept)
-    store.shorten("s-2")
+    store.streams["s-2"].pop()
     again, opened = glance(store, kept)
     assert opened == ["s-2"]
     assert again == read_all(store)
@@ -67,7 +51,7 @@ def test_only_a_session_that_changed_is_opened_again(kept: Summaries) -> None:
 
 
 def test_a_session_that_is_gone_is_forgotten(kept: Summaries) -> None:
-    store = Counting("s-1", "s-2")
+    store = store_of("s-1", "s-2")
     glance(store, kept)
     del store.streams["s-1"]
     assert [summary.id for summary in glance(store, kept)[0].sessions] == ["s-2"]
@@ -75,7 +59,7 @@ def test_a_session_that_is_gone_is_forgotten(kept: Summaries) -> None:
 
 
 def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:
-    store = Counting("s-1", "s-2")
+    store = store_of("s-1", "s-2")
     store.damaged = {"s-1"}
     for _ in range(2):
         found, _opened = glance(store, kept)
@@ -84,7 +68,7 @@ def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:
 
 
 def test_what_an_earlier_program_kept_is_not_believed(kept: Summaries, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Counting("s-1")
+    store = store_of("s-1")
     glance(store, kept)
     monkeypatch.setattr(session_index, "_layout_id", lambda: "another")
     assert glance(store, kept)[1] == ["s-1"]
@@ -93,7 +77,7 @@ def test_what_an_earlier_program_kept_is_not_believed(kept: Summaries, monkeypat
 
 @pytest.mark.parametrize("damage", [b"", b"not a database at all", b"SQLite format 3\0" + b"\xff" * 4096])
 def test_a_damaged_file_costs_a_look_at_the_logs_and_no_more(kept: Summaries, tmp_path: Path, damage: bytes) -> None:
-    store = Counting("s-1")
+    store = store_of("s-1")
     first, _ = glance(store, kept)
     (tmp_path / "summaries.sqlite").write_bytes(damage)
     assert glance(store, kept) == (first, ["s-1"])

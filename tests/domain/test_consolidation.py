@@ -69,10 +69,7 @@ def test_an_error_is_met_by_a_retry_or_by_nothing() -> None:
         e.StepFailed(step="Read:https://b.example/x", recoverable=False, **failure),
     )
     found = consolidated(story.scribe.session.state).solutions
-    assert {(one.where, one.met, one.worked) for one in found} == {
-        ("a.example", "retry", True),
-        ("b.example", "nothing", False),
-    }
+    assert {(one.where, one.met, one.worked) for one in found} == {("a.example", "retry", True), ("b.example", "nothing", False)}
 
 
 def test_a_session_researched_again_says_which_statements_its_sources_no_longer_make() -> None:

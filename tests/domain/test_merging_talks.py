@@ -15,7 +15,7 @@ from pipeline.domain.events.records import Branch, Record
 from pipeline.domain.merging import joined
 from pipeline.domain.talk import TalkState, next_step, talk_of
 from pipeline.domain.values import Cost
-from pipeline.engine.talk import TalkLog, answer_question
+from pipeline.engine.talk import TalkLog, answer_question, finish_question
 from pipeline.text.normalise import digest_of
 from tests.fakes import MemoryStore
 from tests.talks import read_pages, said, talk_context, talk_log
@@ -44,6 +44,10 @@ class Machine:
 
     def begin(self, text: str, *more: e.EventBase) -> Machine:
         self.log.record(t.MessageAsked(number=len(self.log.state.turns) + 1, text=text), *more)
+        return self
+
+    def finish(self) -> Machine:
+        asyncio.run(finish_question(self.log, self.context))
         return self
 
     def records(self) -> list[Record]:
@@ -91,37 +95,26 @@ def test_the_same_question_with_the_same_answer_stands_once(tmp_path: Path, shar
 
 def test_a_question_that_only_the_other_machine_finished_gets_that_answer(tmp_path: Path, shared: list[Record]) -> None:
     base = Machine(tmp_path, "second", shared).begin(LIT).records()
-    idle = [
-        e.StepFailed(step="talk-find:2", error="SearchFailed", message="no disk", recoverable=True, attempt=1) for _ in range(9)
-    ]
-    laptop, server = Machine(tmp_path, "laptop", base), Machine(tmp_path, "server", base)
-    laptop.log.record(*idle)
-    asyncio.run(_finish(server))
+    failure = e.StepFailed(step="talk-find:2", error="SearchFailed", message="no disk", recoverable=True, attempt=1)
+    laptop, server = Machine(tmp_path, "laptop", base), Machine(tmp_path, "server", base).finish()
+    laptop.log.record(*[failure] * 9)
     state, _, _ = union(laptop, server)
     assert [turn.text for turn in state.turns] == [DEEP, LIT]
     assert "1871" in said(state.turns[1])
-
-
-async def _finish(machine: Machine) -> None:
-    from pipeline.engine.talk import finish_question
-
-    await finish_question(machine.log, machine.context)
 
 
 def test_an_open_question_of_the_other_machine_is_worked_on_next(tmp_path: Path, shared: list[Record]) -> None:
     laptop, server = Machine(tmp_path, "laptop", shared).ask(LIT), Machine(tmp_path, "server", shared).begin(LAMP)
     state, _, records = union(laptop, server)
     assert [turn.text for turn in state.turns] == [DEEP, LIT, LAMP]
-    goes_on = Machine(tmp_path, "later", records)
-    asyncio.run(_finish(goes_on))
+    goes_on = Machine(tmp_path, "later", records).finish()
     assert "20 seconds" in said(goes_on.log.state.turns[2])
     assert goes_on.log.state.turns[2].number == 3
 
 
 def test_a_call_that_a_killed_run_sent_is_counted_although_the_step_was_done_again(tmp_path: Path, shared: list[Record]) -> None:
     killed = Machine(tmp_path, "killed", shared).begin(LIT, e.CallSent(step="talk-resolve:2", worst=Cost(usd=0.5, calls=1)))
-    again = Machine(tmp_path, "again", killed.records())
-    asyncio.run(_finish(again))
+    again = Machine(tmp_path, "again", killed.records()).finish()
     assert "1871" in said(again.log.state.turns[1])
     assert again.log.state.cost().usd == 0.5
     assert talk_of("talk-1", decode_all(one.data for one in again.records())).cost().usd == 0.5
