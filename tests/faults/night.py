@@ -141,7 +141,10 @@ def workspace(folder: Path) -> Workspace:
     made = Workspace(folder)
     said = made.research("run")
     assert said.code == 0, said
-    _write_into(next((folder / "vault" / "reports").rglob("*.md")))
+    note = next((folder / "vault" / "reports").rglob("*.md"))
+    head, marker, rest = note.read_text().partition("%% begin notes %%\n")
+    assert marker, "the report has a place for its reader's words"
+    note.write_text(head + marker + WORDS + rest)
     own = folder / "vault" / OWN_FILE
     own.parent.mkdir(exist_ok=True)
     own.write_text(WORDS)
@@ -149,16 +152,9 @@ def workspace(folder: Path) -> Workspace:
     return made
 
 
-def _write_into(note: Path) -> None:
-    text = note.read_text()
-    head, marker, rest = text.partition("%% begin notes %%\n")
-    assert marker, "the report has a place for its reader's words"
-    note.write_text(head + marker + WORDS + rest)
-
-
 def broken(space: Workspace, said: Said, known: dict[str, set[str]]) -> list[str]:
     """Return what is wrong after a night, whatever happened in it; ``known`` are the steps recorded before."""
-    wrong = [f"lost: {name}" for name in _lost(space)]
+    wrong = _lost(space)
     wrong += [str(finding) for finding in verify(space.events) if finding.kind != "torn"]
     wrong += [f"again: {key}" for name, keys in said.performed.items() for key in known.get(name, set()) & set(keys)]
     for name in space.store.ids("session"):
@@ -177,7 +173,7 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
     last = workspace_adapters.last_run(space.folder)
     remembered = not any("last-run.json" in place or place.endswith("/local/tmp") for place in failed)
     if remembered and last.get("exit_code") != said.code:
-        yield f"exit {said.code}, and last-loop.json says {last}"
+        yield f"exit {said.code}, and last-run.json says {last}"
     log = (space.folder / LOG_FILE).read_text() if (space.folder / LOG_FILE).exists() else ""
     if not any(LOG_FILE in place for place in failed) and not log.rstrip().endswith(f"exit code {said.code}"):
         yield f"exit {said.code}, and the log file ends in {log[-200:]}"
@@ -192,7 +188,7 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
     if missed and not bad:
         yield f"exit 0, and not made: {missed}"
     if remembered and not missed and any(last.get(part, UP_TO_DATE) != UP_TO_DATE for part in ("vault", "site")):
-        yield f"all is made, and last-loop.json says {last}"
+        yield f"all is made, and last-run.json says {last}"
 
 
 def _is_behind(space: Workspace) -> bool:
@@ -209,14 +205,12 @@ def _missed(space: Workspace) -> list[str]:
     return [*report.get("written", [said.err]), *report.get("removed", []), *report.get("site", {}).get("written", [])]
 
 
-def _lost(space: Workspace) -> Iterator[str]:
-    for stream in {name for name, _ in space.acknowledged}:
-        stored = {record.version: record.data for record in space.store.load(stream)}
-        yield from (
-            f"{name} {version}"
-            for (name, version), data in space.acknowledged.items()
-            if name == stream and stored.get(version) != data
-        )
+def _lost(space: Workspace) -> list[str]:
+    names = {name for name, _ in space.acknowledged}
+    stored = {(name, record.version): record.data for name in names for record in space.store.load(name)}
+    return [
+        f"lost: {name} {version}" for (name, version), data in space.acknowledged.items() if stored.get((name, version)) != data
+    ]
 
 
 def _words_gone(space: Workspace) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pipeline.ops.console_output import LOG_FILE
 from tests.commanding import said, workspace_in
+from tests.faults.test_irregular_files import COMMANDS
 
 QUESTION = "  - {query: How deep is the harbour?, id: depth, mode: fast}\n"
 NAMES = (
@@ -30,23 +31,8 @@ NAMES = (
 
 def test_every_command_works_in_folders_of_any_name(tmp_path: Path) -> None:
     folder = workspace_in(tmp_path.joinpath(*NAMES, "w"), QUESTION)
-    for command in (
-        ("run",),
-        ("run", "depth", "--again"),
-        ("build", "--all"),
-        ("list",),
-        ("show", "depth"),
-        ("log",),
-        ("verify",),
-        ("doctor",),
-        ("export", "depth"),
-        ("references", "--out", str(folder / "refs.json")),
-        ("ask", "--all", "How deep is the harbour?"),
-        ("why", "depth", "metres"),
-        ("prune",),
-        ("merge", "--check"),
-        ("digest",),
-    ):
+    more = (("show", "depth"), ("log",), ("references", "--out", str(folder / "refs.json")), ("why", "depth", "metres"))
+    for command in (("run",), *COMMANDS, *more):
         done = said(folder, *command)
         assert done.code == 0, (command, done)
     assert [path.name for path in tmp_path.iterdir()] == [NAMES[0]]
@@ -90,18 +76,8 @@ def test_documents_of_any_kind_are_named_and_the_night_is_complete_in_little_mem
     assert done.returncode == 0, err
     named = (folder / LOG_FILE).read_text("utf-8")
     assert f"more files; {LOG_FILE} lists them all" in err
-    for name in (
-        "pipe.md",
-        "socket.md",
-        "device.md",
-        "sparse.md",
-        "loop.md",
-        "outside.md",
-        "binary.md",
-        "wide.html",
-        "bomb.md.gz",
-    ):
-        assert f"skipped corpus/{name}: " in named, name
+    skipped = "pipe.md socket.md device.md sparse.md loop.md outside.md binary.md wide.html bomb.md.gz"
+    assert [name for name in skipped.split() if f"skipped corpus/{name}: " not in named] == []
     notes = [path.read_text() for path in (folder / "vault" / "reports").rglob("*.md")]
     assert len(notes) == 1
     assert "12 metres deep" in notes[0] or "11 metres deep" in notes[0]

@@ -38,7 +38,8 @@ def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
     """Return every promise that the night broke; ``known`` is what was recorded before it."""
     store = life.store
     try:
-        found = [*_lost(life, store), *_unsound(life), *_asked_again(life, known)]
+        found = [*_lost(life, store), *_asked_again(life, known)]
+        found += [str(finding) for finding in verify(life.root) if finding.kind != "torn"]
         for name in store.ids("session"):
             state = ResearchSession.open(store, name).state
             found += [*_misbilled(life, name, cost_of(state)), *_unsupported(state, store)]
@@ -53,16 +54,11 @@ def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
 
 
 def _lost(life: Life, store: FileStore) -> Iterator[str]:
-    streams: dict[str, dict[int, bytes]] = {}
-    for (stream, version), data in life.acknowledged.items():
-        if stream not in streams:
-            streams[stream] = {record.version: record.data for record in store.load(stream)}
-        if streams[stream].get(version) != data:
-            yield f"{stream}: the acknowledged event {version} is lost or altered"
-
-
-def _unsound(life: Life) -> Iterator[str]:
-    yield from (str(finding) for finding in verify(life.root) if finding.kind != "torn")
+    names = {name for name, _ in life.acknowledged}
+    stored = {(name, record.version): record.data for name in names for record in store.load(name)}
+    for (name, version), data in life.acknowledged.items():
+        if stored.get((name, version)) != data:
+            yield f"{name}: the acknowledged event {version} is lost or altered"
 
 
 def _asked_again(life: Life, known: dict[str, set[str]]) -> Iterator[str]:

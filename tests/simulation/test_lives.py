@@ -22,18 +22,7 @@ def test_whatever_the_nights_bring_every_promise_is_kept(first: int) -> None:
 
 def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
     """Deaths, power cuts, disks that refuse, signals and finished reports all come up in some dozen lives."""
-    wanted = {
-        "died",
-        "unwritable",
-        "signal",
-        "complete",
-        "failed",
-        "failed step",
-        "cap",
-        "resumed",
-        "consolidated",
-        "asked back",
-    }
+    wanted = {"died", "unwritable", "signal", "complete", "failed", "failed step", "cap", "resumed", "consolidated", "asked back"}
     for seed in (39, 12, *range(80)):  # the first two have what is rare
         wanted -= happenings(seed)
         if not wanted:

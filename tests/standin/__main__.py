@@ -11,9 +11,10 @@ from tests.standin.server import Standin
 
 
 async def _serve(options: Options) -> None:
-    async with Standin(options) as server:
-        print(f"{server.base_url}: chat completions at /api/v1 and /v1, searches, and pages from /pages/1 on", flush=True)
-        await asyncio.Event().wait()
+    server = Standin(options)
+    await server.start()
+    print(f"{server.base_url}: chat completions at /api/v1 and /v1, searches, and pages from /pages/1 on", flush=True)
+    await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@ import asyncio
 import socket
 import struct
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Literal
 
-from tests.standin.wire import Reply
+from tests.standin.wire import Reply, phrase_of
 
 PIECE = 65_536
 
@@ -23,11 +22,6 @@ class Delivery:
     cut_at: int | None = None
     reset: bool = False
 
-    @property
-    def whole(self) -> bool:
-        """Whether a patient client gets the reply complete."""
-        return not (self.hang or self.reset) and self.cut_at is None
-
 
 async def deliver(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply, how: Delivery) -> bool:
     """Send ``reply`` in that manner; return whether the connection may serve another request."""
@@ -38,13 +32,15 @@ async def deliver(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, re
         return await _wait_for_client(reader)
     has_body = reply.status not in (204, 304)
     length = {"Content-Length": str(len(reply.body))} if has_body else {}
-    phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else "Unknown"
-    lines = [f"HTTP/1.1 {reply.status} {phrase}", *(f"{name}: {value}" for name, value in ({**reply.headers, **length}).items())]
+    lines = [
+        f"HTTP/1.1 {reply.status} {phrase_of(reply.status)}",
+        *(f"{name}: {value}" for name, value in ({**reply.headers, **length}).items()),
+    ]
     writer.write("\r\n".join([*lines, "", ""]).encode("latin-1", "replace"))
     if has_body:
         writer.write(reply.body[: len(reply.body) // 2 if how.hang else how.cut_at])
     await writer.drain()
-    return await _wait_for_client(reader) if how.hang else how.whole
+    return await _wait_for_client(reader) if how.hang else how.cut_at is None
 
 
 def _reset(writer: asyncio.StreamWriter) -> bool:

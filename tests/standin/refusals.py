@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from http import HTTPStatus
 
-from tests.standin.wire import Reply, Request, json_reply, text_reply
+from tests.standin.wire import Reply, Request, json_reply, phrase_of, text_reply
 
 _OPENROUTER_TYPES = {
     400: "invalid_request",
@@ -36,7 +35,9 @@ def chat_refusal(status: int, request: Request) -> Reply:
         return _no_credit()
     messages = {401: "No auth credentials found", 429: "Rate limit exceeded"}
     metadata = {"error_type": _OPENROUTER_TYPES.get(status, "server")}
-    return json_reply({"error": {"code": status, "message": messages.get(status, _phrase(status)), "metadata": metadata}}, status)
+    return json_reply(
+        {"error": {"code": status, "message": messages.get(status, phrase_of(status)), "metadata": metadata}}, status
+    )
 
 
 def _no_credit() -> Reply:
@@ -54,7 +55,7 @@ def _openai_refusal(status: int) -> Reply:
         return _openai_error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
     if status == 429:
         return _openai_error(429, "Rate limit reached for requests", "requests", "rate_limit_exceeded")
-    return _openai_error(status, _phrase(status), "server_error" if status >= 500 else "invalid_request_error", None)
+    return _openai_error(status, phrase_of(status), "server_error" if status >= 500 else "invalid_request_error", None)
 
 
 def _openai_error(status: int, message: str, kind: str, code: str | None) -> Reply:
@@ -88,7 +89,7 @@ def brave_refusal(status: int, request: Request) -> Reply:
         429: ("RATE_LIMITED", "Request rate limit exceeded for plan"),
         422: ("VALIDATION", "Unable to validate request parameter(s)"),
     }
-    usual = known.get(status, (_phrase(status).upper().replace(" ", "_"), _phrase(status)))
+    usual = known.get(status, (phrase_of(status).upper().replace(" ", "_"), phrase_of(status)))
     error = {"id": "standin", "status": status, "detail": usual[1], "meta": {}, "code": usual[0]}
     return json_reply({"type": "ErrorResponse", "error": error, "time": 1_773_685_964}, status)
 
@@ -98,21 +99,14 @@ def wikipedia_refusal(status: int, request: Request) -> Reply:
     if status == 403:
         text = "Please set a user-agent and respect our robot policy https://w.wiki/4wJS. See also T400119."
         return text_reply(text, 403)
-    return text_reply(_phrase(status), status)
+    return text_reply(phrase_of(status), status)
 
 
 def page_refusal(status: int, request: Request) -> Reply:
     """A web server's own page."""
-    title = f"{status} {_phrase(status)}"
+    title = f"{status} {phrase_of(status)}"
     html = f"<!doctype html><html><head><title>{title}</title></head><body><center><h1>{title}</h1></center></body></html>"
     return text_reply(html, status, "text/html")
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return f"Status {status}"
 
 
 _SHAPES: dict[str, Callable[[int, Request], Reply]] = {

@@ -1,4 +1,4 @@
-"""The server: connections, routes, faults, the record. ``async with Standin(Options(...)) as standin: …``"""
+"""The server: connections, routes, faults, the record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import errno
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Self
+from typing import Any
 
 from tests.standin import chat, damage, faults, pages, searches
 from tests.standin.delivery import Delivery, deliver
@@ -96,13 +96,6 @@ class Standin:
         self.state.revisions[path] = self.state.revisions.get(path, 0) + 1
 
     # ---- life --------------------------------------------------------------------------------------------------
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.stop()
 
     async def start(self) -> None:
         """Listen on the same free port of every loopback host."""

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -68,6 +69,11 @@ class Reply:
     def encoded(self) -> bool:
         """Whether the body carries a content coding already."""
         return "Content-Encoding" in self.headers
+
+
+def phrase_of(status: int) -> str:
+    """The words that go with a status."""
+    return HTTPStatus(status).phrase if status in set(HTTPStatus) else f"Status {status}"
 
 
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:

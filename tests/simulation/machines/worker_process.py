@@ -63,8 +63,12 @@ class PaidReasoner:
         return answer
 
 
-def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> tuple[NightWorker, PgQueuerEngine]:
-    """Build the worker as ``research work`` does, with scripted doors."""
+def run_worker(setup: Setup) -> None:
+    """Work until SIGTERM as ``research work`` does, with scripted doors; problems go to a file beside its caches."""
+    log = os.open(setup.folder / f"{setup.machine}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 2)
+    stop, ledger = Stop(grace_s=2.0), Ledger(setup.folder / "ledger")
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.ask("stopped by SIGTERM", 143))
     store = PostgresStore(setup.url, setup.folder / setup.machine)
     nights = PostgresNights(Database(setup.url, lambda _connection: None))
     engine = PgQueuerEngine(
@@ -87,21 +91,7 @@ def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> tuple[NightWorker, Pg
     agent = RunStarted(host=setup.machine, process=os.getpid(), program="test", agent=setup.machine)
     context = RunContext(f"run-{os.getpid()}", agent, stop=stop, listener=acknowledged)
     entries = (entry_of(), entry_of(machine=setup.machine))
-    return NightWorker(store, nights, context, setup.machine, prepare, entries=lambda: entries, say=_say), engine
-
-
-def _say(line: str, problem: bool) -> None:
-    if problem:
-        print(line, file=sys.stderr, flush=True)
-
-
-def run_worker(setup: Setup) -> None:
-    """Work until SIGTERM. What it says of problems goes to a file beside its caches."""
-    log = os.open(setup.folder / f"{setup.machine}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(log, 2)
-    stop = Stop(grace_s=2.0)
-    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.ask("stopped by SIGTERM", 143))
-    worker, engine = worker_of(setup, Ledger(setup.folder / "ledger"), stop)
+    worker = NightWorker(store, nights, context, setup.machine, prepare, entries=lambda: entries, say=_say)
 
     async def work() -> None:
         async def wake() -> None:
@@ -115,3 +105,8 @@ def run_worker(setup: Setup) -> None:
             waking.cancel()
 
     asyncio.run(work())
+
+
+def _say(line: str, problem: bool) -> None:
+    if problem:
+        print(line, file=sys.stderr, flush=True)
