@@ -30,6 +30,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Hit, ResearchConfig
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
+from pipeline.errors import SearchFailed
 from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext, StepResult
 from pipeline.text.normalise import digest_of
@@ -64,6 +65,19 @@ class Journal:
         await asyncio.sleep(self.latency(name))
         if self.faults.get(name):
             raise self.faults[name].pop(0)
+
+
+class Down(Journal):
+    """Calls whose name begins so fail for good."""
+
+    def __init__(self, beginning: str) -> None:
+        super().__init__()
+        self.beginning = beginning
+
+    async def call(self, name: str) -> None:
+        await super().call(name)
+        if name.startswith(self.beginning):
+            raise SearchFailed(f"the service for {self.beginning} is down")
 
 
 def question_name(question: q.Question[Any]) -> str:

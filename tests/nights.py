@@ -20,11 +20,11 @@ from pipeline.domain.progress import summary_of
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.values import ResearchConfig
-from pipeline.errors import LogDamaged, SearchFailed
+from pipeline.errors import LogDamaged
 from pipeline.ports import SearchResult
 from pipeline.research import StepContext
 from pipeline.text.times import timestamp
-from tests.fakes import START, Journal, MemoryStore, context_for, step_context_for
+from tests.fakes import START, Down, Journal, MemoryStore, context_for, step_context_for
 
 NOW = START
 
@@ -94,14 +94,7 @@ def searched_in_vain() -> Bench:
 
 def down(*names: str) -> Callable[[Query], Journal]:
     """Desks whose search is down for these queries."""
-
-    class Down(Journal):
-        async def call(self, name: str) -> None:
-            await super().call(name)
-            if name == "survey":
-                raise SearchFailed("the search service is down")
-
-    return lambda one: Down() if one.id in names else Journal()
+    return lambda one: Down("survey") if one.id in names else Journal()
 
 
 class Watched(MemoryStore):

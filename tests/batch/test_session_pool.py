@@ -51,7 +51,7 @@ def test_a_failed_query_gives_exit_code_1_and_does_not_stop_the_others() -> None
     result = bench(queue(query("pumps"), query("valves")), down("pumps")).work()
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
     assert result.exit_code == 1
-    assert "the search service is down" in result.ended[0].reason
+    assert "the service for survey is down" in result.ended[0].reason
 
 
 def test_too_many_failures_stop_the_night() -> None:

@@ -17,7 +17,7 @@ from pipeline.engine.loop import run_session
 from pipeline.errors import LogUnwritable, ReadFailed, SearchFailed
 from pipeline.ports import SearchResult
 from pipeline.text.normalise import holds_quote
-from tests.fakes import Journal, MemoryStore, begun, context_for, event_names, report_bytes, step_context_for
+from tests.fakes import Down, Journal, MemoryStore, begun, context_for, event_names, report_bytes, step_context_for
 from tests.memory_store import MemoryObjects
 from tests.seeds import SEED
 
@@ -93,14 +93,8 @@ def test_what_a_model_cannot_read_or_plan_is_done_without_it_and_the_report_says
 
 @pytest.mark.parametrize("call", ["report:1", "check"])
 def test_a_report_that_cannot_be_written_ends_as_passages_and_one_unchecked_keeps_quotes_alone(call: str) -> None:
-    class Broken(Journal):
-        async def call(self, name: str) -> None:
-            await super().call(name)
-            if name.startswith(call):
-                raise SearchFailed("the server is gone")
-
-    state = research(Broken())
-    assert "the server is gone" in limits_of(state)
+    state = research(Down(call))
+    assert f"the service for {call} is down" in limits_of(state)
     assert state.report is not None
     assert state.report.outcome == ("passages" if call == "report:1" else "in-part")
     cited = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
@@ -114,16 +108,10 @@ def test_an_unforeseen_error_in_a_step_is_recorded_and_does_not_end_the_session(
 
 
 def test_a_search_service_that_is_down_ends_in_failure_that_names_it_never_in_an_empty_report() -> None:
-    class Down(Journal):
-        async def call(self, name: str) -> None:
-            await super().call(name)
-            if name.startswith("search:"):
-                raise SearchFailed("the search service is down")
-
-    state = research(Down())
+    state = research(Down("search:"))
     assert state.status == "failed"
     assert state.report is None
-    assert "the search service is down" in state.end_reason
+    assert "the service for search: is down" in state.end_reason
 
 
 def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_looked() -> None:
