@@ -21,6 +21,7 @@ LOG_FILE = "events/local/research.log"
 PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
 
 _DAMAGED = 20
+_LONGEST_ARGUMENT = 100  # characters of one that a message repeats
 
 _masks: list[Callable[[str], str]] = []
 _damage: list[str] = []
@@ -125,8 +126,9 @@ def report_errors() -> Iterator[None]:
     except click.ClickException as error:
         if json_wanted():
             _fail(error.format_message(), "", 2, "UsageError")
-        with suppress(OSError, ValueError):
-            error.show()
+        text = io.StringIO()
+        error.show(text)
+        _try_print(_shortened(text.getvalue().rstrip("\n")), err=True)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", "all answers so far are recorded; research run continues from there", 130, "Interrupted")
@@ -163,7 +165,16 @@ def json_wanted() -> bool:
     return "--json" in sys.argv[1:]
 
 
+def _shortened(message: str) -> str:
+    """A message without the whole of arguments that are very long."""
+    for word in sys.argv[1:]:
+        for said in {word, repr(word)[1:-1]} if len(word) > _LONGEST_ARGUMENT else ():
+            message = message.replace(said, f"{said[:60]}…")
+    return message
+
+
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
+    message, hint = _shortened(message), _shortened(hint)
     error = {"kind": kind, "message": message, "hint": hint}
     printed = json_wanted() and _try_print(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
     if not printed:  # not wanted, or stdout failed

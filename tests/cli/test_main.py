@@ -255,6 +255,12 @@ def test_every_command_that_meets_a_damaged_log_ends_with_20(workspace: Path) ->
     assert said(workspace, "show", "ships").code == 0  # it reads nothing that is damaged
 
 
+def test_a_long_argument_is_not_repeated_whole(workspace: Path) -> None:
+    for command in ("show", "run", "hide", "forget", "nonsense"):
+        told = said(workspace, command, "a" * 5_000)
+        assert (told.code in (1, 2), len(told.err) < 700) == (True, True), command
+
+
 def test_a_second_error_does_not_hide_the_first(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         try:
