@@ -125,10 +125,7 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
 
 def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
     """Return the sources as the items of CSL-JSON."""
-    return list(map(_csl_item, sources))
 
-
-def _csl_item(source: CitedSource) -> dict[str, Any]:
     def name(whole: str) -> dict[str, str]:
         """One name may have a comma."""
         family, comma, given = whole.partition(",")
@@ -144,20 +141,22 @@ def _csl_item(source: CitedSource) -> dict[str, Any]:
         place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
         return f"“{one_line(quote.text, _LONGEST)}”{f' ({place})' if place else ''}"
 
-    host = host_of(source.url)
-    item = {
-        "id": source.key,
-        "type": "webpage" if host else "document",
-        "title": source.title,
-        "author": [name(one) for part in _NAMES.split(source.author) if (one := part.strip(" ,"))],
-        "issued": date(source.published),
-        "accessed": date(source.accessed),
-        "container-title": host,
-        "URL": web_address(source.url),
-        "archive_location": "" if host else source.url.removeprefix("corpus:"),
-        "annote": "\n".join(map(quoted, source.quotes)),
-    }
-    return {name: value for name, value in item.items() if value}
+    items = (
+        {
+            "id": source.key,
+            "type": "webpage" if host_of(source.url) else "document",
+            "title": source.title,
+            "author": [name(one) for part in _NAMES.split(source.author) if (one := part.strip(" ,"))],
+            "issued": date(source.published),
+            "accessed": date(source.accessed),
+            "container-title": host_of(source.url),
+            "URL": web_address(source.url),
+            "archive_location": "" if host_of(source.url) else source.url.removeprefix("corpus:"),
+            "annote": "\n".join(map(quoted, source.quotes)),
+        }
+        for source in sources
+    )
+    return [{key: value for key, value in item.items() if value} for item in items]
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,6 @@ class BuiltFile:
 class Files(Manifest):
     """The tables ``files`` and ``folders``: each file of the vault with its owner, each folder with its mark."""
 
-    def compare_all(self) -> None:
-        """Forget the marks of the folders: all files are compared at the next build."""
-        paths = (path for (path,) in self._base.execute("SELECT path FROM files"))
-        self.put_marks(dict.fromkeys({*self.marks(), *map(folder_of, paths)}, ""))
-
     def drift(self, tree: Tree) -> Drift:
         """Return which files of the vault differ from what the last build left; read before anything is written."""
         return Drift(self, {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))})
@@ -106,8 +101,14 @@ class Kept:
     """
 
     def __init__(self, folder: Path, layout: str) -> None:
-        self._layout = layout
-        self._base = _opened(folder)
+        self._layout, path = layout, folder / FILE
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._base = connect_sqlite(path)
+            self._base.execute("PRAGMA cache_size = -20000")
+            self._base.execute("PRAGMA schema_version").fetchone()
+        except (sqlite3.OperationalError, OSError) as error:
+            raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
         self.files = Files(self._base)
         self.read = Manifest(self._base, "records", "read_folders")  # the files of the vault as the site read them
         self.pages = Manifest(self._base, "pages", "site_folders")  # the files of the site
@@ -126,7 +127,8 @@ class Kept:
                 self._base.execute(f'DROP TABLE "{table}"')
         self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
         self.prepare()
-        self.files.compare_all()
+        folders = {*self.files.marks(), *map(folder_of, self.files.all())}
+        self.files.put_marks(dict.fromkeys(folders, ""))  # all files are compared at this build
         self._kept = {}
         self.keep("layout", self._layout)
 
@@ -217,18 +219,6 @@ class Kept:
         self._base.executemany(
             "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", ((path, *look, key) for path, look, key in rows)
         )
-
-
-def _opened(folder: Path) -> sqlite3.Connection:
-    path = folder / FILE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        base = connect_sqlite(path)
-        base.execute("PRAGMA cache_size = -20000")
-        base.execute("PRAGMA schema_version").fetchone()
-    except (sqlite3.OperationalError, OSError) as error:
-        raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
-    return base
 
 
 def remove_damaged(folder: Path) -> None:

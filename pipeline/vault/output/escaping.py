@@ -194,11 +194,11 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
 
 
-def joined(words: Sequence[str], last: str = "and") -> str:
+def joined(words: Sequence[str]) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``."""
     if len(words) < 2:
         return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def duration(seconds: float) -> str:

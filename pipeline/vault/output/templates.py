@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
-from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
 from pipeline.config.workspace_files import later_templates
@@ -31,27 +30,11 @@ _BLANKS = re.compile(r"\n\n\n+")  # not `{3,}`: so it is looked for as quickly a
 _ADVICE = Advice("templates/README.md", "no note was changed")
 
 
-class _PrintedMacro(Macro):
-    """A macro whose result has been escaped piece by piece, and must not be escaped again as a whole."""
-
-    def _invoke(self, arguments: list[Any], _autoescape: bool) -> str:
-        return Inert(self._func(*arguments))
-
-
-class _Code(CodeGenerator):
-    def macro_def(self, macro_ref: MacroRef, frame: Frame) -> None:
-        self.write("environment.printed(")
-        super().macro_def(macro_ref, frame)
-        self.write(")")
-
-
 class _NoteEnvironment(TemplateEnvironment):
-    code_generator_class = _Code
-
-    @staticmethod
-    def printed(macro: Macro) -> Macro:
-        macro.__class__ = _PrintedMacro
-        return macro
+    def call(self, context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
+        """Call what a template calls; what a macro printed has been escaped piece by piece, and must not be again as a whole."""
+        found = super().call(context, called, *arguments, **named)
+        return Inert(found) if isinstance(called, Macro) else found
 
 
 def _printed(value: object) -> object:

@@ -101,7 +101,23 @@ def find_blocks(body: str) -> tuple[Block, ...]:
     """
     found: list[Block] = []
     opened: tuple[str, int, int] | None = None
-    for number, kind, name, start, end in _markers(body):
+    fence, end = "", 0
+    for number, line in enumerate(body.split("\n"), 1):
+        start, end = end, min(end + len(line) + 1, len(body))
+        if not any(signs in line for signs in _TELLING):
+            continue
+        opening = _FENCE.match(line)
+        if fence:
+            closes = opening and opening[1][0] == fence[0] and len(opening[1]) >= len(fence) and not opening[2].strip()
+            fence = "" if closes else fence
+            continue
+        if opening:
+            fence = opening[1] if "`" not in opening[2] or opening[1][0] == "~" else ""
+            continue
+        marker = _MARKER.match(line)
+        if marker is None:
+            continue
+        kind, name = marker[1], marker[2]
         if kind == "begin" and opened:
             raise BlocksMalformed(f"line {number}: “begin {name}” inside the block “{opened[0]}”")
         if kind == "begin" and any(block.name == name for block in found):
@@ -118,26 +134,6 @@ def find_blocks(body: str) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _markers(body: str) -> Iterator[tuple[int, str, str, int, int]]:
-    """Yield (line number from 1, begin or end, name, start and end of the line) of each marker outside a fence."""
-    fence, telling = "", set[tuple[int, int]]()
-    for signs in _TELLING:
-        end = 0
-        while (at := body.find(signs, end)) >= 0:
-            start, end = body.rfind("\n", 0, at) + 1, body.find("\n", at) + 1 or len(body)
-            telling.add((start, end))
-    for start, end in sorted(telling):
-        line = body[start:end]
-        opening = _FENCE.match(line)
-        if fence:
-            closes = opening and opening[1][0] == fence[0] and len(opening[1]) >= len(fence) and not opening[2].strip()
-            fence = "" if closes else fence
-        elif opening:
-            fence = opening[1] if "`" not in opening[2] or opening[1][0] == "~" else ""
-        elif marker := _MARKER.match(line):
-            yield body.count("\n", 0, start) + 1, marker[1], marker[2], start, end
-
-
 def texts(body: str) -> dict[str, str]:
     """Return the text of each block that holds more than white space.
 
@@ -149,6 +145,8 @@ def texts(body: str) -> dict[str, str]:
 
 def filled(body: str, kept: Mapping[str, str]) -> str:
     """Return ``body`` with the texts put into its blocks; those whose block it lacks come last, under a heading of their own.
+
+    Without texts that is what the program alone has written.
 
     Raises:
         BlocksMalformed: the markers of ``body`` do not pair up.
@@ -163,38 +161,11 @@ def filled(body: str, kept: Mapping[str, str]) -> str:
     return body + "".join(f"\n%% begin {name} %%\n{kept[name]}%% end {name} %%\n" for name in homeless)
 
 
-def blanked(body: str) -> str:
-    """Return ``body`` with its blocks emptied: what the program alone has written.
-
-    Raises:
-        BlocksMalformed: markers that do not pair up.
-    """
-    return filled(body, {})
-
-
 class Signature(NamedTuple):
     """The letters of the ``lines`` of the generated part, and of the generated ``entries`` of shared lists."""
 
     lines: str = ""
     entries: str = ""
-
-    @property
-    def text(self) -> str:
-        """The line that a note ends with."""
-        return f"{_LEAD}{self.lines}.{self.entries} %%\n"
-
-
-def signed(properties: Mapping[str, Any], body: str) -> Signature:
-    """Return the signature of a generated part: its properties, and its body with empty user blocks."""
-    entries = (_entry(name, entry) for name in SHARED_LISTS for entry in properties.get(name, ()))
-    return Signature(letters_of(significant(properties, body)), letters_of(entries))
-
-
-def taken_off(body: str) -> tuple[str, Signature]:
-    """Return a note's body without its signature, and the signature."""
-    start = body.rfind(_LEAD)
-    found = _LINE.match(body, start) if start >= 0 and body[start - 1 : start] in ("", "\n") else None
-    return (body[:start] + body[found.end() :], Signature(found[1], found[2])) if found else (body, Signature())
 
 
 def _entry(name: str, entry: str) -> bytes:
@@ -273,7 +244,7 @@ class OnDisk:
     @property
     def generated(self) -> list[bytes]:
         """The lines of the generated part that are signed, as they are now."""
-        return significant(self.properties, blanked(self.body))
+        return significant(self.properties, filled(self.body, {}))
 
     @property
     def is_untouched(self) -> bool:
@@ -287,8 +258,10 @@ def parse(text: str) -> OnDisk:
     Raises:
         ValueError: properties or block markers that cannot be followed.
     """
-    raw, rest = frontmatter.split(text)
-    body, signature = taken_off(rest)
+    raw, body = frontmatter.split(text)
+    start, signature = body.rfind(_LEAD), Signature()
+    if start >= 0 and body[start - 1 : start] in ("", "\n") and (found := _LINE.match(body, start)):
+        body, signature = body[:start] + body[found.end() :], Signature(found[1], found[2])
     properties = frontmatter.load(raw)
     find_blocks(body)
     others = frontmatter.load(frontmatter.lines_of_others(raw, OWNED))
@@ -334,7 +307,9 @@ def compose(properties: Mapping[str, Property], body: str, additions: UserText =
         if entries:
             whole[name] = (*_entries(whole.get(name)), *entries)
     head, text = frontmatter.emit(whole) + additions.lines, filled(body, additions.texts)
-    return f"---\n{head}---\n\n{text}\n{signed(properties, blanked(text) if additions.texts else text).text}"
+    lines = letters_of(significant(properties, filled(text, {}) if additions.texts else text))
+    own = letters_of(_entry(name, entry) for name in SHARED_LISTS for entry in _entries(properties.get(name)))
+    return f"---\n{head}---\n\n{text}\n{_LEAD}{lines}.{own} %%\n"
 
 
 _LENGTHS = range(12, 6, -1)  # of git's marks: a conflict inside a conflict has shorter ones

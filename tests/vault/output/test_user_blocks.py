@@ -24,8 +24,8 @@ def test_what_stands_in_a_block_comes_back_from_it(before: str, mine: str, after
     body = f"{before}{OPEN}{mine}{CLOSE}{after}"
     found = user_text.texts(body)
     assert found == ({"notes": mine} if mine.strip() else {})
-    assert user_text.filled(user_text.blanked(body), {"notes": mine}) == body
-    assert user_text.blanked(body) == f"{before}{OPEN}{CLOSE}{after}"
+    assert user_text.filled(user_text.filled(body, {}), {"notes": mine}) == body
+    assert user_text.filled(body, {}) == f"{before}{OPEN}{CLOSE}{after}"
 
 
 def test_markers_in_a_code_fence_are_text() -> None:
