@@ -115,10 +115,10 @@ def digest(console: Console, day: str | None, html: bool) -> None:
         "usd": found.usd,
         "left_out": found.left_out,
         "questions": [],
-        "problems": [*found.not_made, *found.unread],
+        "problems": found.problems,
     }
-    for one in found.questions:
-        card = one.card if one.card and one.card.has_report else None
+    for one, known in found.questions:
+        card = known if known and known.has_report else None
         fields = asdict(card) if card else {}
         value["questions"].append(
             {
@@ -126,7 +126,7 @@ def digest(console: Console, day: str | None, html: bool) -> None:
                 "status": one.status,
                 "reason": one.reason,
                 "report": where(card) if card else "",
-                "open": one.card.open if one.card else (),
+                "open": known.open if known else (),
                 "found": {name: fields[name] for name in ("answer", "disputed", "news")} if card else None,
             }
         )

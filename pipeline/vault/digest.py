@@ -11,39 +11,32 @@ from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 
+from pipeline.domain.events.stream_events import QueryEnded
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault.model import Card, Night, batch_of, folded, named, nights_from, summarised
+from pipeline.vault.model import Card, Night, batch_of, card_of, folded, named, nights_from
 from pipeline.vault.note import Names
-from pipeline.vault.notes.mornings import Group, ended_as, group_of, news_words, outcome_words, standing_words
+from pipeline.vault.notes.mornings import Group, ended_as, groups_of, news_words, outcome_words, standing_words
 from pipeline.vault.output.escaping import duration, money, sentence
 
 WIDTH = 72  # characters of a line, as mail readers like it
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One question of a night: how it ended, why (""), and its session's card, None if its log cannot be read."""
-
-    query: str
-    status: str
-    reason: str
-    card: Card | None
-
-
-@dataclass(frozen=True, slots=True)
 class Digest:
-    """A night's questions as their last run left them. ``left_out`` counts skipped ones, ``unread`` names streams not read."""
+    """A night's questions as their last run left them, each with its session's card, None if its log cannot be read.
+
+    ``left_out`` counts skipped ones; ``problems`` say what was not built, and which streams cannot be read.
+    """
 
     date: str
     seconds: float
     usd: float
-    questions: tuple[Question, ...]
+    questions: tuple[tuple[QueryEnded, Card | None], ...]
     left_out: int
-    not_made: tuple[str, ...]
-    unread: tuple[str, ...]
+    problems: tuple[str, ...]
 
 
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
@@ -61,27 +54,26 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
     """Return the digest of a night; a session that cannot be read is named, not left out."""
     last = night.last
     left_out = {entry.query_id for batch in night.batches for entry in batch.skipped} - last.keys()
-    questions = []
+    questions, not_made = [], tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made))
     for entry in last.values():
         card = None
         with suppress(LogError):
             state, events = folded(entry.session, (record.data for record in store.load(entry.session)))
-            card = named(summarised(state, events), Names()) if state.query else None
-        questions.append(Question(entry.query, entry.status, entry.reason, card))
+            card = named(card_of(state, events), Names()) if state.query else None
+        questions.append((entry, card))
     return Digest(
         date=night.date,
         seconds=sum(batch.end.duration_s for batch in night.batches if batch.end),
         usd=sum(batch.end.cost.charged_usd for batch in night.batches if batch.end),
         questions=tuple(questions),
         left_out=len(left_out),
-        not_made=tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
-        unread=(*unread, *(f"{one.query}: its log cannot be read" for one in questions if one.card is None)),
+        problems=(*not_made, *unread, *(f"{one.query}: its log cannot be read" for one, card in questions if card is None)),
     )
 
 
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
-    words = outcome_words(ended_as(one.status, one.card) for one in digest.questions)
+    words = outcome_words(ended_as(one.status, card) for one, card in digest.questions)
     return f"Night of {labels.day(digest.date)}: {words or 'nothing was due'}"
 
 
@@ -126,9 +118,7 @@ def html_of(digest: Digest, place_of: Callable[[Card], str]) -> str:
 
 def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
-    groups: dict[Group, list[Question]] = {}
-    for one in digest.questions:
-        groups.setdefault(group_of(one.status, one.card), []).append(one)
+    groups = groups_of(digest.questions)
     cost = f", {money(digest.usd)}" if digest.usd else ""
     left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
     lines: list[tuple[str, str, Card | None]] = [
@@ -137,14 +127,14 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     for group, title in _GROUPS.items():
         found = groups.get(group, [])
         lines += [("section", title, None)] if found else []
-        for one in found:
+        for one, card in found:
             if group in _REPORTED:
-                lines += [("question", one.query, one.card), *(("said", text, None) for text in _report(one.card))]
+                lines += [("question", one.query, card), *(("said", text, None) for text in _report(card))]
             else:
                 status = " (cancelled)" if one.status == "cancelled" else ""
                 lines.append(("item", f"{one.query}{status}{f': {sentence(one.reason)}' if one.reason else ''}", None))
-    if problems := (*digest.not_made, *digest.unread):
-        lines += [("section", "Problems", None), *(("item", text, None) for text in problems)]
+    if digest.problems:
+        lines += [("section", "Problems", None), *(("item", text, None) for text in digest.problems)]
     yield from ((kind, " ".join(clean(text).split()), card) for kind, text, card in lines)
 
 

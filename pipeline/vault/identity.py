@@ -94,13 +94,8 @@ _UNLINKABLE = re.compile(r'[\[\]#^|\\"\x00-\x1f]|%%|::|<%|%>')
 _OF_SESSION = ("report", "session", "worker")
 
 
-def seen_files(tree: Tree) -> Iterator[str]:
-    """Yield the path of every file of the vault, except in hidden folders and the attic."""
-    for folder, content in _folders(tree):
-        yield from (f"{folder}/{name}" if folder else name for name in content.files if is_seen(name))
-
-
 def _folders(tree: Tree) -> Iterator[tuple[str, Folder]]:
+    """The folders of the vault with their content, except the hidden ones and the attic."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -208,22 +203,10 @@ class Identity:
                     if self._tree.state(note.path) is None:
                         yield NoteHidden(note=note.id)
 
-    def due(self) -> set[str] | None:
-        """Return the owners of files to render again, because a note they link to was moved or hidden; None: all files.
-
-        All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
-        a kind that is no longer made was put back.
-        """
-        last = [note for note in self._before.values() if note.id in self._notes]
-        moved = [note for note in last if self.paths[note.id] != note.path]
-        if any(not note.path for note in moved) or self.retired():
-            return None
-        due = {note.owner for note in (*moved, *(note for note in last if self._doubles(note.id)))}
-        names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
-        for path, (owner, _) in self._kept.files.all().items() if names else ():
-            if path.endswith(".md") and not targets_in(_bytes_of(self._tree, path)).isdisjoint(names):
-                due.add(owner)
-        return due
+    def is_changed(self) -> bool:
+        """Tell whether a note was moved, hidden, shown again or doubled, so that any file may have other links."""
+        last = (note for note in self._before.values() if note.id in self._notes)
+        return bool(self.retired()) or any(self.paths[note.id] != note.path or self._doubles(note.id) for note in last)
 
     def placed(self, files: Iterable[GeneratedFile]) -> list[GeneratedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
@@ -345,8 +328,9 @@ def relink(tree: Tree, files: Files, links: Mapping[str, str]) -> Iterator[str]:
     ``files`` are those of the last build: one that is as it left them has nothing of a person. Only the targets of links change,
     as when Obsidian renames a note.
     """
-    for path in list(seen_files(tree)) if links else ():
-        data, made = _bytes_of(tree, path) if path.endswith(".md") else b"", files.find(path)
+    names = ((folder, name) for folder, content in _folders(tree) for name in content.files if is_seen(name)) if links else ()
+    for path in [f"{folder}/{name}".lstrip("/") for folder, name in names if name.endswith(".md")]:
+        data, made = _bytes_of(tree, path), files.find(path)
         if targets_in(data).isdisjoint(links) or (made and made.digest == digest_of(data)):
             continue
         tree.write(path, as_bytes(relinked(as_text(data), links.get)), durable=True)

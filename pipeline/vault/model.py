@@ -186,8 +186,8 @@ class Card(Summary):
         return bool(self.reported_at)
 
 
-def card_of(state: SessionState, reported_at: str = "") -> Card:
-    """Return a session's card. ``reported_at``: when the report was finished, or ""."""
+def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
+    """Return the card of a session that began."""
     report, summary, judged = state.report, summary_of(state), by_model(state)
     named_by = (state.query, state.id, state.started_at, state.names)
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
@@ -201,7 +201,7 @@ def card_of(state: SessionState, reported_at: str = "") -> Card:
     unknowns = () if state.status == "not-found" else report.unknowns if report else open_gaps(state)
     return Card(
         **{part.name: getattr(summary, part.name) for part in fields(Summary)},
-        reported_at=reported_at,
+        reported_at=next((event.at for event in reversed(events) if isinstance(event, e.ReportGenerated)), ""),
         judged=judged,
         names=state.names,
         session_path=note.session_path(*named_by),
@@ -320,9 +320,9 @@ class Beside:
     """What the notes of a session show of others.
 
     ``before`` is what the session before on the same question made, ``compared`` that with which this one is compared, ``after``
-    the session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days;
-    ``more`` counts those beyond them. ``sources`` are the links to all sources that the session names. ``asked`` is what was
-    asked about it since, as notes show it; ``rated`` is how its passages are rated, by fact.
+    the session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days.
+    ``sources`` are the links to all sources that the session names. ``asked`` is what was asked about it since, as notes show it;
+    ``rated`` is how its passages are rated, by fact.
     """
 
     before: Link | None = None
@@ -330,7 +330,6 @@ class Beside:
     after: Link | None = None
     later: Link | None = None
     reports: tuple[tuple[Link, str], ...] = ()
-    more: int = 0
     archived: bool = False
     sources: Mapping[str, Link] = field(default_factory=dict)
     asked: Sequence[View] = ()
@@ -387,23 +386,19 @@ def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue, and the day of its night. ``archived``: the ids of the queries that were removed from the queue.
+    """One run over the queue, and the day of its night.
 
-    ``zone`` is that of the night, "" in logs that do not say it. ``unread``: which questions in the vault and folders of
-    documents could not be read; ``not_made``: why the vault or the site could not be built.
+    ``zone`` is that of the night, "" in logs that do not say it. ``not_made``: why the vault or the site could not be built.
     """
 
     id: str
     night: str
-    started_at: str
-    due: tuple[str, ...]
+    zone: str
+    started: n.BatchStarted
     skipped: tuple[n.QuerySkipped, ...]
     ended: tuple[n.QueryEnded, ...]
     end: n.BatchEnded | None
-    archived: tuple[str, ...] = ()
-    not_made: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
-    zone: str = ""
+    not_made: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -465,14 +460,14 @@ def model_of(cards: Iterable[Card], sources: Mapping[str, Link], batches: Iterab
     for card in by_id.values():
         of_query.setdefault(card.query_id, []).append(card)
     nights = nights_from(batches)
-    archived = frozenset(nights[-1].batches[-1].archived if nights else ())
+    archived = frozenset(nights[-1].batches[-1].started.archived if nights else ())
     return VaultModel(by_id, {name: tuple(same) for name, same in of_query.items()}, sources, nights, archived)
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
     """Return the nights that the batches fell in, the latest last."""
     by_date: dict[str, list[Batch]] = {}
-    for batch in sorted(batches, key=lambda batch: (batch.started_at, batch.id)):
+    for batch in sorted(batches, key=lambda batch: (batch.started.at, batch.id)):
         by_date.setdefault(batch.night, []).append(batch)
     return tuple(Night(date, tuple(found)) for date, found in sorted(by_date.items()))
 
@@ -523,7 +518,7 @@ class Values:
 
     def _card(self, name: str) -> Card | None:
         state, events = folded(name, (record.data for record in self._store.load(name)))
-        return summarised(state, events) if state.query else None
+        return card_of(state, events) if state.query else None
 
     def _import(self, name: str) -> tuple[Link, str] | None:
         """The link to an import's note; the path derives from the first event of the import and never changes."""
@@ -543,11 +538,6 @@ class Values:
             LogError: it cannot be read any more.
         """
         return LoadedSession(card, *folded(card.id, (record.data for record in self._store.load(card.id))), beside)
-
-
-def summarised(state: SessionState, events: Sequence[e.EventBase]) -> Card:
-    """Return a session's card."""
-    return card_of(state, next((event.at for event in reversed(events) if isinstance(event, e.ReportGenerated)), ""))
 
 
 def stored_cards(state_dir: Path) -> list[Card]:
@@ -582,15 +572,12 @@ def batch_of(store: EventStore, batch_id: str) -> Batch | None:
     return Batch(
         batch_id,
         night_of(moment_of(started.at), zone).isoformat() if zone else started.at[:10],
-        started.at,
-        started.due,
+        zone,
+        started,
         tuple(event for event in history if isinstance(event, n.QuerySkipped)),
         tuple(event for event in history if isinstance(event, n.QueryEnded)),
         next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
-        started.archived,
         tuple(f"{event.part}: {event.reason}" for event in history if isinstance(event, n.VaultFailed)),
-        started.unread,
-        zone,
     )
 
 

@@ -129,14 +129,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A generated file without user blocks: a base or a style sheet. ``path`` has its suffix.
-
-    ``yields``: a build does not overwrite it after a person edited it.
-    """
+    """A generated file without user blocks: a base, a style sheet, a picture. ``path`` has its suffix."""
 
     path: str
     text: str
-    yields: bool = False
 
 
 # The words of a key; a year in a date as a page gives it; what stands between the names of authors.

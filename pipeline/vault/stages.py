@@ -43,13 +43,13 @@ from pipeline.vault.model import (
 from pipeline.vault.note import ID, Kind, Names, Note, Plain, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
-from pipeline.vault.notes.report import MOST, report_note
+from pipeline.vault.notes.report import report_note
 from pipeline.vault.notes.session import import_note, session_note, worker_note
 from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, WriteResult, as_text, note_id
+from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, as_text, note_id
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
@@ -132,8 +132,8 @@ class Build:
             away = set() if self._values.problems else stale - {path for one in placed for path in one.former}
             writer = VaultWriter(self._tree, self.kept.files, trusting=self.mode == "new", dry=dry)
             writer.place(placed, sorted(away))
-            writer.result.written += own
-            report = self._record(stale, writer.result)
+            writer.written += own
+            report = self._record(stale, writer)
             self._check_in_place()
             if not dry:
                 self.kept.commit()
@@ -218,8 +218,7 @@ class Build:
             compared=best_link(compared) if compared else None,
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_report else None,  # a session without a report takes the place of none
-            reports=tuple((best_link(one), one.started_at) for one in reports[:MOST]),
-            more=max(0, len(reports) - MOST),
+            reports=tuple((best_link(one), one.started_at) for one in reports),
             archived=card.query_id in model.archived,
             sources={url: model.sources[url] for url in urls if url in model.sources},
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
@@ -266,14 +265,14 @@ class Build:
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
         """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
-        known, due = self.kept.made(), self._identity.due()
+        known, anew = self.kept.made(), self._identity.is_changed()
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
         for part in self._parts:
             versions, hidden = map(version_of, part.kinds), (name for name in part.reports if name in self._decisions.hidden)
             digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
-            is_due = due is None or part.owner in due | altered or part.owner == "templates:"
+            is_due = anew or part.owner in altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
                 continue
             try:
@@ -285,7 +284,7 @@ class Build:
 
     def _rendered(self, owner: str, made: Note | Plain) -> GeneratedFile:
         if isinstance(made, Plain):
-            return GeneratedFile(owner, COPY, made.path, made.text, yields=made.yields)
+            return GeneratedFile(owner, COPY, made.path, made.text)
         name, body = note_id(owner, made.kind, made.key), self.renderer.render(made)
         return GeneratedFile(owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
 
@@ -311,26 +310,26 @@ class Build:
         self._orphans = retired | {path: kind for path, owner, kind in notes if is_retired(kind) or owner not in gone}
         return stale | self._identity.strays() - now
 
-    def _record(self, stale: set[str], result: WriteResult) -> BuildReport:
+    def _record(self, stale: set[str], writer: VaultWriter) -> BuildReport:
         """Keep what is done and what is left to do; return the report."""
-        left = stale - result.left.keys()
-        is_done = not left and not self._values.problems and not result.problems and not result.refused
-        made = self._made | dict.fromkeys((fresh.owner for fresh in result.refused), "")
+        left = stale - writer.left.keys()
+        is_done = not left and not self._values.problems and not writer.problems and not writer.refused
+        made = self._made | dict.fromkeys((fresh.owner for fresh in writer.refused), "")
         gone = self.kept.made().keys() - {part.owner for part in self._parts}
         self.kept.put_made(dict.fromkeys(gone, "") | made)
         self._identity.remember(left)
         self.kept.keep(SETTLED, self.settled if is_done else "")
-        self._drift.record(result.left)
+        self._drift.record(writer.left)
         return BuildReport(
-            tuple(sorted(result.written)),
-            len(self.kept.files.all()) - len(result.made),
-            tuple(sorted(result.removed)),
-            tuple(sorted(result.set_aside)),
+            tuple(sorted(writer.written)),
+            len(self.kept.files.all()) - len(writer.made),
+            tuple(sorted(writer.removed)),
+            tuple(sorted(writer.set_aside)),
             tuple(self._values.problems),
-            tuple(result.problems),
+            tuple(writer.problems),
             self._identity.moved,
             self._identity.hidden,
-            result.united,
+            writer.united,
         )
 
 
@@ -355,7 +354,7 @@ def copies(templates: Path) -> Iterator[Plain]:
         TemplateInvalid: one cannot be read, or is not UTF-8.
     """
     for file in sorted((templates / "bases").glob("*.base")):
-        yield Plain(f"bases/{file.name}", _text(file), yields=True)
+        yield Plain(f"bases/{file.name}", _text(file))
     yield Plain(SNIPPET, _text(templates / STYLE_SHEET))
 
 

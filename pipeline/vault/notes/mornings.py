@@ -53,6 +53,14 @@ def ended_as(status: str, card: Card | None) -> str:
     return group_of(status, card)
 
 
+def groups_of(ended: Iterable[tuple[n.QueryEnded, Card | None]]) -> dict[Group, list[tuple[n.QueryEnded, Card | None]]]:
+    """Return the questions of a night, each with its session's card, by their group."""
+    groups: dict[Group, list[tuple[n.QueryEnded, Card | None]]] = {}
+    for entry, card in ended:
+        groups.setdefault(group_of(entry.status, card), []).append((entry, card))
+    return groups
+
+
 def outcome_words(outcomes: Iterable[str]) -> str:
     """Return how many questions ended how: ``3 answered, 2 with passages, 1 not found``; "" for none."""
     counts, words = Counter(outcomes), {**COUNTED_OUTCOMES, **_OTHER}
@@ -112,7 +120,7 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "failed": sizes["failed"],
         "cost_usd": round(_spent(model, night.ended).usd, 6),
     }
-    properties = properties_of("night", view["title"], own, created=night.batches[0].started_at, language=language)
+    properties = properties_of("night", view["title"], own, created=night.batches[0].started.at, language=language)
     return Note(f"nights/{night.date}", "night", properties, view)
 
 
@@ -123,10 +131,7 @@ def _spent(model: VaultModel, ended: Iterable[n.QueryEnded]) -> Spent:
 
 def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> View:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
-    groups: dict[Group, list[tuple[n.QueryEnded, Card | None]]] = {}
-    for entry in night.last.values():
-        card = model.by_id.get(entry.session)
-        groups.setdefault(group_of(entry.status, card), []).append((entry, card))
+    groups = groups_of((entry, model.by_id.get(entry.session)) for entry in night.last.values())
 
     def entries(group: Group) -> list[View]:
         return [entry_of(model, card) for _, card in groups.get(group, ()) if card]
@@ -156,13 +161,13 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         "open": ended("open"),
         "skipped": _skipped(model, night),
         "not_made": tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
-        "unread": night.batches[-1].unread,
+        "unread": night.batches[-1].started.unread,
         "zone": night.batches[-1].zone or "UTC",
         "batches": [
             {
-                "started": clock_at(batch.started_at, batch.zone),
+                "started": clock_at(batch.started.at, batch.zone),
                 "ended": clock_at(batch.end.at, batch.zone) if batch.end else "",
-                "due": len(batch.due),
+                "due": len(batch.started.due),
             }
             for batch in night.batches
         ],

@@ -34,13 +34,7 @@ from pipeline.vault.output.escaping import (
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import Passage, flat, prose
 
-_DIFFER = {
-    "number": "They give different numbers.",
-    "date": "They give different dates.",
-    "version": "They speak of different versions.",
-    "polarity": "One affirms what the other denies.",
-    "claim": "Both cannot be right.",
-}
+_DIFFER = "Both cannot be right."
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
 _ANSWER = 320  # characters of an answer in a talk
 _PLACE = 60  # characters of a further place's quote
@@ -176,13 +170,14 @@ def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
     return tuple({topic_of(tag): Link(topic_path(topic_of(tag)), tag) for tag in tags}.values())
 
 
-def page_place(loaded: LoadedSession, url: str) -> Link | Inert:
+def page_place(loaded: LoadedSession, url: str, words: str = "", block: str = "") -> Link | Inert:
     """Return the link to the note of a page that a session read; to the page itself if its result does not lead to it.
 
     The session alone decides, so that its notes stay as they are when another session finds the page worth a note.
     """
-    place = loaded.beside.sources[url]
-    return place if url in loaded.shown_sources else without_note(url, place.label)
+    source = loaded.beside.sources[url]
+    shown = words or source.label
+    return Link(source.path, shown, block) if url in loaded.shown_sources else without_note(url, shown, loaded.language)
 
 
 def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
@@ -329,24 +324,13 @@ class Citer:
     def places(self, facts: Iterable[Fact]) -> tuple[Link | Inert, ...]:
         """Return where facts stand that a report does not show: page, headings, and how the quote begins; each place once."""
         trails = {(fact.url, self._trail(fact)): one_line(flat(fact.quote), _PLACE) for fact in reversed([*facts])}
-        found = [(url, f"{trail}: “{begins}”") for (url, trail), begins in reversed(trails.items())]
-        shown = self._loaded.shown_sources
-        return tuple(
-            Link(self._sources[url].path, words) if url in shown else without_note(url, words, self._language)
-            for url, words in found
-        )
+        found = reversed(trails.items())
+        return tuple(page_place(self._loaded, url, f"{trail}: “{begins}”") for (url, trail), begins in found)
 
     def quotes(self, facts: Iterable[Fact]) -> list[View]:
         """Return quotes on a line each, with links to where they stand: in the note of their source, if it has one."""
-        return [
-            {
-                "text": flat(fact.quote),
-                "place": quote_link(self._sources[fact.url], fact.id, self._trail(fact))
-                if fact.url in self._loaded.shown_sources
-                else without_note(fact.url, self._trail(fact), self._language),
-            }
-            for fact in facts
-        ]
+        places = ((fact, page_place(self._loaded, fact.url, self._trail(fact), block_id(fact.id))) for fact in facts)
+        return [{"text": flat(fact.quote), "place": place} for fact, place in places]
 
     def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Cited:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
@@ -379,10 +363,10 @@ class Citer:
             source = self._sources[fact.url]
             return {"quote": flat(fact.quote), "source": source, "citation": self.citation(name), "origin": page_origin(fact.url)}
 
-        known = (pair for pair in pairs if pair.a in self._state.facts and pair.b in self._state.facts)
         return [
-            {"subject": one.subject, "explanation": one.explanation or _DIFFER[one.kind], "a": side(one.a), "b": side(one.b)}
-            for one in known
+            {"subject": one.subject, "explanation": one.explanation or _DIFFER, "a": side(one.a), "b": side(one.b)}
+            for one in pairs
+            if {one.a, one.b} <= self._state.facts.keys()
         ]
 
 
@@ -413,6 +397,15 @@ def properties_of(
     if language != labels.ENGLISH:
         properties["lang"] = language
     return properties | {name: value for name, value in own.items() if value not in ("", ())}
+
+
+def session_properties(
+    loaded: LoadedSession, kind: Kind, title: str, own: Mapping[str, Property], created: str, status: str = ""
+) -> dict[str, Property]:
+    """Return the properties of one of a session's notes: in its language, with its topics; its own status if none is given."""
+    state = loaded.state
+    shown = status or shown_status(state)
+    return properties_of(kind, title, own, status=shown, topics=state.tags, created=created, language=loaded.language)
 
 
 def linked(link: Link | None) -> str:

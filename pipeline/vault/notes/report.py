@@ -11,7 +11,7 @@ from pipeline.domain.values import Fact
 from pipeline.text import labels
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import LoadedSession, is_lost, said_by
-from pipeline.vault.note import Note, View
+from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.frontmatter import Property
@@ -25,12 +25,12 @@ def report_note(loaded: LoadedSession) -> Note:
     """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state, card, language = loaded.state, loaded.card, loaded.language
     report, changes, beside = state.report or _EMPTY, state.changes, loaded.beside
-    later, before = beside.later, len(beside.reports) + beside.more
+    later, before = beside.later, len(beside.reports)
+    listed = () if later else beside.reports  # the newest report lists them
     pairs = report.contradictions if by_model(state) else ()
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": parts.linked(parts.session_link(card)),
-        "previous": parts.linked(beside.before),
         "superseded_by": parts.linked(later) if state.report else "",
         "sources": len(report.references),
         "facts": card.facts,
@@ -42,15 +42,7 @@ def report_note(loaded: LoadedSession) -> Note:
         **({"archived": True} if beside.archived else {}),
     }
     reported_at = card.reported_at or state.ended_at
-    properties = parts.properties_of(
-        "report",
-        card.report_title,
-        own,
-        status=parts.shown_status(state),
-        topics=state.tags,
-        created=reported_at,
-        language=language,
-    )
+    properties = parts.session_properties(loaded, "report", card.report_title, own, reported_at)
     citer = parts.Citer(loaded)
     is_passages = not by_model(state) or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
@@ -64,7 +56,6 @@ def report_note(loaded: LoadedSession) -> Note:
             "reason": state.end_reason,
             "query_id": state.query_id,
             "own": state.config.search == ("local",),  # only the user's documents were searched
-            "nearest": (),  # a template of an earlier version prints it
         }
         if state.status == "not-found"
         else None,
@@ -95,8 +86,8 @@ def report_note(loaded: LoadedSession) -> Note:
         "topics": parts.topic_links(state.tags),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": later,
-        "earlier_answers": () if later else tuple(Link(link.path, labels.day(at, language)) for link, at in beside.reports),
-        "more_earlier": 0 if later else beside.more,
+        "earlier_answers": tuple(Link(link.path, labels.day(at, language)) for link, at in listed[:MOST]),
+        "more_earlier": max(0, len(listed) - MOST),
         "asked": beside.asked,
         "reported_at": reported_at,
         "facts": card.facts,
@@ -136,9 +127,8 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
-        source = loaded.beside.sources[fact.url]
-        quote = parts.quote_link(source, name) if fact.url in loaded.shown_sources else parts.without_note(fact.url, source.label)
-        return {"text": said_by(state, fact), "place": citer.citation(name) if fact.url in numbered else quote}
+        place = citer.citation(name) if fact.url in numbered else parts.page_place(loaded, fact.url, block=block_id(name))
+        return {"text": said_by(state, fact), "place": place}
 
     return {
         "day": found.since,

@@ -21,42 +21,21 @@ from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import claim_beside, is_plain
 
 MOST_CLAIMS, MOST_MESSAGES, LONGEST = 150, 80, 1_200  # that the note of an import shows; characters of one
-_STEPS = {
-    "Survey": "the first survey",
-    "Plan": "planning",
-    "PlainPlan": "planning without the model",
-    "ChoosePassages": "choosing passages",
-    "WriteReport": "writing the report",
-    "CheckReport": "checking the report",
-    "MendReport": "mending the report",
-    "Compare": "comparing with the report before",
-    "ReadPages": "reading the pages found",
-    "PlainReading": "taking passages of the pages found",
-}
 
 
 def session_note(loaded: LoadedSession) -> Note:
     """Return the note of a session."""
-    state, card, counts, language = loaded.state, loaded.card, counts_of(loaded.state), loaded.language
+    state, card, counts = loaded.state, loaded.card, counts_of(loaded.state)
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": state.id,
         "report": parts.linked(parts.report_link(card)),
-        "previous": parts.linked(loaded.beside.before),
         "pages": counts["pages"],
         "facts": counts["facts"],
         "cost_usd": round(card.charged_usd, 6),
         **({"archived": True} if loaded.beside.archived else {}),
     }
-    properties = parts.properties_of(
-        "session",
-        f"Session: {state.query}",
-        own,
-        status=parts.shown_status(state),
-        topics=state.tags,
-        created=state.started_at,
-        language=language,
-    )
+    properties = parts.session_properties(loaded, "session", f"Session: {state.query}", own, state.started_at)
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     view = {
         "title": state.query,
@@ -100,14 +79,13 @@ def session_note(loaded: LoadedSession) -> Note:
 
 
 def _step_words(state: SessionState, key: str) -> str:
+    """A step's name in words, as ``write report``, with what it searches for or reads, or whose step it is."""
     kind, _, rest = key.partition(":")
-    if kind == "SearchFor":
-        return f"searching for “{rest}”"
-    if kind == "Read":
-        return f"reading {rest}"
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in kind).strip()
+    if kind in ("SearchFor", "Read"):
+        return f"{words} “{rest}”" if kind == "SearchFor" else f"{words} {rest}"
     worker = state.workers.get(rest.partition(":")[0])
-    view = state.perspectives.get(worker.perspective_id) if worker else None
-    return f"{_STEPS.get(kind, key)}{f' ({view.name})' if view else ''}"
+    return f"{words} ({state.perspectives[worker.perspective_id].name})" if worker else words
 
 
 def _diagram(state: SessionState) -> Iterator[Inert]:
@@ -146,15 +124,8 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
         "perspective": plain(view["title"]),
         "facts": len(loaded.facts[worker.id]),
     }
-    properties = parts.properties_of(
-        "worker",
-        f"{view['title']} — {state.query}",
-        own,
-        status="ended" if worker.status == "completed" else worker.status,
-        topics=state.tags,
-        created=worker.started_at,
-        language=loaded.language,
-    )
+    title, status = f"{view['title']} — {state.query}", "ended" if worker.status == "completed" else worker.status
+    properties = parts.session_properties(loaded, "worker", title, own, worker.started_at, status)
     return Note(loaded.workers[worker.id].path, "worker", properties, view, key=worker.id)
 
 

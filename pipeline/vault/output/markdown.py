@@ -16,13 +16,11 @@ from functools import lru_cache
 from itertools import groupby
 from typing import ClassVar
 
-from pipeline.text.normalise import clean, one_line
+from pipeline.text.normalise import clean
 from pipeline.text.passages import Block, blocks
 from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
 
 OMITTED = "[…]"
-# How an item of a list ends that another must follow.
-_OPEN_ITEM = tuple(f"{mark}{word}" for mark in ";," for word in ("", " and", " or", " and/or", " und", " oder"))
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _MOST_CELLS = 40
 _ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
@@ -75,10 +73,10 @@ def statement(claim: str, quote: str) -> str:
     return claim_beside(claim, quote) or flat(quote)
 
 
-def flat(text: str, limit: int = 0) -> str:
-    """Return a quote on one line, without the signs of lists, tables and code; at most ``limit`` characters if that is not 0."""
+def flat(text: str) -> str:
+    """Return a quote on one line, without the signs of lists, tables and code."""
     words = text if is_plain(text) else " ".join(filter(None, _flattened(blocks_of(text))))
-    return one_line(words, limit) if limit else " ".join(clean(words).split())
+    return " ".join(clean(words).split())
 
 
 def _flattened(found: Sequence[Block]) -> Iterable[str]:

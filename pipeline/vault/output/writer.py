@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """A file without a person's text, and its owner. ``path`` has its suffix; ``yields`` as in ``Plain``.
+    """A file without a person's text, and its owner. ``path`` has its suffix.
 
     ``properties`` and ``id`` are a note's, None and "" for another file. ``doubles`` are other places of a note, with a person's
     words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of their blocks.
@@ -39,7 +39,6 @@ class GeneratedFile:
     body: str
     properties: Mapping[str, Property] | None = None
     id: str = ""
-    yields: bool = False
     doubles: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
 
@@ -89,31 +88,21 @@ class BuildReport:
     united: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class WriteResult:
-    """The work of a ``VaultWriter`` so far. ``refused`` are the files that it could not write.
-
-    ``made`` are those of the ``written`` files that are made from the log. ``left`` has size and time of each file that it
-    wrote or found unchanged; None for one that it removed.
-    """
-
-    written: list[str] = field(default_factory=list)
-    made: set[str] = field(default_factory=set)
-    removed: list[str] = field(default_factory=list)
-    set_aside: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    refused: list[GeneratedFile] = field(default_factory=list)
-    left: dict[str, Look | None] = field(default_factory=dict)
-    united: dict[str, str] = field(default_factory=dict)
-
-
 class VaultWriter:
-    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing."""
+    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing.
+
+    What it did so far is as in ``BuildReport``, with ``problems`` that are its ``left_alone``. ``made`` are those of the
+    ``written`` files that are made from the log, ``refused`` those that it could not write. ``left`` has size and time of each
+    file that it wrote or found unchanged; None for one that it removed.
+    """
 
     def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
         self._tree, self._files, self._trusting, self._dry = tree, files, trusting, dry
-        self._left: dict[str, BuiltFile] = {}  # what the catalogue is to store
-        self.result = WriteResult()
+        self._stored: dict[str, BuiltFile] = {}  # what the catalogue is to store
+        self.written, self.removed, self.set_aside, self.problems = list[str](), list[str](), list[str](), list[str]()
+        self.made, self.refused = set[str](), list[GeneratedFile]()
+        self.left: dict[str, Look | None] = {}
+        self.united: dict[str, str] = {}
 
     def place(self, files: Iterable[GeneratedFile], stale: Iterable[str]) -> None:
         """Write ``files`` and remove the ``stale`` ones.
@@ -129,10 +118,10 @@ class VaultWriter:
                     self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
             for path in stale:
                 self._remove(path)
-            self._files.put(self._left.values())
+            self._files.put(self._stored.values())
             lacked, problem = complete_types(self._tree, dry=self._dry)
-            self.result.written += [TYPES_PATH] if lacked else []
-            self.result.problems += [problem] if problem else []
+            self.written += [TYPES_PATH] if lacked else []
+            self.problems += [problem] if problem else []
         except OSError as error:
             where = error.filename or "the vault"
             raise SystemRefused(
@@ -141,8 +130,8 @@ class VaultWriter:
             ) from error
 
     def _refuse(self, fresh: GeneratedFile, why: str) -> None:
-        self.result.problems.append(f"{fresh.path}: {why}")
-        self.result.refused.append(fresh)
+        self.problems.append(f"{fresh.path}: {why}")
+        self.refused.append(fresh)
 
     def _put_note(self, fresh: GeneratedFile) -> None:
         made, state, data = self._files.find(fresh.path), self._tree.state(fresh.path), fresh.data()
@@ -166,7 +155,7 @@ class VaultWriter:
         self._leave(fresh, whole, state if whole == disk else None, mixed=bool(additions))
         for path in fresh.doubles:
             self._drop(path)
-            self.result.united[path] = fresh.path
+            self.united[path] = fresh.path
         for path in fresh.former:
             self._remove(path)
 
@@ -184,7 +173,7 @@ class VaultWriter:
             try:
                 found = user_text.texts(user_text.parse(side).body)
             except ValueError as error:
-                self.result.problems.append(f"{path}: no longer made, and moved to {ATTIC}/ as it is: {error}")
+                self.problems.append(f"{path}: no longer made, and moved to {ATTIC}/ as it is: {error}")
                 continue
             for name, text in found.items():
                 here = texts.get(name, "")
@@ -221,17 +210,17 @@ class VaultWriter:
     def _leave(self, fresh: GeneratedFile, data: bytes, state: Look | None, *, mixed: bool = False) -> None:
         """Write a file unless it is on disk already, in the given ``state``; ``mixed``: it contains a person's text."""
         if state is None:
-            self.result.written.append(fresh.path)
-            self.result.made.add(fresh.path)
+            self.written.append(fresh.path)
+            self.made.add(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, data, durable=mixed)
-        self._left[fresh.path] = BuiltFile(fresh.path, fresh.owner, fresh.kind, "" if mixed else digest_of(data), *state)
-        self.result.left[fresh.path] = state
+        self._stored[fresh.path] = BuiltFile(fresh.path, fresh.owner, fresh.kind, "" if mixed else digest_of(data), *state)
+        self.left[fresh.path] = state
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
         data, disk, made = fresh.data(), self._tree.read(fresh.path), self._files.find(fresh.path)
         is_ours = made is not None and disk is not None and made.digest == digest_of(disk)
         if disk not in (None, data) and not is_ours and not fresh.path.endswith(".svg"):  # nobody edits a picture
-            if fresh.yields:
+            if fresh.path.endswith(".base"):  # a table that was changed with Obsidian's own tools stays
                 return
             self._set_aside(fresh.path, disk)
         self._leave(fresh, data, self._tree.state(fresh.path) if disk == data else None)
@@ -241,7 +230,7 @@ class VaultWriter:
         copy = f"{ATTIC}/{stem}.{digest_of(data)[:8]}{dot}{suffix}"
         if not self._dry and self._tree.read(copy) != data:
             self._tree.write(copy, data, durable=True)
-        self.result.set_aside.append(copy)
+        self.set_aside.append(copy)
 
     def _remove(self, path: str) -> None:
         try:
@@ -249,18 +238,18 @@ class VaultWriter:
             if data is not None:
                 if self._was_edited(path, data):
                     self._set_aside(path, data)
-                self.result.removed.append(path)
+                self.removed.append(path)
             self._drop(path, exists=data is not None)
         except Obstacle as obstacle:
-            self.result.problems.append(f"{path}: no longer generated, but it was not removed: {obstacle}")
+            self.problems.append(f"{path}: no longer generated, but it was not removed: {obstacle}")
 
     def _drop(self, path: str, *, exists: bool = True) -> None:
         """Remove a file, nothing in which is lost by that."""
         if exists and not self._dry:
             self._tree.remove(path)
         self._files.drop([path])
-        self._left.pop(path, None)
-        self.result.left[path] = None
+        self._stored.pop(path, None)
+        self.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:
         """Return whether somebody edited a file since it was generated; a note that cannot be parsed counts as edited."""
