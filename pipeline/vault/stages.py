@@ -265,14 +265,14 @@ class Build:
 
     def _rendered_files(self) -> Iterator[GeneratedFile]:
         """Render the files of all parts that are due, and enter what they were made from. A session may turn out unreadable."""
-        known, anew = self.kept.made(), self._identity.is_changed()
+        known, due = self.kept.made(), self._identity.due()
         altered = {file.owner for file in filter(None, map(self.kept.files.find, self._drift.files))}
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
         for part in self._parts:
             versions, hidden = map(version_of, part.kinds), (name for name in part.reports if name in self._decisions.hidden)
             digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
-            is_due = anew or part.owner in altered or part.owner == "templates:"
+            is_due = due is None or part.owner in due | altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
                 continue
             try:
