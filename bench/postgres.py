@@ -131,7 +131,6 @@ def at_work(folders: Mapping[str, Path], url: str) -> Iterator[None]:
         nights = PostgresNights(Database(url, check_schema))
         while len(nights.workers()) < len(folders) - 1:
             time.sleep(0.1)
-        nights.disconnect()
         yield
 
 

@@ -279,7 +279,6 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
             await worker.work(engine, once=request.once)
         return worker.ended
     finally:
-        nights.disconnect()
         await factory.aclose()
 
 

@@ -164,14 +164,11 @@ def _night_is_unfinished(env: RunEnvironment, *, distribute: bool) -> bool:
     from pipeline.wiring.postgres_adapters import nights_of
 
     nights = nights_of(env.workspace.folder)
-    try:
-        night = nights.unfinished()
-        if night and not distribute and any(running for _, running in nights.queue().values()):
-            hint = "research run --distribute shows it; or wait until it is over"
-            raise WorkspaceLocked(f"workers research the night to {night.day}", hint=hint)
-        return distribute and night is not None
-    finally:
-        nights.disconnect()
+    night = nights.unfinished()
+    if night and not distribute and any(running for _, running in nights.queue().values()):
+        hint = "research run --distribute shows it; or wait until it is over"
+        raise WorkspaceLocked(f"workers research the night to {night.day}", hint=hint)
+    return distribute and night is not None
 
 
 def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:

@@ -284,10 +284,7 @@ def _machines(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
     from pipeline.wiring import postgres_adapters
 
     nights = postgres_adapters.nights_of(workspace.folder)
-    try:
-        ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
-    finally:
-        nights.disconnect()
+    ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
     yield from machine_findings(ahead_s, workers)
     if night is not None:
         waiting, running = (sum(counts[place] for counts in queue.values()) for place in (0, 1))

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from psycopg import RawCursor
 
@@ -21,8 +21,6 @@ from pipeline.domain.values import Cost
 from pipeline.errors import VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
 from pipeline.store.postgres_database import Connection, Database
-
-T = TypeVar("T")
 
 
 def _each(text: str) -> str:
@@ -91,7 +89,7 @@ class PostgresNights:
             connection.cursor().executemany(_JOB, rows)
             _advance(connection)
 
-        self._transaction(work)
+        self._database.transaction(work)
 
     def unfinished(self) -> Night | None:
         """Return the night whose batch is not built yet."""
@@ -100,15 +98,7 @@ class PostgresNights:
 
     def advance(self) -> None:
         """Put in the queue what a night waits for and the queue lacks."""
-
-        self._transaction(_advance)
-
-    def _transaction(self, work: Callable[[Connection], T]) -> T:
-        def whole(connection: Connection) -> T:
-            with connection.transaction():
-                return work(connection)
-
-        return self._database.run(whole)
+        self._database.transaction(_advance)
 
     def take(self, session: str, so_far: Cost, version: int) -> Taken | None:
         """Begin a new turn of a session."""
@@ -119,7 +109,7 @@ class PostgresNights:
             night = row and connection.execute(_NIGHT + "where batch = %s", (row[0],)).fetchone()
             return Taken(_night_of(night), Share(row[0], session, row[1]), row[2]) if row and night else None
 
-        return self._transaction(work)
+        return self._database.transaction(work)
 
     def reserve(self, share: Share, worst: Cost, calls: int) -> None:
         """Reserve the worst case of one call."""
@@ -135,7 +125,7 @@ class PostgresNights:
                     shown = (f"{cap / 1e9:.2f}", f"{spent / 1e9:.4f}") if what == "nano" else (str(cap), str(spent))
                     raise budget_spent("night", "usd" if what == "nano" else what, *shown)
 
-        self._transaction(work)
+        self._database.transaction(work)
 
     def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
         """Replace a reservation by what the call cost; it is tried once, as the log corrects it when the turn ends."""
@@ -162,7 +152,7 @@ class PostgresNights:
                 _advance(connection)
             return left
 
-        return self._transaction(work)
+        return self._database.transaction(work)
 
     def refuse(self, share: Share, machine: str, why: str) -> Mapping[str, str]:
         """Note that a machine is not set up for a session; return all such machines, and why."""
@@ -191,7 +181,7 @@ class PostgresNights:
                 connection.execute("delete from pgqueuer where dedupe_key = %s", (session,))
             _advance(connection)
 
-        self._transaction(work)
+        self._database.transaction(work)
 
     def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
         """Return the results of a batch, in the order of its jobs."""
@@ -205,7 +195,7 @@ class PostgresNights:
             connection.execute("update nights set state = %s where batch = %s", ("built" if built else "closed", batch))
             _advance(connection)
 
-        self._transaction(work)
+        self._database.transaction(work)
 
     def queue(self) -> Mapping[str, tuple[int, int]]:
         """Return by entry point how many jobs wait and how many are under way."""
@@ -245,10 +235,6 @@ class PostgresNights:
         asked = time.time()
         ((theirs,),) = self._database.rows("select extract(epoch from clock_timestamp())::float8")
         return float(theirs) - (asked + time.time()) / 2
-
-    def disconnect(self) -> None:
-        """Close the connection; the next call opens a new one."""
-        self._database.close()
 
 
 def _advance(connection: Connection) -> None:

@@ -296,13 +296,12 @@ class PostgresStore(StoredStreams):
         """
 
         def work(connection: Connection) -> None:
-            with connection.transaction():
-                self._lock(connection, stream)
-                connection.execute("SELECT remove_stream(%s)", (stream,))
+            self._lock(connection, stream)
+            connection.execute("SELECT remove_stream(%s)", (stream,))
 
         with self._guard:
             self._writer.held.pop(stream, None)
-            self.database.run(work)
+            self.database.transaction(work)
         self.snapshots.remove(stream)
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
@@ -341,11 +340,8 @@ class PostgresStore(StoredStreams):
         contents = {segment_path(stream, name): b"".join(b"%b\n" % line for line in lines) for name, lines in found.items()}
         segments = [parse(path, content, stream) for path, content in sorted(contents.items())]
         chain = join(segments)
-        if not segments and end[0] > 0:
-            path = segment_path(stream, "")
-            message = f"all of its {end[0]} records are missing"
-            return [Segment(path, finding=Finding(path, 0, "corrupt", message))]
-        if segments and not chain.findings and (chain.version, chain.head) != end:
+        if not chain.findings and (chain.version, chain.head) != end:
+            segments = segments or [Segment(segment_path(stream, ""))]
             message = f"the stream's row ends with version {end[0]}, its records with version {chain.version}"
             segments[-1].finding = Finding(segments[-1].path, len(segments[-1].lines), "corrupt", message)
         return segments
@@ -363,24 +359,22 @@ class PostgresStore(StoredStreams):
             return stream, line.record.version, path.rpartition("/")[2], seal(line.record.data, line.prev)[0][:-1]
 
         def work(connection: Connection) -> None:
-            with connection.transaction(), connection.cursor() as cursor:
-                query = "INSERT INTO streams (stream, kind) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-                cursor.execute(query, (stream, kind_of(stream)))
-                self._lock(connection, stream)
-                cursor.execute("DELETE FROM events WHERE stream = %s", (stream,))
-                cursor.execute("DELETE FROM branch_events WHERE stream = %s", (stream,))
-                query = "INSERT INTO events (stream, version, segment, line, id) VALUES (%s, %s, %s, %b, %s)"
-                rows = zip(chain.files, chain.lines, strict=True)
-                cursor.executemany(query, [(*row(path, line), line.record.id) for path, line in rows])
-                query = (
-                    "INSERT INTO branch_events (stream, version, segment, line) VALUES (%s, %s, %s, %b) ON CONFLICT DO NOTHING"
-                )
-                cursor.executemany(query, [row(path, line) for path, line in beside])
-                query = "UPDATE streams SET version = %s, head = decode(%s, 'hex'), fence = fence + 1 WHERE stream = %s"
-                cursor.execute(query, (chain.version, chain.head.decode(), stream))
+            cursor = connection.cursor()
+            query = "INSERT INTO streams (stream, kind) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+            cursor.execute(query, (stream, kind_of(stream)))
+            self._lock(connection, stream)
+            cursor.execute("DELETE FROM events WHERE stream = %s", (stream,))
+            cursor.execute("DELETE FROM branch_events WHERE stream = %s", (stream,))
+            query = "INSERT INTO events (stream, version, segment, line, id) VALUES (%s, %s, %s, %b, %s)"
+            rows = zip(chain.files, chain.lines, strict=True)
+            cursor.executemany(query, [(*row(path, line), line.record.id) for path, line in rows])
+            query = "INSERT INTO branch_events (stream, version, segment, line) VALUES (%s, %s, %s, %b) ON CONFLICT DO NOTHING"
+            cursor.executemany(query, [row(path, line) for path, line in beside])
+            query = "UPDATE streams SET version = %s, head = decode(%s, 'hex'), fence = fence + 1 WHERE stream = %s"
+            cursor.execute(query, (chain.version, chain.head.decode(), stream))
 
         self._writer.held.pop(stream, None)
-        self.database.run(work)
+        self.database.transaction(work)
 
     def _lock(self, connection: Connection, stream: str) -> None:
         """Lock a stream's row until the end of the transaction; refuse one that a living process of another connection owns."""

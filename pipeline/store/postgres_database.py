@@ -50,9 +50,8 @@ _OPTIONS: dict[str, Any] = {
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _HINT = "check that the server runs, and the address in `store`; the password comes from PGPASSWORD, PGPASSWORD_FILE or ~/.pgpass"
 
-_FULL = (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections)
 # What the server refuses: its error, ours, and what to do next. The first that fits counts.
-_REFUSALS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], type[ResearchError], str], ...] = (
+_REFUSALS: tuple[tuple[type[psycopg.Error], type[ResearchError], str], ...] = (
     (
         errors.InsufficientPrivilege,
         LogUnwritable,
@@ -61,7 +60,6 @@ _REFUSALS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], ty
     (errors.IntegrityConstraintViolation, VersionConflict, "load it again and decide again"),  # of the function that appends
     (errors.UndefinedTable, LogUnreadable, "create or upgrade the tables with `research store init`"),
     (errors.ReadOnlySqlTransaction, LogUnwritable, "this server is a read-only copy: name the primary server in `store`"),
-    (_FULL, LogUnwritable, "the server is out of space or connections; everything acknowledged so far is safe"),
     (psycopg.Error, LogUnwritable, "see the server's log; everything acknowledged so far is safe"),
 )
 
@@ -69,7 +67,8 @@ _REFUSALS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], ty
 class Database:
     """The database at ``url``. ``opened`` is called with each new connection before it is used; ``program`` names it to others.
 
-    A connection that is lost is opened again for up to ``patience_s`` seconds; after that, for as long, only once at a time.
+    The connection ends with this object at the latest. One that is lost is opened again for up to ``patience_s`` seconds; after
+    that, for as long, only once at a time.
     """
 
     def __init__(
@@ -111,6 +110,15 @@ class Database:
                     if not connection.closed:
                         raise self._refusal(error) from error
                     _log.info("the connection to %s was lost: %s", self.name, _first_line(error))
+
+    def transaction(self, work: Callable[[Connection], T]) -> T:
+        """Do ``work`` as ``run`` does, in one transaction."""
+
+        def whole(connection: Connection) -> T:
+            with connection.transaction():
+                return work(connection)
+
+        return self.run(whole)
 
     def rows(self, query: str, *values: object, **named: object) -> list[tuple[Any, ...]]:
         """Return the rows of one statement, none if it returns no rows. Raises: as ``run``."""

@@ -71,10 +71,7 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
         hint = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, or name the address: research store init ADDRESS"
         raise UsageError("the log is in files, which need no preparation", hint=hint)
     database = _database(folder, address, checked=False)
-    try:
-        return database.name, database.run(migrate)
-    finally:
-        database.close()
+    return database.name, database.run(migrate)
 
 
 def status_of_store(folder: Path) -> StoreStatus:
@@ -83,11 +80,7 @@ def status_of_store(folder: Path) -> StoreStatus:
     Raises:
         UsageError, LogError: it cannot be used.
     """
-    database = _database(folder, store_address(folder), checked=True)
-    try:
-        return StoreStatus(*database.rows(STATUS)[0])
-    finally:
-        database.close()
+    return StoreStatus(*_database(folder, store_address(folder), checked=True).rows(STATUS)[0])
 
 
 def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:

@@ -135,7 +135,6 @@ class Simulation:
             troubling.cancel()
             with suppress(asyncio.CancelledError):
                 await troubling
-            nights.disconnect()
             store.close()
 
     def broken(self) -> list[str]:
