@@ -181,8 +181,8 @@ class NightWorker:
     _running: dict[str, Stop] = field(default_factory=dict)
     _lost: set[str] = field(default_factory=set)
 
-    async def work(self, engine: JobEngine, *, once: bool = False) -> None:
-        """Do jobs until somebody asks to stop; with ``once`` only until there is none that this worker can do."""
+    async def work(self, engine: JobEngine) -> None:
+        """Do jobs until somebody asks to stop."""
 
         async def pass_on_stop() -> None:
             await self.context.stop.wait()
@@ -201,7 +201,7 @@ class NightWorker:
         aside = [asyncio.create_task(pass_on_stop()), asyncio.create_task(advance())]
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop):
-                await engine.run(self, once=once)
+                await engine.run(self)
         finally:
             for task in aside:
                 task.cancel()

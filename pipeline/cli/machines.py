@@ -10,8 +10,8 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -205,50 +205,34 @@ def _no_step_context(state: SessionState) -> StepContext:
     raise AssertionError(f"{state.id} is researched by a worker")
 
 
-@dataclass(frozen=True, slots=True)
-class WorkRequest:
-    """What the options of a worker ask for. ``sessions``: how many at once, None for as many as a run works on.
-
-    ``finish`` builds vault and site of a closed batch, where this machine is to. At the times of ``schedule``, a cron expression
-    in UTC, one of the workers that have it begins the night.
-    """
-
-    until: datetime | None = None
-    once: bool = False
-    sessions: int | None = None
-    lease: timedelta = timedelta(seconds=30)
-    finish: Callable[[RunEnvironment, str], object] | None = None
-    schedule: str = ""
-
-
-def work_on_jobs(run: UnattendedRun, request: WorkRequest) -> int:
+def work_on_jobs(
+    run: UnattendedRun,
+    until: datetime | None,
+    *,
+    sessions: int | None,
+    lease: timedelta,
+    finish: Callable[[RunEnvironment, str], object] | None,
+    schedule: str,
+) -> int:
     """Take jobs and do them; return the process's exit code.
+
+    ``sessions``: how many at once, None for as many as a run works on. ``finish`` builds vault and site of a closed batch, where
+    this machine is to. At the times of ``schedule``, a cron expression in UTC, one of the workers that have it begins the night.
 
     Raises:
         UsageError: the workspace's log is not in PostgreSQL.
         LogError: the database cannot be used.
     """
     env = environment_of(run.console)
-    ended = run_async(run, _work(run, env, request))
-    done = [f"{count} {word}" for word, count in sorted(ended.items())]
-    run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"
-    code = run.stop.exit_code if run.stop.exit_code > 3 else 0  # the end of its own time is no failure
-    if run.console.as_json or not run.console.quiet:
-        run.console.data([run.summary_line], {"sessions": ended, "exit_code": code})
-    return code
+    folder, machine = env.workspace.folder, env.machine
 
-
-async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -> dict[str, int]:
     def say(line: str, problem: bool) -> None:
         env.console.say(line, always=problem, **({"fg": "yellow"} if problem else {}))
         _log.log(logging.WARNING if problem else logging.INFO, "%s", line, extra=PRINTED)
 
-    def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
-        return factory(state, Budget(name="night", shared=part))
-
     async def build(batch: str) -> None:
-        if request.finish is not None:
-            await asyncio.to_thread(request.finish, in_its_night(env), batch)
+        if finish is not None:
+            await asyncio.to_thread(finish, in_its_night(env), batch)
 
     async def begin() -> None:
         say("the night begins", False)
@@ -259,43 +243,44 @@ async def _work(run: UnattendedRun, env: RunEnvironment, request: WorkRequest) -
                     night.terminate()  # it only shows the night
                 await asyncio.sleep(LOOK_S)
 
-    folder, machine = env.workspace.folder, env.machine
-    nights, documents = postgres_adapters.nights_of(folder), postgres_adapters.DocumentsFingerprint(env.workspace)
-    factory = AdapterFactory(env.workspace, env.store, env.keys, pace=postgres_adapters.NightsPace(nights))
-    at_once = request.sessions or sessions_at_once(env.workspace)
-    limits = replace(env.workspace.queue.settings.limits, deadline=None, timeout=None)  # a night's end comes with each job
-    context = with_limits(context_of(env, Lines(env.console).listen, run), limits, request.until)
-    try:
-        await asyncio.to_thread(documents.refresh)
-        prepare(env.console, env.workspace, factory, ())
-        worker = NightWorker(env.store, nights, context, machine, step_context, build if request.finish else None, say=say)
-        worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
-        engine = postgres_adapters.engine_of(
-            folder, f"{WORKER}{machine}", at_once, request.lease.total_seconds(), lambda line: say(line, True)
-        )
-        engine.schedule, engine.begin = request.schedule, begin
-        env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
-        async with _following_documents(documents, factory):
-            await worker.work(engine, once=request.once)
-        return worker.ended
-    finally:
-        await factory.aclose()
+    async def work() -> dict[str, int]:
+        nights, documents = postgres_adapters.nights_of(folder), postgres_adapters.DocumentsFingerprint(env.workspace)
+        factory = AdapterFactory(env.workspace, env.store, env.keys, pace=postgres_adapters.NightsPace(nights))
+        at_once = sessions or sessions_at_once(env.workspace)
+        limits = replace(env.workspace.queue.settings.limits, deadline=None, timeout=None)  # a night's end comes with each job
+        context = with_limits(context_of(env, Lines(env.console).listen, run), limits, until)
 
+        def step_context(state: SessionState, part: SharedPart | None) -> StepContext:
+            return factory(state, Budget(name="night", shared=part))
 
-@asynccontextmanager
-async def _following_documents(documents: postgres_adapters.DocumentsFingerprint, factory: AdapterFactory) -> AsyncIterator[None]:
-    """Keep fingerprint and index up to date while the context is open."""
+        async def follow_documents() -> None:
+            while True:
+                await asyncio.sleep(RESCAN_S)
+                if await asyncio.to_thread(documents.refresh):
+                    await asyncio.to_thread(factory.prepare, needed=False)
 
-    async def follow() -> None:
-        while True:
-            await asyncio.sleep(RESCAN_S)
-            if await asyncio.to_thread(documents.refresh):
-                await asyncio.to_thread(factory.prepare, needed=False)
+        try:
+            await asyncio.to_thread(documents.refresh)
+            prepare(env.console, env.workspace, factory, ())
+            worker = NightWorker(env.store, nights, context, machine, step_context, build if finish else None, say=say)
+            worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
+            program, lease_s = f"{WORKER}{machine}", lease.total_seconds()
+            engine = postgres_adapters.engine_of(folder, program, at_once, lease_s, lambda line: say(line, True))
+            engine.schedule, engine.begin = schedule, begin
+            env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
+            following = asyncio.create_task(follow_documents())
+            try:
+                await worker.work(engine)
+            finally:
+                following.cancel()
+            return worker.ended
+        finally:
+            await factory.aclose()
 
-    following = asyncio.create_task(follow())
-    try:
-        yield
-    finally:
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+    ended = run_async(run, work())
+    done = [f"{count} {word}" for word, count in sorted(ended.items())]
+    run.summary_line = f"sessions: {', '.join(done)}" if done else "no session was taken"
+    code = run.stop.exit_code if run.stop.exit_code > 3 else 0  # the end of its own time is no failure
+    if run.console.as_json or not run.console.quiet:
+        run.console.data([run.summary_line], {"sessions": ended, "exit_code": code})
+    return code

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from dataclasses import asdict
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import click
@@ -86,7 +85,6 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
 
 @click.command()
 @click.option("--until", metavar="TIME", help='End at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.')
-@click.option("--once", is_flag=True, help="End as soon as there is no session left that this worker can take.")
 @click.option(
     "--sessions", type=click.IntRange(min=1), metavar="N", help="Work on N sessions at once; default: as many as a run."
 )
@@ -106,34 +104,25 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
     help='Begin the night at these times, in UTC: "15 2 * * *". Of all workers with the same times one does it.',
 )
 @click.option("--dashboard", is_flag=True, help="Take no session: show the queue of jobs on its engine's own page.")
-@click.option(
-    "--ping-url-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Ping the monitor whose address is in FILE when the worker starts and ends.",
-)
 @click.pass_obj
 def work(
     console: Console,
     until: str | None,
-    once: bool,
     sessions: int | None,
     lease: timedelta,
     builds: bool,
     schedule: str,
     dashboard: bool,
-    ping_url_file: Path | None,
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
     require_queue(console.folder)
-    from pipeline.cli.machines import WorkRequest, work_on_jobs
+    from pipeline.cli.machines import work_on_jobs
     from pipeline.cli.night import finish_batch
+    from pipeline.wiring.postgres_adapters import dashboard_of
 
     if dashboard:
-        from pipeline.wiring.postgres_adapters import dashboard_of
-
         command, its_environment = dashboard_of(console.folder)
         end(subprocess.call(command, env=its_environment))  # noqa: S603 - a command of our own
-    request = WorkRequest(moment(until), once, sessions, lease, finish_batch if builds else None, schedule)
-    with unattended_run(console, "research work", ping_url_file) as run:
-        end(work_on_jobs(run, request))
+    finish = finish_batch if builds else None
+    with unattended_run(console, "research work") as run:
+        end(work_on_jobs(run, moment(until), sessions=sessions, lease=lease, finish=finish, schedule=schedule))

@@ -170,8 +170,8 @@ class Worker(Protocol):
 class JobEngine(Protocol):
     """Gives jobs to workers: each to one at a time, and to another one when nothing was heard of the first for its lease."""
 
-    def run(self, worker: Worker, *, once: bool = False) -> Awaitable[None]:
-        """Give jobs to the worker until ``stop``; with ``once`` until there is none that it takes. Those under way end first."""
+    def run(self, worker: Worker) -> Awaitable[None]:
+        """Give jobs to the worker until ``stop``. Those under way end first."""
         ...
 
     def stop(self) -> None:

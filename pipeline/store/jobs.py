@@ -21,7 +21,7 @@ from pgqueuer.core.sm import SchedulerManager
 from pgqueuer.core.tm import TaskManager
 from pgqueuer.domain.errors import RetryRequested
 from pgqueuer.domain.models import Job, Schedule
-from pgqueuer.domain.types import QueueEntrypoint, QueueExecutionMode
+from pgqueuer.domain.types import QueueEntrypoint
 from pgqueuer.ports.driver import NotifyCallback
 from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.queries import Queries
@@ -56,17 +56,17 @@ class PgQueuerEngine:
         self._at_once, self._lease = at_once, timedelta(seconds=lease_s)
         self._database = Database(url, check_schema, password=password, patience_s=0.0, program=program)
         self._say, self.schedule = say, ""
-        self.begin: Callable[[], Awaitable[None]] | None = None
+        self.begin: Callable[[], Awaitable[None]]
         self._manager: QueueManager | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
 
-    async def run(self, worker: Worker, *, once: bool = False) -> None:
-        """Give jobs to the worker until ``stop``; with ``once`` until there is none that it takes."""
+    async def run(self, worker: Worker) -> None:
+        """Give jobs to the worker until ``stop``."""
         main = asyncio.get_running_loop()
         thread = ThreadPoolExecutor(1, "jobs")
         try:
-            await main.run_in_executor(thread, lambda: asyncio.run(self._give(worker, main, once=once)))
+            await main.run_in_executor(thread, lambda: asyncio.run(self._give(worker, main)))
         finally:
             self.stop()
             thread.shutdown(wait=False)
@@ -78,7 +78,7 @@ class PgQueuerEngine:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._manager.shutdown.set)
 
-    async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop, *, once: bool) -> None:
+    async def _give(self, worker: Worker, main: asyncio.AbstractEventLoop) -> None:
         async def do(job: Job) -> None:
             subject = jobs.subjects[job.id] = (job.payload or b"").decode()
             doing = worker.do(str(job.entrypoint), subject, job.attempts)
@@ -90,8 +90,7 @@ class PgQueuerEngine:
                 raise RetryRequested(timedelta(seconds=again_s))
 
         async def begin(_schedule: Schedule) -> None:
-            if self.begin is not None:
-                await self.begin()
+            await self.begin()
 
         jobs = _OwnJobs(_Driver(self._database, lambda: self._stopped, self._say))
         self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
@@ -100,7 +99,6 @@ class PgQueuerEngine:
         jobs.lost = lambda subject: main.call_soon_threadsafe(worker.lost, subject)
         if self._stopped:
             self._manager.shutdown.set()
-        mode = QueueExecutionMode.drain if once else QueueExecutionMode.continuous
         nights = SchedulerManager(jobs)
         nights.shutdown = self._manager.shutdown
         try:
@@ -108,9 +106,9 @@ class PgQueuerEngine:
                 nights.schedule(NIGHT, self.schedule)(begin)
         except ValueError as error:
             raise UsageError(f"{self.schedule!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
-        running = [self._manager.run(timedelta(seconds=LOOK_S), self._at_once, mode, heartbeat_timeout=self._lease)]
+        giving = self._manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
         try:
-            await asyncio.gather(*running, *([nights.run()] if self.schedule else []))
+            await asyncio.gather(giving, *([nights.run()] if self.schedule else []))
         finally:
             self._manager.shutdown.set()
             self._database.close()

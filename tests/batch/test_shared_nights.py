@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -234,13 +233,13 @@ class Stage:
         )
         return self.batch
 
-    async def run(self, *workers: NightWorker, within_s: float = 40.0) -> BatchResult:
-        """Open the night unless it is open, let the workers work until it is closed, and return its result."""
+    async def run(self, *workers: NightWorker, built: bool = False) -> BatchResult:
+        """Open the night unless it is open, let the workers work until it is closed or built, and return its result."""
         if not self.nights.unfinished():
             await self.open()
         working = [asyncio.create_task(worker.work(self.engines[worker.machine])) for worker in workers]
-        async with asyncio.timeout(within_s):
-            while (night := await asyncio.to_thread(self.nights.unfinished)) and not night.closed:
+        async with asyncio.timeout(40):
+            while (night := await asyncio.to_thread(self.nights.unfinished)) and (built or not night.closed):
                 await asyncio.sleep(0.05)
         for worker in workers:
             worker.context.stop.ask("over", 143)
@@ -293,7 +292,7 @@ def test_a_closed_night_is_built_by_a_worker_that_builds_and_is_closed_once(stag
     close_batch(night.store, night.batch, night.nights.results(night.batch), context_for("run-9"))
     before = len(night.store.load(night.batch))
     builder = night.worker("south", build=build)
-    asyncio.run(builder.work(night.engines["south"], once=True))
+    asyncio.run(night.run(builder, built=True))
     assert built == [night.batch]
     assert night.nights.unfinished() is None
     assert len(night.store.load(night.batch)) == before
@@ -453,8 +452,6 @@ def test_jobs_that_are_given_up_are_closed_as_open_questions(stage: Callable[...
         return {**ended, "query_id": session, "query": "?", "session": session}
 
     night.nights.give_up(night.batch, result)
-    closer = NightWorker(night.store, night.nights, context_for("run-1"))
-    with suppress(TimeoutError):
-        asyncio.run(asyncio.wait_for(closer.work(PgQueuerEngine(night.url), once=True), 30))
-    assert night.result().exit_code == 3
-    assert set(endings(night.result()).values()) == {"interrupted"}
+    closed = asyncio.run(night.run(night.worker("north")))
+    assert closed.exit_code == 3
+    assert set(endings(closed).values()) == {"interrupted"}
