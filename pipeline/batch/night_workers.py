@@ -241,7 +241,13 @@ class NightWorker:
             stop.ask(self.context.stop.reason, self.context.stop.exit_code)
         try:
             await asyncio.to_thread(self.store.take_over, name)
-            session, damage = await asyncio.to_thread(_opened, self.store, name)
+            damage: LogError | None = None
+            try:
+                session = await asyncio.to_thread(ResearchSession.open, self.store, name)
+            except StoreUnreachable:
+                raise
+            except LogError as error:
+                session, damage = ResearchSession(name), error
             state = session.state
             taken = await asyncio.to_thread(self.nights.take, name, cost_of(state), state.version)
             if taken is None:  # it has ended
@@ -277,14 +283,14 @@ class NightWorker:
         def ended(status: str = "", reason: str = "", cause: str = "") -> tuple[n.QueryEnded, None]:
             return ended_event(state.query_id, state.query, state, status, reason, cause), None
 
-        passed = ("cap", PASSED) if night.ends_in_s is not None and night.ends_in_s <= night.writing_s else ("", "")
-        cause, why = night.halt if night.halt[0] else passed
+        cause, why = night.halt
+        if not cause and night.ends_in_s is not None and night.ends_in_s <= night.writing_s:
+            cause, why = "cap", PASSED
         if cause:
             return n.QuerySkipped(query_id=state.query_id, query=state.query, reason=why, cause=cause), None
         if taken.fruitless >= MOST_FRUITLESS:
-            return ended(
-                "failed", f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
-            )
+            why = f"{MOST_FRUITLESS} workers in a row were lost on it, or put it back, without recording anything"
+            return ended("failed", why)
         if self.prepare is None:
             return None, 0.0
         try:
@@ -341,16 +347,6 @@ class NightWorker:
     def _count(self, session: str, became: str, why: str) -> None:
         self.ended[became] = self.ended.get(became, 0) + 1
         self.say(f"{session}  {': '.join(filter(None, (became, why)))}", became in (TAKEN_OVER, REFUSED))
-
-
-def _opened(store: EventStore, name: str) -> tuple[ResearchSession, LogError | None]:
-    """Return a session, and why its log cannot be read; what depends on the database alone is raised."""
-    try:
-        return ResearchSession.open(store, name), None
-    except StoreUnreachable:
-        raise
-    except LogError as error:
-        return ResearchSession(name), error
 
 
 def _failed(state: SessionState, error: ResearchError) -> n.QueryEnded:

@@ -23,6 +23,7 @@ from pipeline.batch.session_pool import PASSED, Batch, ended_event, with_limits
 from pipeline.cli.researching import Lines, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.config.services import LOCAL
+from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import Record
@@ -33,7 +34,7 @@ from pipeline.engine.run_context import RunContext
 from pipeline.ops.console_output import PRINTED
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ops.watching import Feed
-from pipeline.ports.distribution import RESEARCH, WORKER, Night, Nights, entry_of
+from pipeline.ports.distribution import RESEARCH, WORKER, Night, entry_of
 from pipeline.research import StepContext
 from pipeline.text.normalise import counted
 from pipeline.text.times import night_of
@@ -60,13 +61,14 @@ async def distribute(
         LogError: the database cannot be used.
     """
     settings, limit = env.workspace.queue.settings, request.selection.limit
-    env = replace(env, store=postgres_adapters.patient_store_of(env.workspace.folder))
-    nights = postgres_adapters.nights_of(env.workspace.folder, postgres_adapters.PATIENCE_S)
+    folder, patience_s = env.workspace.folder, postgres_adapters.PATIENCE_S
+    env = replace(env, store=postgres_adapters.postgres_store(folder, store_address(folder), patience_s))
+    nights = postgres_adapters.nights_of(folder, patience_s)
     due = [decision for decision in decided.decisions if decision.due][:limit]
     context = context_of(env, Lines(env.console, machines=True).listen, run, request.until)
     day = night_of(context.now(), settings.timezone).isoformat()
-    patience_s = request.distribute.total_seconds() if request.distribute else 0.0
-    view = _View(env, nights, replace(context, deadline=None), patience_s, finish)
+    wait_s = request.distribute.total_seconds() if request.distribute else 0.0
+    view = _View(env, nights, replace(context, deadline=None), wait_s, finish)
     if (before := await asyncio.to_thread(nights.unfinished)) and before.day != day:
         await view.give_up(before.batch, PASSED)
         await view.show(before.batch)
@@ -74,12 +76,25 @@ async def distribute(
     if before is not None:
         env.console.say(f"the night's {before.batch} is not over: it goes on", dim=True)
         return await view.show(before.batch)
-    documents = _documents_of(env, {config_of(env, decision.query).search for decision in due})
+    searches = {config_of(env, decision.query).search for decision in due}
+    documents = postgres_adapters.DocumentsFingerprint(env.workspace)
+    if any(LOCAL in names for names in searches):
+        documents.refresh()
+    if (LOCAL,) in searches and not documents.value:
+        workspace_adapters.corpus_files(env.workspace)  # says why
     batch = Batch(env.store, env.workspace.queue, _no_step_context, partial(config_of, env), context, takes_handoffs=False)
     batch.archived, batch.granted_usd = decided.archived, env.granted_usd
     if settings.memory != "off":
         batch.recall = Recaller(env.store)
-    night, entry = partial(_night, env, context, day), lambda config, machine: entry_of(documents(config), machine)
+
+    def night(name: str) -> Night:
+        ends_in_s = None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
+        caps = settings.limits.caps.left_after(env.spent or Cost())
+        return Night(day, name, ends_in_s, context.writing.total_seconds(), caps, settings.limits.max_failures)
+
+    def entry(config: ResearchConfig, machine: str) -> str:
+        return entry_of(documents.value if LOCAL in config.search else "", machine)
+
     return await view.show(await open_night(batch, decided.decisions, limit, nights, night, entry))
 
 
@@ -88,9 +103,9 @@ class _View:
     """Shows a night, and closes and builds it if no worker does. It may end at any time; nothing waits for it."""
 
     env: RunEnvironment
-    nights: Nights
+    nights: postgres_adapters.PostgresNights
     context: RunContext
-    patience_s: float
+    wait_s: float
     finish: Finish
     _sessions: dict[str, ResearchSession] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
@@ -146,11 +161,11 @@ class _View:
         refusals = await asyncio.to_thread(self.nights.refusals, night.batch)
         for machine, why in {one for reasons in refusals.values() for one in reasons.items()}:
             self._say(f"{machine} is not set up for every session: {why}")
-        if self._idle_s >= min(QUIET_S, self.patience_s):
+        if self._idle_s >= min(QUIET_S, self.wait_s):
             who = f"connected: {', '.join(workers)}" if workers else "no worker is connected"
             for entry, count in waiting.items():
                 self._say(f"{counted(count, 'session')} {needs_of(entry)}, and nobody takes them; {who}")
-        if self._idle_s >= self.patience_s:
+        if self._idle_s >= self.wait_s:
             await self.give_up(night.batch, "no worker can take it" if workers else "no worker is connected")
         elif night.ends_in_s is not None and night.ends_in_s < -LATE_S and not night.closed:
             await self.give_up(night.batch, PASSED)
@@ -177,28 +192,6 @@ def needs_of(entry: str) -> str:
     words = [f"the machine {machine}"] if machine else []
     words += [f"a machine whose documents have the fingerprint {documents[:8]}"] if documents else []
     return f"need {' and '.join(words)}" if words else "wait"
-
-
-def _night(env: RunEnvironment, context: RunContext, day: str, batch: str) -> Night:
-    limits = env.workspace.queue.settings.limits
-    return Night(
-        day,
-        batch,
-        None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds()),
-        context.writing.total_seconds(),
-        limits.caps.left_after(env.spent or Cost()),
-        limits.max_failures,
-    )
-
-
-def _documents_of(env: RunEnvironment, searches: set[tuple[str, ...]]) -> Callable[[ResearchConfig], str]:
-    """Return a function from a session's config to the fingerprint of the documents that it searches, "" for none."""
-    fingerprint = postgres_adapters.DocumentsFingerprint(env.workspace)
-    if any(LOCAL in names for names in searches):
-        fingerprint.refresh()
-    if (LOCAL,) in searches and not fingerprint.value:
-        workspace_adapters.corpus_files(env.workspace)
-    return lambda config: fingerprint.value if LOCAL in config.search else ""
 
 
 def _no_step_context(state: SessionState) -> StepContext:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -54,17 +54,13 @@ class Taken(NamedTuple):
 
 
 class Nights(Protocol):
-    """The rows of nights, sessions and pace in a database that all machines share. Times are by its clock.
+    """What a worker asks of the rows of nights and sessions in a database that all machines share. Times are by its clock.
 
     Each method may raise ``LogError``: the database cannot be reached. Each may be called from any thread.
     """
 
     def open(self, night: Night, jobs: Mapping[str, str], results: Sequence[Mapping[str, Any]] = ()) -> None:
         """Begin a night's batch: a job for each session, by its entry point; ``results`` are of queries that are over already."""
-        ...
-
-    def unfinished(self) -> Night | None:
-        """Return the night whose batch is not built yet, if there is one."""
         ...
 
     def advance(self) -> None:
@@ -99,16 +95,8 @@ class Nights(Protocol):
         """Note that a machine is not set up for a session; return all such machines, and why."""
         ...
 
-    def refusals(self, batch: str) -> Mapping[str, Mapping[str, str]]:
-        """Return by session that has not ended which machines are not set up for it, and why."""
-        ...
-
     def halt(self, batch: str, cause: str, reason: str) -> None:
         """Let nothing more start in a batch. The first reason counts."""
-        ...
-
-    def give_up(self, batch: str, result: Callable[[str], Mapping[str, Any]]) -> None:
-        """End all jobs of a batch that have not ended; ``result`` returns that of a session."""
         ...
 
     def results(self, batch: str) -> Sequence[Mapping[str, Any]]:
@@ -117,22 +105,6 @@ class Nights(Protocol):
 
     def close(self, batch: str, *, built: bool = False) -> None:
         """Note that the outcome of a batch is in the log; or that it is built, which ends it."""
-        ...
-
-    def queue(self) -> Mapping[str, tuple[int, int]]:
-        """Return by entry point how many jobs could be taken now and how many are under way."""
-        ...
-
-    def workers(self) -> Sequence[str]:
-        """Return the names of the workers that are connected, sorted."""
-        ...
-
-    def take_turn(self, name: str, hold_s: float) -> float:
-        """Take the turn at a host or provider for ``hold_s`` seconds, if it is free; return 0, else in how many seconds it is."""
-        ...
-
-    def rest(self, name: str, pause_s: float) -> None:
-        """End a turn that was taken: the next may be taken after ``pause_s`` seconds."""
         ...
 
 

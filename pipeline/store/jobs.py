@@ -92,11 +92,11 @@ class PgQueuerEngine:
         async def begin(_schedule: Schedule) -> None:
             await self.begin()
 
-        jobs = _OwnJobs(_Driver(self._database, lambda: self._stopped, self._say))
-        self._loop, self._manager = asyncio.get_running_loop(), QueueManager(jobs)
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
-        jobs.of(self._manager, executor, self._at_once, worker.takes)
+        driver = _Driver(self._database, lambda: self._stopped, self._say)
+        jobs = _OwnJobs(driver, executor, self._at_once, worker.takes)
         jobs.lost = lambda subject: main.call_soon_threadsafe(worker.lost, subject)
+        self._loop, self._manager = asyncio.get_running_loop(), jobs.manager
         if self._stopped:
             self._manager.shutdown.set()
         nights = SchedulerManager(jobs)
@@ -115,17 +115,18 @@ class PgQueuerEngine:
 
 
 class _OwnJobs(Queries):
-    """pgqueuer's statements, for the jobs alone that are this process's. ``lost`` is called for one that is another's now."""
+    """pgqueuer's statements, for the jobs alone that are this process's: ``at_once`` at most, of the entry points that it takes.
+
+    ``lost`` is called for a job that is another's now.
+    """
 
     lost: Callable[[str], object]
 
-    def __init__(self, driver: _Driver) -> None:
+    def __init__(self, driver: _Driver, executor: EntrypointExecutor, at_once: int, takes: Callable[[], Collection[str]]) -> None:
         super().__init__(driver)
+        self._executor, self._at_once, self._takes = executor, at_once, takes
         self.subjects: dict[int, str] = {}
-
-    def of(self, manager: QueueManager, executor: EntrypointExecutor, at_once: int, takes: Callable[[], Collection[str]]) -> None:
-        """Be the statements of ``manager``, for at most ``at_once`` jobs of the entry points that are taken now."""
-        self._manager, self._executor, self._at_once, self._takes = manager, executor, at_once, takes
+        self.manager = QueueManager(self)
 
     async def dequeue(
         self,
@@ -136,14 +137,14 @@ class _OwnJobs(Queries):
         heartbeat_timeout: timedelta,
     ) -> list[Job]:
         names = [QueueEntrypoint(name) for name in self._takes()]
-        self._manager.entrypoint_registry.clear()
-        self._manager.entrypoint_registry.update(dict.fromkeys(names, self._executor))
+        self.manager.entrypoint_registry.clear()
+        self.manager.entrypoint_registry.update(dict.fromkeys(names, self._executor))
         limits = {name: EntrypointExecutionParameter(concurrency_limit=0) for name in names}
         return await super().dequeue(batch_size, limits, queue_manager_id, self._at_once, heartbeat_timeout)
 
     async def _own(self, ids: list[Any]) -> list[Any]:
         query = "select id from pgqueuer where id = any($1::bigint[]) and queue_manager_id = $2"
-        return [row["id"] for row in await self.driver.fetch(query, ids, self._manager.queue_manager_id)]
+        return [row["id"] for row in await self.driver.fetch(query, ids, self.manager.queue_manager_id)]
 
     async def update_heartbeat(self, job_ids: list[Any]) -> None:
         own = await self._own(job_ids)

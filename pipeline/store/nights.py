@@ -92,7 +92,7 @@ class PostgresNights:
         self._database.transaction(work)
 
     def unfinished(self) -> Night | None:
-        """Return the night whose batch is not built yet."""
+        """Return the night whose batch is not built yet, if there is one."""
         rows = self._database.rows(_UNFINISHED)
         return _night_of(rows[0]) if rows else None
 
@@ -160,7 +160,7 @@ class PostgresNights:
         return rows[0][0] if rows else {}
 
     def refusals(self, batch: str) -> Mapping[str, Mapping[str, str]]:
-        """Return by session which machines are not set up for it, and why."""
+        """Return by session that has not ended which machines are not set up for it, and why."""
         query = "select session, refused from night_jobs where batch = %s and refused <> '{}' and result is null order by place"
         return dict(self._database.rows(query, batch))
 
@@ -170,7 +170,7 @@ class PostgresNights:
         self._database.rows(query, cause, reason, batch)
 
     def give_up(self, batch: str, result: Callable[[str], Mapping[str, Any]]) -> None:
-        """End all jobs of a batch that have not ended."""
+        """End all jobs of a batch that have not ended; ``result`` returns that of a session."""
         query = "select session from night_jobs where batch = %s and result is null"
 
         def work(connection: Connection) -> None:
@@ -198,20 +198,20 @@ class PostgresNights:
         self._database.transaction(work)
 
     def queue(self) -> Mapping[str, tuple[int, int]]:
-        """Return by entry point how many jobs wait and how many are under way."""
+        """Return by entry point how many jobs could be taken now and how many are under way."""
         query = """select entrypoint, count(*) filter (where status = 'queued' and execute_after <= now()),
             count(*) filter (where status = 'picked' and heartbeat > now() - interval '5 minutes')
             from pgqueuer group by 1 order by 1"""
         return {entry: (waiting, running) for entry, waiting, running in self._database.rows(query)}
 
     def workers(self) -> Sequence[str]:
-        """Return the names of the workers that are connected."""
+        """Return the names of the workers that are connected, sorted."""
         query = """select substr(application_name, %s) from pg_stat_activity
             where datname = current_database() and application_name like %s"""
         return sorted(row[0] for row in self._database.rows(query, len(WORKER) + 1, f"{WORKER}%"))
 
     def take_turn(self, name: str, hold_s: float) -> float:
-        """Take the turn at a host or provider, if it is free; return 0, else in how many seconds it is.
+        """Take the turn at a host or provider for ``hold_s`` seconds, if it is free; return 0, else in how many seconds it is.
 
         A row that another machine inserts at this moment is met by the insert and not by the ``select``, which reads what was
         committed before: that a turn was taken is read from the insert alone.
@@ -225,7 +225,7 @@ class PostgresNights:
         return 0.0 if taken else max(0.001, wait_s or 0.0)
 
     def rest(self, name: str, pause_s: float) -> None:
-        """End a turn: the next may be taken after ``pause_s`` seconds."""
+        """End a turn that was taken: the next may be taken after ``pause_s`` seconds."""
         query = "update pace set next_at = clock_timestamp() + make_interval(secs => %s) where name = %s"
         self._database.rows(query, pause_s, name)
 

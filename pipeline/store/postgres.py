@@ -19,29 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.domain.events.records import Kind, Record, kind_of
-from pipeline.errors import (
-    EventRejected,
-    ObjectMissing,
-    VersionConflict,
-    WorkspaceLocked,
-    WriterReplaced,
-)
+from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked, WriterReplaced
 from pipeline.store import caches
 from pipeline.store.layout import Layout, is_shared, segment_name, segment_path
 from pipeline.store.objects import StoredObjects, is_digest
 from pipeline.store.postgres_database import Connection, Database, check_schema
-from pipeline.store.segments import (
-    ZEROS,
-    Finding,
-    Line,
-    RecordChain,
-    Segment,
-    join,
-    parse,
-    refuse_damage,
-    refuse_unfit,
-    seal,
-)
+from pipeline.store.segments import ZEROS, Finding, Line, RecordChain, Segment, join, parse, refuse_damage, refuse_unfit, seal
 from pipeline.store.streams import StoredStreams
 
 
@@ -247,9 +230,8 @@ class PostgresStore(StoredStreams):
 
     def _locked(self, stream: str) -> WorkspaceLocked:
         rows = self.database.rows("SELECT writer FROM streams WHERE stream = %s", stream)
-        return WorkspaceLocked(
-            f"{rows[0][0] if rows else 'another process'} writes {stream}", hint="wait until it has ended, or stop it"
-        )
+        writer = rows[0][0] if rows else "another process"
+        return WorkspaceLocked(f"{writer} writes {stream}", hint="wait until it has ended, or stop it")
 
     def release(self, session_id: str) -> None:
         """End this process's writing to a stream. Unknown ids are ignored."""

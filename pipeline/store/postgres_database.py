@@ -6,7 +6,6 @@ may be done again: it reads, or it finds out first whether its earlier attempt w
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import socket
@@ -47,16 +46,12 @@ _OPTIONS: dict[str, Any] = {
     "tcp_user_timeout": 30_000,
     "client_encoding": "utf8",
 }
-_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+LONGEST_PAUSE_S = 2.0  # between two tries to connect
 _HINT = "check that the server runs, and the address in `store`; the password comes from PGPASSWORD, PGPASSWORD_FILE or ~/.pgpass"
 
 # What the server refuses: its error, ours, and what to do next. The first that fits counts.
 _REFUSALS: tuple[tuple[type[psycopg.Error], type[ResearchError], str], ...] = (
-    (
-        errors.InsufficientPrivilege,
-        LogUnwritable,
-        "run it as research_maintenance, or see which rights a role needs: research store init --print-roles",
-    ),
+    (errors.InsufficientPrivilege, LogUnwritable, "run it as research_maintenance, or see research store init --print-roles"),
     (errors.IntegrityConstraintViolation, VersionConflict, "load it again and decide again"),  # of the function that appends
     (errors.UndefinedTable, LogUnreadable, "create or upgrade the tables with `research store init`"),
     (errors.ReadOnlySqlTransaction, LogUnwritable, "this server is a read-only copy: name the primary server in `store`"),
@@ -65,8 +60,9 @@ _REFUSALS: tuple[tuple[type[psycopg.Error], type[ResearchError], str], ...] = (
 
 
 class Database:
-    """The database at ``url``. ``opened`` is called with each new connection before it is used; ``program`` names it to others.
+    """The database at ``url``, which messages name ``name``.
 
+    ``opened`` is called with each new connection before it is used; ``program`` names it to others.
     The connection ends with this object at the latest. One that is lost is opened again for up to ``patience_s`` seconds; after
     that, for as long, only once at a time.
     """
@@ -80,7 +76,7 @@ class Database:
         patience_s: float = 30.0,
         program: str = "night-research",
     ) -> None:
-        self._url = url
+        self._url, self.name = url, shown_store(url)
         self._options = _OPTIONS | {"application_name": program} | ({"password": password} if password else {})
         self._opened = opened
         self._patience_s = patience_s
@@ -88,11 +84,6 @@ class Database:
         self._was_open = False
         self._impatient_until = 0.0
         self._guard = threading.RLock()
-
-    @property
-    def name(self) -> str:
-        """How messages name the database."""
-        return shown_store(self._url)
 
     def run(self, work: Callable[[Connection], T]) -> T:
         """Do ``work`` with the connection, again from its beginning whenever the connection is lost; return its result.
@@ -142,17 +133,17 @@ class Database:
             return self._connection
         started = time.monotonic()
         patience = self._patience_s if self._was_open and started > self._impatient_until else 0.0
-        for attempt in itertools.count():
+        pause_s = 0.05
+        while True:
             try:
                 self._connection = self._open()
                 return self._connection
             except StoreUnreachable:
-                pause = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
-                if time.monotonic() + pause - started > patience:
+                if time.monotonic() + pause_s - started > patience:
                     self._impatient_until = time.monotonic() + self._patience_s
                     raise
-                time.sleep(pause)
-        raise AssertionError
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     def _open(self) -> Connection:
         options = {name: value for name, value in self._options.items() if f"{name}=" not in self._url}
@@ -196,11 +187,19 @@ WHERE rolname IN ('research_app', 'research_maintenance') AND has_table_privileg
 
 
 def schema_version(connection: Connection) -> int:
-    """Return the version of the schema, 0 if there is none."""
+    """Return the version of the schema, 0 if there is none.
+
+    Raises:
+        SchemaTooNew: this program does not know it.
+    """
     if connection.execute("SELECT to_regclass('store_migrations')").fetchone() == (None,):
         return 0
-    found = connection.execute("SELECT max(version) FROM store_migrations").fetchone()
-    return int(found[0] or 0) if found else 0
+    found = (connection.execute("SELECT max(version) FROM store_migrations").fetchone() or (None,))[0] or 0
+    if found > SCHEMA:
+        name = connection.info.dbname
+        message = f"the event store in {name} has schema {found}, and this program knows schemas up to {SCHEMA}"
+        raise SchemaTooNew(message, hint="upgrade night-research on this machine")
+    return int(found)
 
 
 def check_schema(connection: Connection) -> None:
@@ -219,13 +218,6 @@ def check_schema(connection: Connection) -> None:
     if found < SCHEMA:
         hint = "upgrade it with `research store init`, as the role that owns the tables"
         raise LogUnreadable(f"the event store in {name} has schema {found}, and this program needs {SCHEMA}", hint=hint)
-    _refuse_newer(name, found)
-
-
-def _refuse_newer(name: str, found: int) -> None:
-    if found > SCHEMA:
-        message = f"the event store in {name} has schema {found}, and this program knows schemas up to {SCHEMA}"
-        raise SchemaTooNew(message, hint="upgrade night-research on this machine")
 
 
 def migrate(connection: Connection) -> list[str]:
@@ -240,7 +232,6 @@ def migrate(connection: Connection) -> list[str]:
         connection.execute(_SCHEMA_LOCK)
         connection.execute(_TABLE)
         found = schema_version(connection)
-        _refuse_newer(connection.info.dbname, found)
         if found == SCHEMA:
             return []
         connection.execute(_sql("schema").encode())

@@ -16,7 +16,6 @@ from pathlib import Path
 from pipeline.config.keys import store_fault
 from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
 from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
-from pipeline.ports.distribution import Nights
 from pipeline.search.folders import Corpus, FoundFile, contents
 from pipeline.store.copying import CopyReport, copy_log
 from pipeline.store.file_store import FileStore
@@ -26,9 +25,9 @@ from pipeline.store.objects import StoredObjects
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import STATUS, Database, StoreStatus, check_schema, migrate, roles
 
-__all__ = ["roles"]
+__all__ = ["PostgresNights", "roles"]
 
-PATIENCE_S = 600.0
+PATIENCE_S = 600.0  # of a run that does not end because the database is being restarted
 LOOK_S = 0.5  # at most, between two looks whether a turn is free
 
 
@@ -40,23 +39,20 @@ def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> Post
     Raises:
         UsageError: psycopg is not installed, or the password's file cannot be read.
     """
-    mine = address == store_address(folder)  # another database's objects are in it
-    objects_in = _objects_of(folder) if mine else lambda usual: usual
-    return PostgresStore(
-        address, folder / "events", password=store_password(folder), patience_s=patience_s, objects_in=objects_in
-    )
+    bucket = objects_address(folder) if address == store_address(folder) else ""  # another database's objects are in it
 
+    def objects_in(usual: StoredObjects) -> StoredObjects:
+        if not bucket:
+            return usual
+        try:
+            from pipeline.store.buckets import Bucket
+        except ImportError as error:
+            hint = "install it with: pip install 'night-research[objects]'"
+            raise UsageError(f"an object storage needs obstore: {error}", hint=hint) from None
+        return Bucket(bucket, usual)
 
-def _objects_of(folder: Path) -> Callable[[StoredObjects], StoredObjects]:
-    """Return a function from the database's own place for objects to the one that the settings name."""
-    if not (address := objects_address(folder)):
-        return lambda usual: usual
-    try:
-        from pipeline.store.buckets import Bucket
-    except ImportError as error:
-        hint = "install it with: pip install 'night-research[objects]'"
-        raise UsageError(f"an object storage needs obstore: {error}", hint=hint) from None
-    return lambda usual: Bucket(address, usual)
+    place, password = folder / "events", store_password(folder)
+    return PostgresStore(address, place, password=password, patience_s=patience_s, objects_in=objects_in)
 
 
 def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
@@ -70,7 +66,7 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
     if not address:
         hint = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, or name the address: research store init ADDRESS"
         raise UsageError("the log is in files, which need no preparation", hint=hint)
-    database = _database(folder, address, checked=False)
+    database = Database(_usable(address), lambda _connection: None, password=store_password(folder))
     return database.name, database.run(migrate)
 
 
@@ -80,7 +76,8 @@ def status_of_store(folder: Path) -> StoreStatus:
     Raises:
         UsageError, LogError: it cannot be used.
     """
-    return StoreStatus(*_database(folder, store_address(folder), checked=True).rows(STATUS)[0])
+    database = Database(store_address(folder), check_schema, password=store_password(folder))
+    return StoreStatus(*database.rows(STATUS)[0])
 
 
 def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:
@@ -106,18 +103,14 @@ def _place(name: str) -> str:
 def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
     if "://" not in name:
         return FileStore(Path(name) / "events")
-    fault, wanted = store_fault(name)
-    if fault:
-        raise UsageError(fault, hint=wanted)
-    return postgres_store(folder, name)
+    return postgres_store(folder, _usable(name))
 
 
-def _database(folder: Path, address: str, *, checked: bool) -> Database:
-    """The database at an address; ``checked``: only with tables that this program can use."""
+def _usable(address: str) -> str:
     fault, wanted = store_fault(address)
     if fault:
         raise UsageError(fault, hint=wanted)
-    return Database(address, check_schema if checked else lambda _connection: None, password=store_password(folder))
+    return address
 
 
 def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
@@ -139,16 +132,11 @@ def dashboard_of(folder: Path) -> tuple[list[str], dict[str, str]]:
     return command, {**environment(), **({"PGPASSWORD": password} if password else {})}
 
 
-def patient_store_of(folder: Path) -> PostgresStore:
-    """Return the workspace's store for a run that does not end because the database is being restarted."""
-    return postgres_store(folder, store_address(folder), PATIENCE_S)
-
-
 @dataclass(frozen=True, slots=True)
 class NightsPace:
     """The port ``SharedPace`` over the rows of nights."""
 
-    nights: Nights
+    nights: PostgresNights
 
     async def turn(self, name: str, hold_s: float) -> None:
         """Return when it is this process's turn at a host or provider."""
