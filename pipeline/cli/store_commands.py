@@ -72,15 +72,13 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
         lines.append(f"{' of '.join(what)} and {counted(len(report.objects), 'object')} {copied} from {source} to {target}")
     else:
         lines.append(f"nothing to copy from {source} to {target}")
-    if report.same:
-        lines.append(f"{counted(report.same, 'stream')} already there")
-    if report.ahead:
-        lines.append(f"{counted(report.ahead, 'stream')} left as it is: {target} has more of it")
-    if report.gone:
-        lines.append(f"{counted(report.gone, 'session')} left out: {target} has pruned or forgotten it")
-    if report.torn:
-        lines.append(f"{counted(report.torn, 'end')} left out that a crash cut; nothing of it was ever acknowledged")
-    return lines
+    left = (
+        (report.same, "stream", "already there"),
+        (report.ahead, "stream", f"left as it is: {target} has more of it"),
+        (report.gone, "session", f"left out: {target} has pruned or forgotten it"),
+        (report.torn, "end", "left out that a crash cut; nothing of it was ever acknowledged"),
+    )
+    return lines + [f"{counted(number, what)} {why}" for number, what, why in left if number]
 
 
 @click.command()
@@ -106,13 +104,7 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
 @click.option("--dashboard", is_flag=True, help="Take no session: show the queue of jobs on its engine's own page.")
 @click.pass_obj
 def work(
-    console: Console,
-    until: str | None,
-    sessions: int | None,
-    lease: timedelta,
-    builds: bool,
-    schedule: str,
-    dashboard: bool,
+    console: Console, until: str | None, sessions: int | None, lease: timedelta, builds: bool, schedule: str, dashboard: bool
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
     require_queue(console.folder)

@@ -184,6 +184,7 @@ class PostgresStore(StoredStreams):
         for record in records:
             values += (record.version, bytes.fromhex(head.decode()), record.id, record.data[:-1])
             line, head = seal(record.data, head)
+        segment = held.segment
         if held.run_id != last.run_id:  # a new segment, of the name that the files would give it
             taken: set[str] = set()
             if held.version and is_shared(stream):
@@ -191,8 +192,6 @@ class PostgresStore(StoredStreams):
                 taken = {row[0] for row in self.database.rows(query, stream, stream)}
             names = (segment_name(stream, records[0].version, last.run_id, attempt) for attempt in itertools.count(1))
             segment = next(name for name in names if name not in taken)
-        else:
-            segment = held.segment
         query = _APPEND.format(", ".join(["(%s, %b, %s, %b)"] * len(records)))
         try:
             self.database.rows(query, stream, held.fence, segment, *values)

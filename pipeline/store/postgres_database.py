@@ -179,7 +179,6 @@ def _first_line(error: BaseException) -> str:
 
 SCHEMA = 5  # the version of the tables that this program needs
 _SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(hashtext('night-research schema ' || current_schema()))"
-_TABLE = "CREATE TABLE IF NOT EXISTS store_migrations (version int PRIMARY KEY, name text NOT NULL, at timestamptz DEFAULT now())"
 _ROLES_HAVE_RIGHTS = """
 SELECT count(*) = 2 FROM pg_roles
 WHERE rolname IN ('research_app', 'research_maintenance') AND has_table_privilege(rolname, 'events', 'SELECT')
@@ -230,7 +229,6 @@ def migrate(connection: Connection) -> list[str]:
 
     with connection.transaction():
         connection.execute(_SCHEMA_LOCK)
-        connection.execute(_TABLE)
         found = schema_version(connection)
         if found == SCHEMA:
             return []
@@ -274,11 +272,11 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
         LogUnreadable, SchemaTooNew: its tables cannot be used.
     """
 
-    function = "pg_try_advisory_lock_shared" if shared else "pg_try_advisory_lock"
+    take = f"SELECT pg_try_advisory_lock{'_shared' if shared else ''}({_KEY}::bigint)"
 
     def opened(connection: Connection) -> None:
         check_schema(connection)
-        if connection.execute(f"SELECT {function}({_KEY}::bigint)").fetchone() == (False,):
+        if connection.execute(take.encode()).fetchone() == (False,):
             holder = connection.execute(_HOLDER).fetchone() or ("another run",)
             raise WorkspaceLocked(f"{holder[0]} works with this database", hint="wait until it has ended, or stop it")
 

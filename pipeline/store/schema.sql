@@ -1,6 +1,8 @@
 -- The event store's tables and the functions that write them. All of it may be run again: it makes what is missing, and brings
 -- tables of earlier versions up to date.
 
+create table if not exists store_migrations (version int primary key, name text not null, at timestamptz default now());
+
 -- Everything that an append checks is in the stream's row, so that one call checks and moves it.
 create table if not exists streams (
     stream  text collate "C" primary key,

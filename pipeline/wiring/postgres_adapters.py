@@ -159,17 +159,14 @@ class DocumentsFingerprint:
     def refresh(self) -> bool:
         """Look at the folders again, reading only files that look changed; return whether the fingerprint is another one."""
         before, corpus = self.value, Corpus(self.workspace.corpora)
-        self._hashes = {file: self._hashes.get(file) or _hash_of(corpus, file) for file in _files_of(corpus)}
+        try:
+            files = [file for file in corpus.scan() if isinstance(file, FoundFile)]
+        except (CorpusUnusable, OSError):
+            files = []
+        self._hashes = {file: self._hashes.get(file) or _hash_of(corpus, file) for file in files}
         lines = sorted(f"{file.url} {digest}" for file, digest in self._hashes.items())
         self.value = sha256("\n".join(lines).encode()).hexdigest() if lines else ""
         return self.value != before
-
-
-def _files_of(corpus: Corpus) -> list[FoundFile]:
-    try:
-        return [file for file in corpus.scan() if isinstance(file, FoundFile)]
-    except (CorpusUnusable, OSError):
-        return []
 
 
 def _hash_of(corpus: Corpus, file: FoundFile) -> str:
