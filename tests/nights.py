@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from pipeline.batch.scheduling import decide
+from pipeline.batch.due_queries import decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.session_pool import Batch, BatchResult
+from pipeline.config.queue_values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
-from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record

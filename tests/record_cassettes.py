@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import Settings
 from pipeline.config.services import search_access
 from pipeline.config.settings import keys_of
-from pipeline.config.values import Settings
 from pipeline.errors import StepError, UsageError
 from pipeline.text.redaction import Secret
 from tests.cassetting import KINDS, MODELS, SERVICES, Exchange, cassette, make

@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.stream_events import TalkOpened
+from pipeline.domain.events.other_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk import Turn
-from pipeline.engine.talk import TalkContext, TalkLog, answer_question
+from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.search.passage_search import PassageSearch

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.scheduling import ANNOUNCED, Decision, split_at_limit
+from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_actions import adopted_config, has_work_left
+from pipeline.config.queue_values import Query, Settings
 from pipeline.config.services import SearchChoice
-from pipeline.config.values import Query, Settings
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import EXTRACTIVE, ResearchConfig
 from pipeline.research.reading import expected

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from pipeline.batch.scheduling import Decision, cause_of, split_at_limit
+from pipeline.batch.due_queries import Decision, cause_of, split_at_limit
 from pipeline.batch.session_actions import accept_handoff, complete_handoff
 from pipeline.batch.session_pool import (
     FIRST_PAUSE_S,
@@ -26,7 +26,7 @@ from pipeline.batch.session_pool import (
     spent_since,
 )
 from pipeline.domain.budget import Caps, SharedPart
-from pipeline.domain.events import stream_events as n
+from pipeline.domain.events import other_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of

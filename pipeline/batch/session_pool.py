@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, Decision, cause_of, parts, split_at_limit
+from pipeline.batch.due_queries import LEFT_ALONE, LOG_TROUBLE, Decision, cause_of, parts, split_at_limit
 from pipeline.batch.session_actions import (
     accept_handoff,
     adopt_settings,
@@ -27,8 +27,8 @@ from pipeline.batch.session_actions import (
     new_session,
     reopen_session,
 )
-from pipeline.config.values import Limits, Query, Queue
-from pipeline.domain.events import stream_events as n
+from pipeline.config.queue_values import Limits, Query, Queue
+from pipeline.domain.events import other_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.memory import cost_of_calls

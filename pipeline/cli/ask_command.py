@@ -13,15 +13,15 @@ import click
 
 from pipeline.batch.session_actions import TalkScope, latest_talk, new_talk_id, talk_scope
 from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
-from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.cli.running_sessions import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
-from pipeline.domain.events.stream_events import Scope, TalkOpened
+from pipeline.domain.events.other_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkState, Turn, read_talk
+from pipeline.engine.asking_back import TalkLog, answer_question, finish_question
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.talk import TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore

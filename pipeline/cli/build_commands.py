@@ -20,13 +20,13 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.config.settings import store_address
-from pipeline.domain.events.stream_events import NoteHidden, NoteShown
+from pipeline.domain.events.other_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.watching import EventWatcher, FileWatcher, run_on_changes
 from pipeline.site.serve import Server
 from pipeline.text.normalise import counted
-from pipeline.vault.kept import KnownNote, notes_in
+from pipeline.vault.build_cache import KnownNote, notes_in
 from pipeline.wiring.recording import rate, record_decisions
 from pipeline.wiring.store_adapters import store_of
 

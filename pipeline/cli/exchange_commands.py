@@ -24,9 +24,9 @@ from pipeline.ops.console_output import Console, end
 from pipeline.system import files
 from pipeline.text.normalise import clean, counted, digest_of, spelling_free
 from pipeline.text.redaction import Redaction
+from pipeline.vault.build_cache import source_paths
 from pipeline.vault.export import cited_sources, converted, page, portable
 from pipeline.vault.export import references as csl_items
-from pipeline.vault.kept import source_paths
 from pipeline.wiring.recording import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.workspace_adapters import report_of

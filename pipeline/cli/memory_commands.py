@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.batch.memory import Consolidated, read_memory
-from pipeline.batch.memory import consolidate as consolidate_sessions
+from pipeline.batch.consolidation import Consolidated, read_memory
+from pipeline.batch.consolidation import consolidate as consolidate_sessions
 from pipeline.cli.command_parts import (
     bring_up_to_date,
     import_named,
@@ -20,10 +20,10 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.cli.presentation import price
-from pipeline.cli.researching import in_its_night
 from pipeline.cli.run_environment import environment_of
+from pipeline.cli.running_sessions import in_its_night
+from pipeline.config.queue_values import FOREVER
 from pipeline.config.services import reasoner_for
-from pipeline.config.values import FOREVER
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import id_digest
 from pipeline.domain.session import ResearchSession

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from pipeline.batch.consolidation import Recaller
 from pipeline.batch.dry_run import DryRun, plan_lines
-from pipeline.batch.memory import Recaller
 from pipeline.batch.session_pool import Batch, BatchResult, account, ends_at
 from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
@@ -22,7 +22,8 @@ from pipeline.cli.command_parts import (
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.reading_commands import place_of
-from pipeline.cli.researching import (
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, environment_of, save_last_run
+from pipeline.cli.running_sessions import (
     Lines,
     config_of,
     context_of,
@@ -32,11 +33,10 @@ from pipeline.cli.researching import (
     run_async,
     sessions_at_once,
 )
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.services import LOCAL, search_for, services_route
 from pipeline.domain.events.json_codec import decode, decode_all
+from pipeline.domain.events.other_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.events.session_events import BranchMerged
-from pipeline.domain.events.stream_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, new_stream
@@ -130,7 +130,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         end = ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.until)
         env = in_its_night(env, request)
         if request.distribute is not None:
-            from pipeline.cli.machines import distribute  # needs the extra `postgres`
+            from pipeline.cli.distributed_night import distribute  # needs the extra `postgres`
 
             def finish(batch: str) -> dict[str, Any]:
                 return finish_batch(in_its_night(env), batch, end)
@@ -192,7 +192,8 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
     if not events:
         raise LogDamaged(f"the log of {batch} is gone", hint="bring events/ back from a backup")
     # A failed build is tried again at once, as its cause may have passed.
-    if problems := try_builds(env.console, env.workspace) and try_builds(env.console, env.workspace):
+    problems = try_builds(env.console, env.workspace)
+    if problems and (problems := try_builds(env.console, env.workspace)):
         # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
         failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
         with suppress(LogError):  # a disk that cannot be written was reported already

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from pipeline.batch.scheduling import archived, decide, is_tagged
+from pipeline.batch.due_queries import archived, decide, is_tagged
 from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, require_workspace, session_named
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
+from pipeline.domain.events.other_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.stream_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.report_parts import Why, value_of
 from pipeline.domain.report_parts import why as why_of
 from pipeline.domain.session import ResearchSession, state_at

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, deadline_of, parts
+from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, deadline_of, parts
 from pipeline.cli.command_parts import (
     amount,
     length,

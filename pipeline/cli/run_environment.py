@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide, refuse_unknown
+from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide, refuse_unknown
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents

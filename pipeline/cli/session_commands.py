@@ -18,8 +18,8 @@ from pipeline.cli.command_parts import (
 )
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.reading_commands import show_session
-from pipeline.cli.researching import Lines, config_of, context_of, in_its_night, prepare, run_async
 from pipeline.cli.run_environment import RunEnvironment, environment_of
+from pipeline.cli.running_sessions import Lines, config_of, context_of, in_its_night, prepare, run_async
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
 from pipeline.domain.events.session_events import ResearchCancelled

@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.config.values import QUERY_KEYS, Query, Queue, Settings, question
+from pipeline.config.queue_values import QUERY_KEYS, Query, Queue, Settings, question
 from pipeline.config.yaml_reading import (
     MAX_BYTES,
     Fault,

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline import __version__
 from pipeline.config.keys import DATABASE_PASSWORD, Keys
-from pipeline.config.values import EmbeddingChoice, ModelChoice, Query, RerankerChoice, Settings
+from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Query, RerankerChoice, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from pipeline.config.keys import DATABASE_PASSWORD, FILES, STORE_VARIABLE, Keys, read_keys, store_fault
 from pipeline.config.queue_file import contents, invalid, parse, read
-from pipeline.config.values import Queue, Settings
+from pipeline.config.queue_values import Queue, Settings
 from pipeline.config.vault_queue import questions_in
 from pipeline.config.yaml_reading import Fault
 from pipeline.errors import NoWorkspace, UsageError

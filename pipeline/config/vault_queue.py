@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.queue_file import FIELDS, distinct_id
-from pipeline.config.values import QUERY_KEYS, Query, question
+from pipeline.config.queue_values import QUERY_KEYS, Query, question
 from pipeline.config.yaml_reading import MAX_BYTES, Fault, Faults, Listing, Node, Scalar, near, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free

@@ -15,8 +15,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from pipeline.config.queue_values import Notify
 from pipeline.config.services import Route
-from pipeline.config.values import Notify
 from pipeline.errors import UsageError
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import ENV_FILE, Keys
+from pipeline.config.queue_values import EmbeddingChoice
 from pipeline.config.services import (
     LOCAL,
     OPENAI,
@@ -35,7 +36,6 @@ from pipeline.config.services import (
     services_route,
 )
 from pipeline.config.settings import Workspace, store_address
-from pipeline.config.values import EmbeddingChoice
 from pipeline.errors import CorpusUnusable, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
 from pipeline.net.calls import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy

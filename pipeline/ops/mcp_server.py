@@ -23,9 +23,9 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 from pipeline import __version__
 from pipeline.batch.session_index import read_all
 from pipeline.config.queue_file import add_query
+from pipeline.config.queue_values import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
-from pipeline.config.values import Queue
-from pipeline.domain.events.stream_events import MessageAsked, TalkOpened
+from pipeline.domain.events.other_events import MessageAsked, TalkOpened
 from pipeline.domain.progress import summary_of
 from pipeline.domain.report_parts import value_of, why
 from pipeline.domain.session import ResearchSession
@@ -33,7 +33,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
-from pipeline.engine.talk import TalkContext, perform
+from pipeline.engine.asking_back import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.search.index import copy_index

@@ -13,7 +13,7 @@ from pipeline.errors import SystemRefused
 from pipeline.site.paths import SETTLED, Folders, SiteReport
 from pipeline.system.folders import Drift, all_folders, digest_below, program_id
 from pipeline.text.normalise import digest_of
-from pipeline.vault.kept import FILE, Kept, remove_damaged
+from pipeline.vault.build_cache import FILE, Kept, remove_damaged
 
 _ASIDE = frozenset({"attic"})
 _FREE = "free some space or allow writing there; you may also delete the file, then all pages are built again"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from pipeline.site import paths
-from pipeline.site.note_tree import Block, Item, Items, Span, Wikilink, plain, tree
+from pipeline.site.markdown_tree import Block, Item, Items, Span, Wikilink, plain, tree
 from pipeline.text.labels import in_all_languages
 
 

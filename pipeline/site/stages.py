@@ -28,7 +28,7 @@ from pipeline.system.files import write_new
 from pipeline.system.folders import EMPTY, NO_FOLDER, TOO_DEEP, Drift, Folder, Look, all_folders, folder_of, is_seen, program_id
 from pipeline.text.labels import in_all_languages
 from pipeline.text.normalise import digest_of, one_line
-from pipeline.vault.kept import Kept
+from pipeline.vault.build_cache import Kept
 
 ASSETS, SEARCH = "assets", "search"
 _READ = frozenset({".md", ".base", *paths.IMAGES})

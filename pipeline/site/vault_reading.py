@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from pipeline.site.markdown_tree import wikilink
 from pipeline.site.note_to_html import Draft, read_into
-from pipeline.site.note_tree import wikilink
 from pipeline.site.paths import HOME, LISTS, NAMES, PLURALS, Places, list_page, page_of, root_of, stem_of, tag_list
 from pipeline.text.labels import ENGLISH
 from pipeline.text.normalise import digest_of, one_line

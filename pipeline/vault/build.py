@@ -17,7 +17,7 @@ from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.normalise import digest_of
-from pipeline.vault.kept import FILE, SETTLED, Kept, remove_damaged
+from pipeline.vault.build_cache import FILE, SETTLED, Kept, remove_damaged
 from pipeline.vault.output.frontmatter import complete_types
 from pipeline.vault.output.writer import BuildReport
 

@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.other_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
-from pipeline.vault.kept import Files, Kept, KnownNote
+from pipeline.vault.build_cache import Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME, OWN
 from pipeline.vault.output.escaping import inert
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text

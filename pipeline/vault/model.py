@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold
+from pipeline.domain.events import other_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events import stream_events as n
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.other_events import import_of
 from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.events.stream_events import import_of
 from pipeline.domain.findings import (
     by_model,
     disputed_facts,
@@ -46,7 +46,7 @@ from pipeline.text.normalise import name_slug, one_line, slug
 from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
-from pipeline.vault.kept import Kept, rows_in
+from pipeline.vault.build_cache import Kept, rows_in
 from pipeline.vault.note import Names, View
 from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.markdown import flat, statement

@@ -18,8 +18,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.other_events import NoteRated, import_of
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.stream_events import NoteRated, import_of
 from pipeline.domain.state import workers_in_order
 from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid
@@ -27,8 +27,8 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of
+from pipeline.vault.build_cache import SETTLED, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
-from pipeline.vault.kept import SETTLED, Kept, KnownNote
 from pipeline.vault.model import (
     Beside,
     Card,

@@ -11,18 +11,18 @@ from pathlib import Path
 
 from pipeline import __version__
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import Settings
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
-from pipeline.config.values import Settings
+from pipeline.domain.events.other_events import NoteRated
 from pipeline.domain.events.session_events import EventBase, RunStarted
-from pipeline.domain.events.stream_events import NoteRated
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError
 from pipeline.store.other_log import Copied, copy_missing
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
-from pipeline.vault.kept import notes_in
+from pipeline.vault.build_cache import notes_in
 from pipeline.vault.model import folded, stored_cards
 from pipeline.vault.note import block_id
 from pipeline.vault.output.writer import note_id

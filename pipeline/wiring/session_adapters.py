@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.services import (
     LOCAL,
     USUAL_MODELS,
@@ -30,15 +31,14 @@ from pipeline.config.services import (
     services_route,
 )
 from pipeline.config.settings import Workspace
-from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.workspace_files import source
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
-from pipeline.domain.events.stream_events import PassagesEmbedded
+from pipeline.domain.events.other_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
-from pipeline.engine.talk import TalkContext
+from pipeline.engine.asking_back import TalkContext
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pipeline.config.keys import Keys, shown_store
+from pipeline.config.queue_values import EmbeddingChoice, Settings
 from pipeline.config.settings import store_address, store_password
-from pipeline.config.values import EmbeddingChoice, Settings
 from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore

@@ -20,7 +20,7 @@ from pipeline.site.paths import Folders, SiteReport
 from pipeline.system import files
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
-from pipeline.vault.kept import notes_in, report_paths, source_paths
+from pipeline.vault.build_cache import notes_in, report_paths, source_paths
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
 
 R = TypeVar("R")

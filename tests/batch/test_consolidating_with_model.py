@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 import pytest
 
-from pipeline.batch.memory import Consolidated, consolidate, memory_events, read_memory, supported_sentences
+from pipeline.batch.consolidation import Consolidated, consolidate, memory_events, read_memory, supported_sentences
 from pipeline.batch.session_index import read_all
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, announce
 from pipeline.domain.events.json_codec import decode_all

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import spent_tonight
+from pipeline.domain.events.other_events import BatchStarted, PassagesEmbedded
 from pipeline.domain.events.session_events import CallSent
-from pipeline.domain.events.stream_events import BatchStarted, PassagesEmbedded
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.scheduling import Selection, archived, decide
+from pipeline.batch.due_queries import Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
-from pipeline.config.values import Query
+from pipeline.config.queue_values import Query
 from pipeline.domain.progress import summary_of
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.summary import Summary

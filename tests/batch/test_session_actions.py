@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pipeline.batch.scheduling import Decision
+from pipeline.batch.due_queries import Decision
 from pipeline.batch.session_actions import approve_plan, has_work_left, new_session, record_wish, reopen_session
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import ResearchCancelled

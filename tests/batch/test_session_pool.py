@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.scheduling import Decision, decide
+from pipeline.batch.due_queries import Decision, decide
 from pipeline.batch.session_pool import BatchResult, with_limits
-from pipeline.config.values import Query
-from pipeline.domain.events import stream_events as n
+from pipeline.config.queue_values import Query
+from pipeline.domain.events import other_events as n
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

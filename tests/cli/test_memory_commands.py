@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from bench.chat_server import MODEL, Body, prompt_of, serving
-from pipeline.batch.memory import read_memory
+from pipeline.batch.consolidation import read_memory
 from pipeline.errors import LogUnwritable
 from pipeline.store.file_store import FileStore, StreamWriter
 from tests.commanding import said, workspace_in

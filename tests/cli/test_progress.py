@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.researching import Lines
+from pipeline.cli.running_sessions import Lines
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.batch.session_pool import account
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.stream_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
+from pipeline.domain.events.other_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.errors import TemplateInvalid
 from pipeline.store.file_store import FileStore
 from tests.commanding import Said, last_run, said, workspace_in

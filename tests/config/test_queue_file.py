@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.config.queue_file import checked, parse, read
-from pipeline.config.values import Limits, ModelChoice, Price, Query, QueryLimits
+from pipeline.config.queue_values import Limits, ModelChoice, Price, Query, QueryLimits
 from pipeline.errors import NoWorkspace, QueueInvalid
 from tests.config.faulty import FAULTS
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.services import (
     Documents,
     embedding_server,
@@ -15,7 +16,6 @@ from pipeline.config.services import (
     searches_for,
     secrets_of,
 )
-from pipeline.config.values import EmbeddingChoice, ModelChoice, Settings
 from pipeline.errors import UsageError
 
 ROUTER = {"OPENROUTER_API_KEY": "router-canary"}

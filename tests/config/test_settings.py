@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
 from pipeline.config.services import config_for
 from pipeline.config.settings import load_workspace
-from pipeline.config.values import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
 from pipeline.errors import QueueInvalid
 
 ROOT = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.batch import scheduling, session_pool
+from pipeline.batch import due_queries, session_pool
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import BatchResult
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import Query
 from pipeline.config.services import config_for
 from pipeline.config.settings import Workspace, load_workspace
-from pipeline.config.values import Query
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
@@ -157,7 +157,7 @@ class Stage:
         result, error = None, None
         try:
             night = session_pool.Batch(store, workspace.queue, factory, config_of, context, spent_out=factory.spent_out)
-            result = await night.work(scheduling.decide(workspace.queue, read_all(store), context.now()))
+            result = await night.work(due_queries.decide(workspace.queue, read_all(store), context.now()))
         except ResearchError as raised:
             error = raised
         finally:

@@ -13,8 +13,8 @@ import pytest
 import trustme
 
 from pipeline.config.keys import Keys
+from pipeline.config.queue_values import Settings
 from pipeline.config.services import Route, pages_route, services_route
-from pipeline.config.values import Settings
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError, UsageError
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy

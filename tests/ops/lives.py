@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pipeline.batch.memory import consolidate, read_memory
+from pipeline.batch.consolidation import consolidate, read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.batch.scheduling import Decision
+from pipeline.batch.due_queries import Decision
 from pipeline.batch.session_actions import earlier_knowledge, new_session
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.config.queue_values import PROVIDERS
 from pipeline.config.services import SEARCHES
-from pipeline.config.values import PROVIDERS
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy

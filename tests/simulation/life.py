@@ -16,12 +16,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
-from pipeline.batch import scheduling, session_pool
-from pipeline.batch.memory import Recaller, consolidate
+from pipeline.batch import due_queries, session_pool
+from pipeline.batch.consolidation import Recaller, consolidate
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch, BatchResult
+from pipeline.config.queue_values import Limits, Query, Queue, Settings
 from pipeline.config.services import config_for
-from pipeline.config.values import Limits, Query, Queue, Settings
 from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
@@ -158,7 +158,7 @@ class Life:
 
     async def _work(self, store: Witness, context: RunContext, weather: Weather, loop: VirtualLoop) -> BatchResult:
         night = self._night(store, context, weather)
-        result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
+        result = await night.work(due_queries.decide(self.queue, read_all(store), context.now()))
         self.batch_s = loop.now  # the deadline is the batch's; a call to a model for memory may end after it
         with self._spared():  # as in a run, whose outcome it never changes; on some nights under a cap of its own
             sessions = read_all(store).sessions

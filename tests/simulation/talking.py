@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.other_events import TalkOpened
 from pipeline.domain.events.session_events import Answered, CallSent, StepFailed
-from pipeline.domain.events.stream_events import TalkOpened
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.talk import TalkState, talk_of
 from pipeline.domain.values import Hit
+from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.talk import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore, FoundPassages, StoredPage
 from tests.simulation.doors import Asked, Free

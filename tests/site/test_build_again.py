@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from pipeline.site import paths, stages
-from pipeline.vault.kept import FILE, Kept
+from pipeline.vault.build_cache import FILE, Kept
 from tests.site.scratch import VAULT, Scratch, cold, note, scratch_vault
 
 

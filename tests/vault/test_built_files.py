@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.system.folders import Look, Tree
-from pipeline.vault.kept import Kept
+from pipeline.vault.build_cache import Kept
 from tests.vault.builders import Workplace
 
 

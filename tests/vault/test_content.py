@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+from pipeline.domain.events import other_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events import stream_events as n
 from pipeline.domain.values import Cost, Paragraph, ReportSection, Sentence
 from pipeline.vault import build_vault
 from pipeline.vault.notes.source import fragment_of

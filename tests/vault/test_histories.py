@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault.kept import FILE
+from pipeline.vault.build_cache import FILE
 from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, changed_templates, fact, night

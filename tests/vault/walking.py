@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.domain.events.other_events import NoteShown
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.stream_events import NoteShown
 from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
+from pipeline.vault.build_cache import notes_in
 from pipeline.vault.identity import read_decisions
-from pipeline.vault.kept import notes_in
 from pipeline.vault.note import KINDS
 from tests.vault.builders import OPEN, PAGES, TEMPLATES, Story, move, night
 from tests.vault.links import leading_nowhere

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Union, cast, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from pipeline.domain.events import session_events, stream_events
+from pipeline.domain.events import other_events, session_events
 from pipeline.domain.events.session_events import SCHEMA_MAJOR, EventBase, RunStarted, UnknownEvent
 from pipeline.errors import LogDamaged, SchemaTooNew, UsageError
 from pipeline.text.normalise import one_line
 
 MODELS: dict[str, type[EventBase]] = {
     kind: model
-    for model in (*vars(session_events).values(), *vars(stream_events).values())
+    for model in (*vars(session_events).values(), *vars(other_events).values())
     if isinstance(model, type) and issubclass(model, EventBase)
     for kind in get_args(model.model_fields["type"].annotation)
 }

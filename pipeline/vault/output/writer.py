@@ -15,7 +15,7 @@ from itertools import compress
 from pipeline.errors import SystemRefused
 from pipeline.system.folders import Look, Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.kept import BuiltFile, Files
+from pipeline.vault.build_cache import BuiltFile, Files
 from pipeline.vault.note import ATTIC
 from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import TYPES_PATH, Property, complete_types

@@ -14,11 +14,11 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from pipeline.batch.due_queries import decide
 from pipeline.batch.night_workers import open_night
-from pipeline.batch.scheduling import decide
 from pipeline.batch.session_pool import Batch, BatchResult, result_of
+from pipeline.config.queue_values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
-from pipeline.config.values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.domain.budget import Caps
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.state import SessionState

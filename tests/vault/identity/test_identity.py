@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.stream_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.domain.events.other_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
-from pipeline.vault.kept import FILE
+from pipeline.vault.build_cache import FILE
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace, afresh, built, change, move, write_into

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import ResearchError
 from pipeline.system.files import connect_sqlite
-from pipeline.vault.kept import FILE
+from pipeline.vault.build_cache import FILE
 from tests.fakes import MemoryStore
 from tests.vault.builders import Workplace, a_store, built, change, looks
 
@@ -78,7 +78,7 @@ def test_a_lost_or_unreadable_catalogue_adopts_what_is_as_it_would_be_made(place
 
 
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vault.kept.connect_sqlite", partial(connect_sqlite, timeout_s=0.01))
+    monkeypatch.setattr("pipeline.vault.build_cache.connect_sqlite", partial(connect_sqlite, timeout_s=0.01))
     base = place.vault / "bases" / "reports.base"
     base.unlink()
     other = sqlite3.connect(place.state / FILE, isolation_level=None)

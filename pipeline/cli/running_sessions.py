@@ -14,12 +14,12 @@ from pipeline.batch.session_pool import SESSIONS_AT_ONCE, spent_tonight, with_li
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened
 from pipeline.cli.run_environment import Request, RunEnvironment
+from pipeline.config.queue_values import Query
 from pipeline.config.services import LOCAL, config_for, secrets_of
 from pipeline.config.settings import Workspace
-from pipeline.config.values import Query
 from pipeline.domain.budget import Budget, Caps
+from pipeline.domain.events.other_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
-from pipeline.domain.events.stream_events import PassagesEmbedded
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.engine.run_context import Listener, RunContext
@@ -34,7 +34,7 @@ from pipeline.wiring.session_adapters import AdapterFactory
 T = TypeVar("T")
 NO_OPTIONS = Request()
 _TICK_S = 0.5
-_log = logging.getLogger("pipeline.cli.researching")
+_log = logging.getLogger("pipeline.cli.running_sessions")
 
 
 def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pipeline.config.values import Query
+from pipeline.config.queue_values import Query
 from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.other_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, EventBase
-from pipeline.domain.events.stream_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
 from pipeline.domain.reasoner_questions import EpisodeQuestion
@@ -34,7 +34,7 @@ from pipeline.text.normalise import digest_of
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
 _FAILURES = 2  # in a row, after which nothing more is asked
-_log = logging.getLogger("pipeline.batch.memory")
+_log = logging.getLogger("pipeline.batch.consolidation")
 
 
 def read_memory(store: EventStore) -> Memory:

@@ -108,7 +108,7 @@ def work(
 ) -> None:
     """Research sessions of `research run --distribute`, on this or any other machine, until stopped. Needs PostgreSQL."""
     require_queue(console.folder)
-    from pipeline.cli.machines import work_on_jobs
+    from pipeline.cli.distributed_night import work_on_jobs
     from pipeline.cli.night import finish_batch
     from pipeline.wiring.postgres_adapters import dashboard_of
 
