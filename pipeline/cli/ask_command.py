@@ -94,18 +94,24 @@ def ask(
             click.echo("\n".join(_turn_lines(value_of(turn), turn)))
 
     turns = asyncio.run(_talk(env, context, state, scope, [question] if question else _lines(console), show))
+    queued = ""
     if turns and deeper:
-        tags = sorted({tag for one in known.sessions if one.id in scope.sessions for tag in one.tags}) if session else ()
+        tags = (
+            sorted({tag for one in known.sessions if one.id in scope.sessions for tag in one.tags})
+            if state.scope == "session"
+            else ()
+        )
         try:
             query = add_query(
                 console.folder / QUEUE_FILE, turns[-1].stands_alone, mode="fast", **({"tags": tags} if tags else {})
             )
-            console.say(f"queued as {query.id}", always=True)
-        except UsageError as error:  # it is there already
+            queued = query.id
+            console.say(f"queued as {queued}", always=True)
+        except ResearchError as error:  # it is there already, or the file cannot be written: the answer is printed all the same
             console.say(f"not queued: {error}", always=True)
     if console.as_json:
         about = {"talk": state.id, "scope": {"kind": state.scope, "ids": list(state.ids)}, "cost_usd": round(state.cost().usd, 6)}
-        console.data([], {**about, "turns": [value_of(turn) for turn in turns]})
+        console.data([], {**about, "turns": [value_of(turn) for turn in turns], **({"queued": queued} if deeper else {})})
     code = bring_up_to_date(console, env.workspace) if turns else 0
     end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 
@@ -230,15 +236,15 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> No
     """Answer these questions, each note's in a talk of its own. A failure is reported and keeps nothing else from being done."""
     done = 0
     for note in dict.fromkeys(line.note for line in lines):
-        context, cap = context_of(env.workspace, env.keys), env.workspace.queue.settings.query_limits.cost_usd
-        known = read_sessions(env.console, env.store, again=True)
-        kind, _, name = note.partition(":")
-        scope = talk_scope(known, "vault")
-        if kind in ("report", "session") and any(one.id == name for one in known.sessions):
-            scope = talk_scope(known, "session", (name,))
-        elif tag := next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), ""):
-            scope = talk_scope(known, "topic", (tag,))
         try:
+            context, cap = context_of(env.workspace, env.keys), env.workspace.queue.settings.query_limits.cost_usd
+            known = read_sessions(env.console, env.store, again=True)
+            kind, _, name = note.partition(":")
+            scope = talk_scope(known, "vault")
+            if kind in ("report", "session") and any(one.id == name for one in known.sessions):
+                scope = talk_scope(known, "session", (name,))
+            elif tag := next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), ""):
+                scope = talk_scope(known, "topic", (tag,))
             state = next((talk for talk in talks_in(env.store) if talk.note == note), None)
             named = new_talk_id(timestamp(context.now()), note.replace(":", " "))
             texts = [line.text for line in lines if line.note == note]

@@ -153,6 +153,8 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     hidden notes are listed.
     """
     require_workspace(console.folder)
+    if everything and (names or not undo):
+        raise click.UsageError("--all is for --undo, without a NOTE")
     known = notes_in(console.folder / "events" / "local")
     if not names and not (undo and everything):
         hidden = sorted(note.canonical for note in known if not note.path)

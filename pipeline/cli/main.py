@@ -82,7 +82,10 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:  # what click returns
-        return super().resolve_command(ctx, [*OLDER.get(args[0], args[:1]), *args[1:]])
+        now = OLDER.get(args[0], args[:1])
+        if any(one.startswith("--older-than") or one.endswith(".bib") for one in args[1:]):
+            now = now[:1]  # the age, or the suffix of the file, says the rest
+        return super().resolve_command(ctx, [*now, *args[1:]])
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click asks so
         return list(COMMANDS)

@@ -38,8 +38,8 @@ _BLOCKS = _names(
     "h2 h3 h4 h5 h6"
 )
 _WITHIN = _names(
-    "a abbr audio b big br button cite code del dfn em font i img ins kbd label map mark math picture q rt ruby s samp script "
-    "small source span strike strong sub sup tt u var wbr"
+    "a abbr audio b bdi bdo big br button cite code data del dfn em font i img ins kbd label map mark math output picture q rt "
+    "ruby s samp script small source span strike strong sub sup time tt u var wbr"
 )
 ELEMENTS = _BLOCKS | _NEVER | _WITHIN  # all that HTML has
 _BESIDE_CODE = frozenset(("td", "th", "div", "pre"))
@@ -109,7 +109,7 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
     ``all_is_content`` is said of HTML that was made from a document without menus.
 
     Raises:
-        ReadFailed: the document would take too long to parse, or holds no text.
+        ReadFailed: an element has too many attributes, or the document holds no text.
     """
     # The parser's time is quadratic in an element's attributes; it cannot be asked for their number.
     if any(len(tag) > _LONG_TAG and sum(map(str.isspace, tag.partition(">")[0])) > _MOST_ATTRIBUTES for tag in source.split("<")):
@@ -602,6 +602,8 @@ def _formula_part(node: LexborNode, depth: int) -> str:
         return ""
     if tag in ("mtd", "mspace", "mtr"):
         return f"{text.strip()}; " if tag == "mtr" else f"{text} "
+    if tag == "mfenced":
+        return f"({', '.join(parts)})"
     return f"√({text})" if tag == "msqrt" else f" {text} " if tag == "mo" and text in "=<>≤≥≈≠∈→+−±" else text
 
 

@@ -162,7 +162,7 @@ class Database:
                 raise self._refusal(error) from error
             raise
         self._was_open = True
-        self._cursor = connection.cursor(binary=True)  # kept, because a new one must find out again how each kind of value is sent
+        self._cursor = connection.cursor(binary=True)  # kept: a new one must find out again how each kind of value is sent
         return connection
 
     def _refusal(self, error: psycopg.Error) -> Exception:

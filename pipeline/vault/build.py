@@ -7,14 +7,16 @@ differ. What is kept between builds (see ``Kept``) only saves time: a build that
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.domain.summary import fold_id
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
+from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import FILE, SETTLED, Kept, remove_damaged
@@ -77,10 +79,16 @@ def build_vault(
 
             return Build(store, Renderer(templates), vault, kept, mode, settled, record, documents).run()
 
-    try:
-        return built()
-    except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
-        raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
-    except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
-        remove_damaged(state_dir)
-        return built()
+    with ExitStack() as stack:
+        if mode == "check":  # over a copy of what was derived: the file itself stays as it is, even a damaged one
+            derived = state_dir / FILE
+            state_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="research-")))
+            with suppress(OSError):
+                write(state_dir / FILE, read_bytes(derived))
+        try:
+            return built()
+        except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
+            raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
+        except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
+            remove_damaged(state_dir)
+            return built()

@@ -94,6 +94,9 @@ def test_deeper_queues_the_question_with_the_tags_of_its_session_and_once(folder
         assert said_of_it in answer.out + answer.err
     (query,) = (one for one in read(folder / "queries.yaml").queries if one.text == "Where do ships wait at night?")
     assert (query.mode, query.tags) == ("fast", ("harbours",))
+    goes_on = said(folder, "ask", "--deeper", "--json", "--continue", "Who paints the ships?")
+    assert json.loads(goes_on.out)["queued"] == read(folder / "queries.yaml").queries[-1].id
+    assert read(folder / "queries.yaml").queries[-1].tags == ("harbours",)
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,7 @@ M = "<math>{}</math>"
         ("<msup><mn>10</mn><mrow><mo>−</mo><mn>5</mn></mrow></msup>", "10^(− 5)"),
         ("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>", "x_i^2"),
         ("<msqrt><mn>2</mn></msqrt><mroot><mi>x</mi><mn>3</mn></mroot>", "√(2)x^(1/3)"),
+        ("<mi>f</mi><mfenced><mi>x</mi><mi>y</mi></mfenced>", "f(x, y)"),
         ("<m:mfrac><m:mn>3</m:mn><m:mn>4</m:mn></m:mfrac>", "3/4"),
         ("<semantics><mi>x</mi><annotation encoding='application/x-tex'>\\hat{x}</annotation></semantics>", "\\hat{x}"),
     ],

@@ -94,9 +94,9 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
 
 
 def _check(place: Workplace) -> tuple[str, ...]:
-    before = looks(place.vault)
+    before = looks(place.root)
     report = place.build("check")
-    assert looks(place.vault) == before
+    assert looks(place.root) == before
     return (*report.written, *report.removed, *report.problems)
 
 

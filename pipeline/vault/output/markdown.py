@@ -2,8 +2,8 @@
 
 A quoted stretch of a source is in the format of a stored page. Every word of it goes through ``inert``, so it does nothing in a
 vault, whatever it says. Of a report's running text, code, bold, emphasis and formulas pass by a whitelist: what passes is written
-again from its parts; the words inside marks go through ``inert`` themselves, code and formulas pass only if they hold nothing that
-Obsidian, Dataview or Templater would obey inside them. Dataview runs code that begins with ``=`` or ``$=`` and reads ``::``
+again from its parts; the words inside marks go through ``inert`` themselves, code and formulas pass only if they hold nothing
+that Obsidian, Dataview or Templater would obey inside them. Dataview runs code that begins with ``=`` or ``$=`` and reads ``::``
 everywhere; Templater looks for its opening sign in the raw file; MathJax has commands that link and load.
 """
 
