@@ -84,3 +84,11 @@ def test_init_keeps_keys_site_and_caches_out_of_git_and_leaves_a_gitignore_as_it
     ignored.write_text("mine\n")
     assert said(tmp_path, "init").code == 0
     assert ignored.read_text() == "mine\n"
+
+
+def test_all_is_for_notes_that_come_back_and_older_calls_do_what_they_did(folder: Path) -> None:
+    assert said(folder, "hide", "typo", "--all").code == 2
+    assert json.loads(said(folder, "--json", "hide").out) == {"hidden": []}
+    aged = said(folder, "prune", "--older-than", "90d", "--dry-run")
+    assert (aged.code, aged.out.startswith("would go: 0 sessions")) == (0, True)
+    assert isinstance(json.loads(said(folder, "references").out), list)
