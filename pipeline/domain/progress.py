@@ -34,12 +34,15 @@ def progress(state: SessionState) -> tuple[int, int]:
 
 
 def counts_of(state: SessionState) -> dict[str, int]:
-    """Return how many workers, searches, pages, facts, sources and events a session has, or had before it was pruned."""
+    """Return how many workers, searches, pages, facts, sources and events a session has, or had before it was pruned.
+
+    The pages are those that a model was shown; without one, those that were read.
+    """
     return state.pruned or {
         "events": state.version,
         "workers": len(state.workers),
         "searches": len(state.searches),
-        "pages": len(state.pages),
+        "pages": len(state.observed) or len(state.pages),
         "facts": len(state.facts),
         "sources": len({fact.url for fact in state.facts.values()}),
     }

@@ -14,7 +14,16 @@ from pipeline.config.services import LOCAL
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
-from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, first_plan, gap_plan, search_nodes, workers_in_order
+from pipeline.domain.state import (
+    GIVES_ORDERS,
+    SessionState,
+    Worker,
+    asked_queries,
+    first_plan,
+    gap_plan,
+    search_nodes,
+    workers_in_order,
+)
 from pipeline.domain.steps import (
     ExtendPlan,
     FailWorker,
@@ -180,21 +189,20 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
 def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
     """Collect the questions that the last readings left open, each once: the first of each worker, then the second ones.
 
-    What one worker left open and another one beside it found is not open.
+    What one worker left open and another one beside it found is not open; what was found before, that worker was shown.
 
     Of the last round, those come first that were searched for: only these can be said not to be found.
     """
     workers = [worker for worker in workers_in_order(state) if worker.iterations and worker.round == step.round]
-    answered = {worker.id: {fact.question for fact in facts_of(worker)} for worker in workers}
-    open_of = [
-        [
-            question
-            for question in (worker.iterations[-1].gaps if worker.iterations[-1].evaluated else ())
-            if not any(question in found for name, found in answered.items() if name != worker.id)
-        ]
-        for worker in workers
-    ]
-    asked = dict.fromkeys(question for turn in zip_longest(*open_of) for question in turn if question)
+
+    def still_open(worker: Worker) -> list[str]:
+        last = len(worker.iterations) - 1
+        beside = [one for other in workers if other is not worker for one in other.iterations[last:]]
+        found = {fact.question for one in beside for seen in one.observed.values() for fact in seen.facts}
+        gaps = worker.iterations[last].gaps if worker.iterations[last].evaluated else ()
+        return [question for question in gaps if question not in found]
+
+    asked = dict.fromkeys(question for turn in zip_longest(*map(still_open, workers)) for question in turn if question)
     searched_for = {question for view in state.perspectives.values() for question in view.questions}
 
     def why_open(question: str) -> str:
@@ -208,10 +216,7 @@ def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
 
     is_last = step.round >= state.config.gap_rounds or state.exhausted
     gaps = tuple(
-        Gap(
-            question=one_line(question, 400),
-            reason=why_open(question) if is_last else "",
-        )
+        Gap(question=one_line(question, 400), reason=why_open(question) if is_last else "")
         for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]
     )
     return StepResult((e.GapsFound(round=step.round, gaps=gaps),))

@@ -48,6 +48,8 @@ from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
 from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
+from pipeline.text.questions import content_stems
+from pipeline.text.words import language_of
 
 _MOST_NAMED = 3
 _CODE_PARTS = re.compile(r"[\s=;,()<>]+")  # a command is known if its words are, however they are put together
@@ -63,13 +65,13 @@ _SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
 def warning_of(text: str, facts: Sequence[Fact], query: str, beside: str = "", *, derived: bool = False) -> str:
     """Return what the quotes of ``facts``, those that a sentence cites, do not have of it, in a few words; "" if nothing.
 
-    What the question has, or ``beside``, such as today's date, needs no quote. The numbers of a sentence that is ``derived`` may
-    be computed: whether rightly, the model that checks it says.
+    What the question has, or ``beside``, such as the numbers of the report's steps, needs no quote. The numbers of a sentence
+    that is ``derived`` may be computed: whether rightly, the model that checks it says.
     """
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
     known = " \n".join([query, beside, *places])
-    number = "" if derived else _strange_number(text, " \n".join(quotes), known)
+    number = "" if derived else _strange_number(text, " \n".join(quotes), known, beside)
     found = [f"no quote gives {number}"] if number else []
     if strange := _strangers(text, " ".join(quotes), _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
@@ -91,20 +93,26 @@ def checked(
     return CheckedSentence(text=one.text, keys=(*known, *one.unknown), cites=how, warning=warning)
 
 
-def _strange_number(text: str, quoted: str, known: str) -> str:
+def _strange_number(text: str, quoted: str, known: str, beside: str) -> str:
     """Return the first number that neither has, or that the quotes only have with another unit; "" if there is none.
 
-    Amounts are not converted: what is written in another unit than in the quote is for the model to check.
+    A word behind a number that only joins or points is no unit, and a number that is ``beside`` needs none. Amounts are not
+    converted: what is written in another unit than in the quote is for the model to check.
     """
-    given = [(_digits(found[1]), found[2] or "") for found in _NUMBER.finditer(quoted)]
+    language, own = language_of(text), {_digits(found[1]) for found in _NUMBER.finditer(beside)}
+
+    def unit_of(found: re.Match[str]) -> str:
+        return found[2] if found[2] and (len(found[2]) == 1 or content_stems(found[2], language)) else ""
+
+    given = [(_digits(found[1]), unit_of(found)) for found in _NUMBER.finditer(quoted)]
     given += [(str(value), "") for value, word in enumerate(_SMALL, start=1) if word in quoted.casefold().split()]
-    numbers = {number for number, _ in given} | {_digits(found[1]) for found in _NUMBER.finditer(known)}
+    numbers = own | {number for number, _ in given} | {_digits(found[1]) for found in _NUMBER.finditer(known)}
     words = {word.strip(_AROUND).casefold() for word in quoted.split()}
     for found in _NUMBER.finditer(text):
-        number, unit = _digits(found[1]), found[2] or ""
+        number, unit = _digits(found[1]), unit_of(found)
         others = [other for value, other in given if value == number and other]
         is_other = others and unit and unit.casefold() not in words and not any(_may_be_short(unit, one) for one in others)
-        if number not in numbers or is_other:
+        if number not in numbers or (is_other and number not in own):
             return found[0] if is_other else found[1]
     return ""
 

@@ -133,7 +133,7 @@ def test_what_was_never_searched_for_is_not_called_sought_in_vain() -> None:
     assert [gap.question for gap in open_gaps(state)] == ["And something new?"]
 
 
-def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_found_is_not_open_for_another() -> None:
+def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_finds_beside_another_is_not_open_for_it() -> None:
     state, first = _state()
     state.nodes["search_1"] = PlanNode(id="search_1", task="search", description="", perspective="w")
     state.perspectives["w"] = Perspective(id="w", name="W", focus="", questions=("What else?",))
@@ -149,6 +149,9 @@ def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_found_is_n
     second.iterations[0].evaluated, second.iterations[0].gaps = True, ("What else?",)
     state.analyses.append(Analysis(0))
     assert [gap.question for gap in found_gaps(state)] == ["What else?", "One more?", "And two?"]
+    # In a second reading the first worker was shown what the other had found to its question, and still calls it open.
+    first.iterations.append(Iteration("", ("four",), evaluated=True, gaps=("What is asked?",)))
+    assert [gap.question for gap in found_gaps(state)] == ["What is asked?", "What else?"]
 
 
 def test_the_first_hit_of_each_search_is_read_behind_the_best_page() -> None:

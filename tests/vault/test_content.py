@@ -33,6 +33,16 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
     assert "careful-model (large, small) · Searched in: local · " in built(tmp_path, store).note("reports/").read_text()
 
 
+def test_report_and_session_count_the_pages_that_a_model_was_shown(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = Story(store).begin().planned().gathered()
+    story.scribe.note(e.PageRead(url="https://late.example/", title="Read, and not shown", digest="0" * 64, characters=9))
+    story.analysed().reported()
+    place = built(tmp_path, store)
+    assert "5 facts found in 3 pages" in place.note("reports/").read_text()
+    assert "3 pages read" in place.note("sessions/").read_text()
+
+
 def test_a_report_ends_with_the_quotes_that_were_found_and_not_used(place: Workplace) -> None:
     report = place.note("reports/").read_text()
     found = report.partition("> [!quote]- Found and not used: 1 quote\n> - “No drive loses flushed data.” — [[sources/")[2]

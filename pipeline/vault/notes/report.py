@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import by_model, news_of, unused_facts
+from pipeline.domain.progress import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact
 from pipeline.text import labels
@@ -91,7 +92,7 @@ def report_note(loaded: LoadedSession) -> Note:
         "asked": beside.asked,
         "reported_at": reported_at,
         "facts": card.facts,
-        "pages": len(report.references) if report.outcome == "passages" else len(state.observed) or len(state.pages),
+        "pages": counts_of(state)["pages"],
         "words": report.words,
         "derived": any(sentence.basis == "derived" for sentence in (*report.summary, *body)),
         **parts.made_by(loaded),
