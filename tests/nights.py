@@ -9,8 +9,9 @@ from datetime import timedelta
 from typing import Any
 
 from pipeline.batch.due_queries import decide
+from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_index import SessionIndex
-from pipeline.batch.session_pool import Batch, BatchResult
+from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.events import session_events as e

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.other_events import TalkOpened
+from pipeline.domain.events.talk_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk import Turn
 from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question

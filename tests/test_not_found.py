@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.batch.due_queries import decide
-from pipeline.batch.session_pool import BatchResult
+from pipeline.batch.night_account import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.other_events import QueryEnded
+from pipeline.domain.events.night_events import QueryEnded
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.nights import NOW, known, last, query, queue

@@ -16,7 +16,7 @@ from typing import IO, Any
 import pytest
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.other_events import BatchEnded, QueryEnded
+from pipeline.domain.events.night_events import BatchEnded, QueryEnded
 from pipeline.store.file_store import FileStore
 from tests.fakes import batches
 

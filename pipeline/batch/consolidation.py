@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pipeline.config.queue_values import Query
 from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.other_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
+from pipeline.domain.events.night_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember

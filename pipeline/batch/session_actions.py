@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pipeline.batch.due_queries import Decision, is_tagged
 from pipeline.batch.session_index import SessionIndex
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.other_events import Scope
+from pipeline.domain.events.talk_events import Scope
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.talk import TalkState

@@ -18,7 +18,7 @@ from pipeline.cli.running_sessions import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
-from pipeline.domain.events.other_events import Scope, TalkOpened
+from pipeline.domain.events.talk_events import Scope, TalkOpened
 from pipeline.domain.talk import TalkState, Turn, read_talk
 from pipeline.engine.asking_back import TalkLog, answer_question, finish_question
 from pipeline.engine.run_context import RunContext

@@ -20,7 +20,7 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.config.settings import store_address
-from pipeline.domain.events.other_events import NoteHidden, NoteShown
+from pipeline.domain.events.vault_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.watching import EventWatcher, FileWatcher, run_on_changes

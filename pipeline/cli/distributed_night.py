@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any
 
 from pipeline.batch.consolidation import Recaller
+from pipeline.batch.night_account import ended_event
 from pipeline.batch.night_workers import NightWorker, open_night
-from pipeline.batch.session_pool import PASSED, Batch, ended_event, with_limits
+from pipeline.batch.session_pool import PASSED, Batch, with_limits
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
 from pipeline.cli.running_sessions import Lines, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.config.services import LOCAL

@@ -14,8 +14,8 @@ import click
 from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
-from pipeline.domain.events.other_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.events.records import KINDS, Record, kind_of
+from pipeline.domain.events.vault_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable

@@ -12,7 +12,8 @@ from typing import Any
 
 from pipeline.batch.consolidation import Recaller
 from pipeline.batch.dry_run import DryRun, plan_lines
-from pipeline.batch.session_pool import Batch, BatchResult, account, ends_at
+from pipeline.batch.night_account import BatchResult, account
+from pipeline.batch.session_pool import Batch, ends_at
 from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
     report_build_problems,
@@ -35,7 +36,7 @@ from pipeline.cli.running_sessions import (
 )
 from pipeline.config.services import LOCAL, search_for, services_route
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.other_events import BatchEnded, BatchStarted, VaultFailed
+from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.values import Cost

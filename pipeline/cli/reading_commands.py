@@ -14,8 +14,8 @@ from pipeline.cli.command_parts import import_named, read_sessions, report_left_
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.other_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.vault_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.report_parts import Why, value_of
 from pipeline.domain.report_parts import why as why_of
 from pipeline.domain.session import ResearchSession, state_at

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pipeline.batch.session_pool import SESSIONS_AT_ONCE, spent_tonight, with_limits
+from pipeline.batch.night_account import spent_tonight
+from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened
 from pipeline.cli.run_environment import Request, RunEnvironment
@@ -18,7 +19,7 @@ from pipeline.config.queue_values import Query
 from pipeline.config.services import LOCAL, config_for, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.domain.budget import Budget, Caps
-from pipeline.domain.events.other_events import PassagesEmbedded
+from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig

@@ -9,8 +9,8 @@ from typing import Literal
 from pipeline.domain import state as s
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.other_events import ResearchPruned
 from pipeline.domain.events.records import MERGE
+from pipeline.domain.events.vault_events import ResearchPruned
 from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
 from pipeline.domain.values import Cost
 

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.domain import values as v
-from pipeline.domain.events.other_events import SessionConsolidated
+from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origin_of, page_of
 from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order

@@ -16,8 +16,8 @@ from typing import Any
 from pipeline.domain import fold, steps
 from pipeline.domain.agenda import agenda
 from pipeline.domain.budget import CallHistory
-from pipeline.domain.events import other_events as t
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.findings import facts_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from pipeline.domain.budget import CallHistory
-from pipeline.domain.events import other_events as t
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase
 from pipeline.domain.session import StoredEvents

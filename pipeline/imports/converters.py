@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from pipeline.domain.events.other_events import ImportedClaim, ImportedMessage, ResearchImported
+from pipeline.domain.events.vault_events import ImportedClaim, ImportedMessage, ResearchImported
 from pipeline.imports.source import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
 from pipeline.system.files import connect_sqlite, read_bytes
 from pipeline.text.normalise import digest_of, one_line

@@ -16,7 +16,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.other_events import (
+from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, kind_of
+from pipeline.domain.events.vault_events import (
     ObjectsPruned,
     PruneEnded,
     ResearchPruned,
@@ -24,7 +25,6 @@ from pipeline.domain.events.other_events import (
     SessionPruned,
     import_of,
 )
-from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, kind_of
 from pipeline.domain.findings import all_facts, contradictions, open_gaps
 from pipeline.domain.progress import counts_of, progress
 from pipeline.domain.session import state_of

@@ -25,7 +25,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_values import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
-from pipeline.domain.events.other_events import MessageAsked, TalkOpened
+from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
 from pipeline.domain.progress import summary_of
 from pipeline.domain.report_parts import value_of, why
 from pipeline.domain.session import ResearchSession

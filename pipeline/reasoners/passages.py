@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.domain.events.other_events import Rated
+from pipeline.domain.events.vault_events import Rated
 from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.domain.values import EXTRACTIVE, Fact, Hit
 from pipeline.errors import AnswerInvalid

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pipeline.domain.events.other_events import Rated
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.vault_events import Rated
 from pipeline.domain.reasoner_questions import Reply
 from pipeline.errors import StepError
 from pipeline.ports import Answer, Fetch, Reasoner, Search

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 
-from pipeline.domain.events.other_events import QueryEnded
+from pipeline.domain.events.night_events import QueryEnded
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels

@@ -17,8 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.other_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
 from pipeline.text.linked_blocks import without_blocks

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold
-from pipeline.domain.events import other_events as n
+from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.other_events import import_of
 from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
+from pipeline.domain.events.vault_events import import_of
 from pipeline.domain.findings import (
     by_model,
     disputed_facts,

@@ -14,8 +14,8 @@ from pipeline.config.keys import Keys
 from pipeline.config.queue_values import Settings
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
-from pipeline.domain.events.other_events import NoteRated
 from pipeline.domain.events.session_events import EventBase, RunStarted
+from pipeline.domain.events.vault_events import NoteRated
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError

@@ -34,7 +34,7 @@ from pipeline.config.settings import Workspace
 from pipeline.config.workspace_files import source
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
-from pipeline.domain.events.other_events import PassagesEmbedded
+from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from pipeline.batch.night_account import spent_tonight
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import spent_tonight
-from pipeline.domain.events.other_events import BatchStarted, PassagesEmbedded
+from pipeline.domain.events.night_events import BatchStarted, PassagesEmbedded
 from pipeline.domain.events.session_events import CallSent
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.state import cost_of

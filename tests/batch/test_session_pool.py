@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from pipeline.batch.due_queries import Decision, decide
-from pipeline.batch.session_pool import BatchResult, with_limits
+from pipeline.batch.night_account import BatchResult
+from pipeline.batch.session_pool import with_limits
 from pipeline.config.queue_values import Query
-from pipeline.domain.events import other_events as n
+from pipeline.domain.events import night_events as n
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

@@ -21,14 +21,15 @@ import psycopg
 from click.testing import CliRunner
 
 from pipeline.batch.due_queries import ANYWHERE, decide
+from pipeline.batch.night_account import BatchResult, result_of
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
-from pipeline.batch.session_pool import Batch, BatchResult, result_of
+from pipeline.batch.session_pool import Batch
 from pipeline.cli.main import cli
 from pipeline.config.queue_values import ModelChoice, Queue
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.other_events import BatchEnded
+from pipeline.domain.events.night_events import BatchEnded
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.session_pool import account
+from pipeline.batch.night_account import account
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.other_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
+from pipeline.domain.events.night_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.errors import TemplateInvalid
 from pipeline.store.file_store import FileStore
 from tests.commanding import Said, last_run, said, workspace_in

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.other_events import NoteRated
+from pipeline.domain.events.vault_events import NoteRated
 from pipeline.wiring.recording import record_decisions
 from tests.commanding import said, workspace_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pipeline.domain.events.other_events import SessionConsolidated
+from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.memory import MOST_STATEMENTS, MemoryIndex, remember
 from pipeline.domain.values import Cost, Episode, Procedure, Recalled, Statement, Superseded

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events import other_events as t
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record
 from pipeline.domain.merging import joined

@@ -22,7 +22,7 @@ from pipeline.batch.consolidation import due_sessions, read_memory
 from pipeline.batch.due_queries import UP_TO_DATE
 from pipeline.batch.session_index import read_all
 from pipeline.cli.main import main
-from pipeline.domain.events import other_events as batch_events
+from pipeline.domain.events import night_events as batch_events
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.session import ResearchSession

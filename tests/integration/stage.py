@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.batch import due_queries, session_pool
+from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import BatchResult
 from pipeline.config.keys import Keys
 from pipeline.config.queue_values import Query
 from pipeline.config.services import config_for

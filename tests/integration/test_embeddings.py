@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events import other_events as n
-from pipeline.domain.events import other_events as t
+from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.store.file_store import FileStore

@@ -18,8 +18,9 @@ from unittest import mock
 
 from pipeline.batch import due_queries, session_pool
 from pipeline.batch.consolidation import Recaller, consolidate
+from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import Batch, BatchResult
+from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_values import Limits, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Budget, Caps, CombinedBudget

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from pipeline.batch.consolidation import consolidation_of, memory_events
-from pipeline.domain.events import other_events as n
+from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.other_events import SessionConsolidated
+from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered
 from pipeline.domain.memory import cost_of_calls, remember
 from pipeline.domain.session import ResearchSession

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.other_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.events.records import Record, Snapshot, merge_run_id
+from pipeline.domain.events.vault_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from pipeline.domain.events import other_events as n
+from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase

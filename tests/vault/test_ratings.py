@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.other_events import Rated
+from pipeline.domain.events.vault_events import Rated
 from pipeline.errors import UsageError
 from pipeline.vault.identity import read_decisions
 from pipeline.vault.output.user_text import marked

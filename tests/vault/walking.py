@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.domain.events.other_events import NoteShown
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.events.vault_events import NoteShown
 from pipeline.domain.session import record_of, stamped
 from pipeline.store.file_store import FileStore
 from pipeline.vault import BuildReport, build_vault

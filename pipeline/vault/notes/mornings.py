@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from pipeline.domain.events import other_events as n
+from pipeline.domain.events import night_events as n
 from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
 from pipeline.text import labels
 from pipeline.text.normalise import one_line

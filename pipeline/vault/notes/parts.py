@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.other_events import ResearchPruned
+from pipeline.domain.events.vault_events import ResearchPruned
 from pipeline.domain.findings import by_model, sheet_of
 from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.talk import Turn

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.events.other_events import NOT_CHECKED, Import
 from pipeline.domain.events.session_events import BranchMerged
+from pipeline.domain.events.vault_events import NOT_CHECKED, Import
 from pipeline.domain.findings import by_model, open_gaps, shown_pages
 from pipeline.domain.progress import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order

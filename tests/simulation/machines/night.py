@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.batch.due_queries import decide
+from pipeline.batch.night_account import BatchResult, result_of
 from pipeline.batch.night_workers import open_night
-from pipeline.batch.session_pool import Batch, BatchResult, result_of
+from pipeline.batch.session_pool import Batch
 from pipeline.config.queue_values import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps

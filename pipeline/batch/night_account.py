@@ -1,0 +1,216 @@
+"""The account of a night: what became of each query, what a run came to, and what all runs since noon have cost.
+
+The cap of a night counts every run of it, also those that were killed. The log says it, so a restart finds it and nothing beside
+the log has to be kept. A call in flight at a kill counts at its worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipeline.batch.due_queries import LOG_TROUBLE, parts
+from pipeline.domain.events import night_events as n
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.memory import cost_of_calls
+from pipeline.domain.session import state_of
+from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
+from pipeline.domain.summary import Summary
+from pipeline.domain.talk import talk_of
+from pipeline.domain.values import Cost, minus, total
+from pipeline.engine.signals import INTERRUPTED
+from pipeline.errors import NOT_FOUND, LogError
+from pipeline.ports import EventStore
+from pipeline.text.times import night_start, timestamp
+
+
+def ended_event(
+    query_id: str, query: str, state: SessionState, status: str = "", reason: str = "", cause: str = ""
+) -> n.QueryEnded:
+    """Return the result of a query; without a ``status`` that of a session which has ended, or waits for its plan's approval."""
+    if not status and state.waiting:
+        status, reason = "waiting", f"its plan waits for approval: research approve {query_id}"
+    return n.QueryEnded(
+        query_id=query_id,
+        query=query,
+        session=state.id,
+        status=status or state.status,
+        outcome=outcome_of(state),
+        reason=reason or ("" if status else state.end_reason),
+        cost=cost_of(state),
+        duration_s=working_seconds(state),
+        cause=cause,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The outcome of a batch. ``stopped`` is the exit code of the signal that stopped it, or 0; ``vault`` that of the problem
+    that kept vault or site from being built, or 0.
+    """
+
+    batch: str = ""
+    ended: tuple[n.QueryEnded, ...] = ()
+    skipped: tuple[n.QuerySkipped, ...] = ()
+    stopped: int = 0
+    vault: int = 0
+
+    @property
+    def done(self) -> int:
+        """Count the queries that have a report now that answers them, or shows passages."""
+        return sum(event.status == "complete" and event.outcome != "not-found" for event in self.ended)
+
+    @property
+    def answered(self) -> int:
+        """Count the queries that a model answered, in part at least."""
+        return sum(event.outcome in ("answered", "in-part") for event in self.ended)
+
+    @property
+    def passages(self) -> int:
+        """Count the queries for which passages are shown that nobody has judged."""
+        return sum(event.outcome == "passages" for event in self.ended)
+
+    @property
+    def failed(self) -> int:
+        """Count the queries that failed in this batch."""
+        return sum(event.status == "failed" for event in self.ended)
+
+    @property
+    def not_found(self) -> int:
+        """Count the queries that the sources do not answer."""
+        return sum("not-found" in (event.status, event.outcome) for event in self.ended)
+
+    @property
+    def open(self) -> int:
+        """Count the queries that were researched but not finished."""
+        return len(self.ended) - self.done - self.not_found - self.failed
+
+    @property
+    def exit_code(self) -> int:
+        """The process's exit code: that of the most urgent problem."""
+        causes = {event.cause for event in self.ended} | {event.cause for event in self.skipped}
+        needs = (
+            (self.stopped, bool(self.stopped)),
+            (4, "refused" in causes),
+            *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
+            (1, self.failed > 0),
+            (self.vault, bool(self.vault)),
+            (3, bool({"cap", "limit", "stopped", "outage"} & causes)),
+            (NOT_FOUND, self.not_found > 0),
+        )
+        return next((code for code, needed in needs if needed), 0)
+
+
+_COUNTS = ("done", "answered", "passages", "not_found", "failed", "open")
+
+
+def batch_ended(result: BatchResult, cost: Cost, started_at: str, now: str) -> n.BatchEnded:
+    """Return the end of a batch that had this result and cost; the times are events' timestamps."""
+    return n.BatchEnded(
+        **{name: getattr(result, name) for name in _COUNTS},
+        skipped=len(result.skipped),
+        exit_code=result.exit_code,
+        cost=cost,
+        duration_s=round(seconds_between(started_at, now), 3),
+    )
+
+
+def result_of(events: Sequence[EventBase]) -> BatchResult:
+    """Return the outcome of a batch from its stream. A killed batch has no end event, and so no exit code of a signal."""
+    end = next((event for event in events if isinstance(event, n.BatchEnded)), None)
+    return BatchResult(
+        events[0].session_id if events else "",
+        tuple(event for event in events if isinstance(event, n.QueryEnded)),
+        tuple(event for event in events if isinstance(event, n.QuerySkipped)),
+        end.exit_code if end and end.exit_code >= INTERRUPTED else 0,
+        next((event.exit_code for event in events if isinstance(event, n.VaultFailed)), 0),
+    )
+
+
+def account(events: Sequence[EventBase]) -> dict[str, Any]:
+    """Return the outcome of a batch as plain values: the output of ``--json`` and the content of ``last-run.json``."""
+    result, said = result_of(events), {"query_id", "session", "status", "outcome", "reason", "cause", "duration_s"}
+    unread = next((event.unread for event in events if isinstance(event, n.BatchStarted)), ())
+    none = n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
+    end = next((event for event in events if isinstance(event, n.BatchEnded)), none)
+    return {
+        "batch": result.batch,
+        "started_at": events[0].at if events else "",
+        "ended_at": end.at,
+        "duration_s": end.duration_s,
+        "exit_code": result.exit_code,
+        **{name: getattr(result, name) for name in _COUNTS},
+        "left_out": len(result.skipped),
+        "unread": list(unread),
+        **_bill(end.cost),
+        **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
+        "ended": [event.model_dump(include=said) | _bill(event.cost) for event in result.ended],
+        "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
+    }
+
+
+def _bill(cost: Cost) -> dict[str, float]:
+    """Return what was charged, what may have been charged besides, an estimate of the latter, and the tokens."""
+    return {
+        "cost_usd": cost.charged_usd,
+        "not_accounted_usd": cost.assumed_usd,
+        "not_accounted_estimate_usd": cost.expected_usd,
+        "tokens": cost.total_tokens,
+    }
+
+
+Events = Iterable[EventBase]
+
+
+def spent_tonight(store: EventStore, sessions: Iterable[Summary], now: datetime, zone: str) -> Cost:
+    """Return the cost of all work recorded since the night began at noon, without what runs were granted beside the cap.
+
+    Sessions, talks, consolidations and the documents' embeddings count. ``sessions`` are all that can be read; a log that turns
+    out to be unreadable is left out, and ``research verify`` names it.
+    """
+    begin = timestamp(night_start(now, zone))
+    costs = [_since(store, one.id, begin, _of_session) for one in sessions if not one.ended_at or one.ended_at >= begin]
+    costs += [_since(store, talk, begin, lambda name, events: talk_of(name, events).cost()) for talk in store.ids("talk")]
+    consolidations = [name for name in store.ids("memory") if _day_in(name) >= begin[:10]]
+    costs += [_since(store, name, begin, lambda _name, events: cost_of_calls(events)) for name in consolidations]
+    granted = 0.0
+    for name in store.ids("batch"):
+        if _day_in(name) >= begin[:10]:  # ids begin with the time at which the stream began
+            with suppress(LogError):
+                records = [record for record in store.load(name) if record.at >= begin]
+                for event in decode_all(one.data for one in records if one.type in ("batch.started", "passages.embedded")):
+                    granted += event.granted_usd if isinstance(event, n.BatchStarted) else 0.0
+                    costs.append(getattr(event, "cost", Cost()))
+    spent = total(costs)
+    return spent.model_copy(update={"usd": max(0.0, round(spent.usd - granted, 9))})
+
+
+def spent_since(store: EventStore, sessions: Iterable[str], begin: str) -> Cost:
+    """Return what these sessions have cost since the moment ``begin``, an event's timestamp."""
+    return total(_since(store, session, begin, _of_session) for session in sessions)
+
+
+def _since(store: EventStore, stream: str, begin: str, cost: Callable[[str, Events], Cost]) -> Cost:
+    """Return what a stream has cost since the moment ``begin``, by the cost of all its events."""
+    try:
+        records = store.load(stream)
+        if not records or records[-1].at < begin:
+            return Cost()
+        before = cost(stream, decode_all(record.data for record in records if record.at < begin))
+        return minus(cost(stream, decode_all(record.data for record in records)), before)
+    except LogError:
+        return Cost()
+
+
+def _of_session(session: str, events: Events) -> Cost:
+    return cost_of(state_of(session, events))
+
+
+def _day_in(name: str) -> str:
+    """The day in an id such as ``batch-2026-11-21t021500-3f2a``; in another one, a day after all."""
+    day = name.partition("-")[2][:10]
+    return day if len(day) == 10 and day[:4].isdigit() else "9999-99-99"
