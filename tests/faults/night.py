@@ -167,11 +167,12 @@ def broken(space: Workspace, said: Said, known: dict[str, set[str]]) -> list[str
 def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator[str]:
     """Yield where exit code, ``last-run.json``, log file and stderr of a quiet night contradict each other, or the truth.
 
-    ``failed`` are the files at which an operation failed: of these two files the night could then say nothing there.
+    ``failed`` are the files and folders at which an operation failed: of the two files the night could then say nothing there, or
+    nothing more, because the file was in its place and only its folder was not synced.
     """
     bad = said.code not in {0, NOT_FOUND}
     last = workspace_adapters.last_run(space.folder)
-    remembered = not any("last-run.json" in place or place.endswith("/local/tmp") for place in failed)
+    remembered = not any("last-run.json" in place or place.endswith(("/local/tmp", "/events/local")) for place in failed)
     if remembered and last.get("exit_code") != said.code:
         yield f"exit {said.code}, and last-run.json says {last}"
     log = (space.folder / LOG_FILE).read_text() if (space.folder / LOG_FILE).exists() else ""
