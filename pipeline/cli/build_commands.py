@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from pipeline.config.settings import store_address
 from pipeline.domain.events.vault_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.watching import EventWatcher, FileWatcher, run_on_changes
+from pipeline.ops.watching import Feed, FileWatcher, run_on_changes
 from pipeline.site.serve import Server
 from pipeline.text.normalise import counted
 from pipeline.vault.build_cache import KnownNote, notes_in
@@ -108,7 +107,7 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     watched = FileWatcher([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
     if watched.polls and not poll:
         console.say("the system cannot watch so many folders; they are polled instead", fg="yellow")
-    in_database, events = bool(store_address(folder)), str(folder / "events")
+    feed = Feed(store_of(folder)) if store_address(folder) else None
     of_the_site = f"{os.path.realpath(folder / 'templates' / 'site')}/"
 
     def build_again(changed: frozenset[str] = frozenset()) -> None:
@@ -132,8 +131,7 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     try:
         build_again()
         console.say("watching templates and events; Ctrl-C ends it", dim=True)
-        with EventWatcher(store_of(folder), lambda: watched.changes.add(events)) if in_database else nullcontext():
-            run_on_changes(watched, build_again)
+        run_on_changes(watched, feed, build_again)
     except KeyboardInterrupt:
         console.say("no longer watching", dim=True)
     finally:

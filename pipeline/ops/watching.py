@@ -4,7 +4,7 @@
 writes must be outside the folders, or be named in ``besides``. Editors save in several steps (a new file that is renamed, a lock
 file beside it), so the function runs after a short time without changes, at most 0.6 s after the first one.
 
-``Feed`` returns the events that runs write, on any machine; ``EventWatcher`` calls when there are new ones.
+``Feed`` returns the events that runs write, on any machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 QUIET_S = 0.12  # without another change, before the function runs
 PATIENCE_S = 0.6  # after the first change, at most
 POLL_S = 0.4
+_log = logging.getLogger("pipeline.ops.watching")
 _CHANGES = {"created", "modified", "moved", "deleted", "closed"}  # not: opened or read, which the function itself does
 _TEMPORARY = ("~", ".tmp", ".swp", ".swx", ".part")
 
@@ -52,14 +52,10 @@ class Changes(FileSystemEventHandler):
             return
         paths = {str(path) for path in (event.src_path, event.dest_path) if path}
         if counted := {path for path in paths if self._counts(path)}:
-            self.add(*counted)
-
-    def add(self, *paths: str) -> None:
-        """Count these as changed."""
-        with self._arrived:
-            self._paths |= set(paths)
-            self._last = time.monotonic()
-            self._arrived.notify_all()
+            with self._arrived:
+                self._paths |= counted
+                self._last = time.monotonic()
+                self._arrived.notify_all()
 
     def _counts(self, path: str) -> bool:
         name = path.rpartition("/")[2]
@@ -111,15 +107,6 @@ class FileWatcher:
         self._observer.join()
 
 
-def run_on_changes(
-    watch: FileWatcher, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False
-) -> None:
-    """Call ``work`` with the changed paths after each change, until ``stopped`` returns true."""
-    while not stopped():
-        if changed := watch.changes.take(timeout_s=0.5):
-            work(changed)
-
-
 AT_ONCE = 10_000  # about so many events are returned by one call
 
 
@@ -162,30 +149,15 @@ class Feed:
         return sorted(found, key=lambda record: (record.at, record.session_id, record.version))
 
 
-_log = logging.getLogger("pipeline.ops.watching")
-WAIT_S = 1.0
-
-
-class EventWatcher:
-    """Looks for new events in ``store`` while the context is open, and calls ``changed`` when there are, in its own thread."""
-
-    def __init__(self, store: EventStore, changed: Callable[[], None], wait_s: float = WAIT_S) -> None:
-        self._feed, self._changed, self._wait_s = Feed(store), changed, wait_s
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="events", daemon=True)
-
-    def __enter__(self) -> EventWatcher:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._ended.set()
-        self._thread.join(timeout=2 * self._wait_s + 5)
-
-    def _watch(self) -> None:
-        while not self._ended.wait(self._wait_s):
-            try:
-                if self._feed.read():
-                    self._changed()
-            except LogError as error:  # it is read again: what was stored meanwhile comes then
-                _log.info("new events cannot be read: %s", error.message)
+def run_on_changes(
+    watch: FileWatcher, feed: Feed | None, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Call ``work`` with the changed paths after each change, and with none after new events of ``feed``, until ``stopped``."""
+    while not stopped():
+        changed, is_news = watch.changes.take(timeout_s=0.5), False
+        try:
+            is_news = bool(feed and feed.read())
+        except LogError as error:  # it is read again: what is stored meanwhile comes then
+            _log.info("new events cannot be read: %s", error.message)
+        if changed or is_news:
+            work(changed)
