@@ -12,11 +12,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline.batch import session_pool
 from pipeline.engine import signals
 from pipeline.ops.console_output import LOG_FILE
 from tests import commanding
@@ -114,7 +116,8 @@ def test_the_night_ends_by_its_deadline_whatever_never_answers(
 ) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     queue = (folder / "queries.yaml").read_text("utf-8")
-    (folder / "queries.yaml").write_text(queue.replace("settings:\n", "settings:\n  limits: {timeout: 2s}\n"), "utf-8")
+    (folder / "queries.yaml").write_text(queue.replace("settings:\n", 'settings:\n  limits: {deadline: "06:30"}\n'), "utf-8")
+    monkeypatch.setattr(session_pool, "next_at", lambda _clock, now: now + timedelta(seconds=2))
     monkeypatch.setattr(signals, "GRACE_S", 0.1)
     assert commanding.said(folder, "run").code == 3
     ended, end = night_of(folder)

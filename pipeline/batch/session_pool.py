@@ -320,7 +320,5 @@ def with_limits(context: RunContext, limits: Limits, until: datetime | None = No
 
 
 def ends_at(limits: Limits, now: datetime, until: datetime | None = None) -> datetime | None:
-    """Return when a run that starts ``now`` ends: at ``until`` or the deadline, or after its timeout; None without a limit."""
-    by_clock = next_at(limits.deadline, now) if limits.deadline else None
-    ends = [until or by_clock, now + limits.timeout if limits.timeout else None]
-    return min((end for end in ends if end is not None), default=None)
+    """Return when a run that starts ``now`` ends: at ``until``, else at the deadline; None without either."""
+    return until or (next_at(limits.deadline, now) if limits.deadline else None)

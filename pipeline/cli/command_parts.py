@@ -180,7 +180,7 @@ def _link_reports(workspace: Workspace, known: Callable[[], SessionIndex], repor
     A note that changes meanwhile is left to the next build.
     """
     vault, queries = workspace.folder / "vault", workspace.queue.queries
-    if workspace.queue.settings.vault_queue == "ignore" or not (vault / QUEUE_NOTE).exists():
+    if not (vault / QUEUE_NOTE).exists():
         return []
     by_block = {query.id: query for query in queries if query.file}
     by_text = {spelling_free(query.text): query for query in queries}

@@ -241,7 +241,7 @@ def work_on_jobs(
         nights, documents = postgres_adapters.nights_of(folder), postgres_adapters.DocumentsFingerprint(env.workspace)
         factory = AdapterFactory(env.workspace, env.store, env.keys, pace=postgres_adapters.NightsPace(nights))
         at_once = sessions or sessions_at_once(env.workspace)
-        limits = replace(env.workspace.queue.settings.limits, deadline=None, timeout=None)  # a night's end comes with each job
+        limits = replace(env.workspace.queue.settings.limits, deadline=None)  # a night's end comes with each job
         context = with_limits(context_of(env, Lines(env.console).listen, run), limits, until)
 
         def step_context(state: SessionState, part: SharedPart | None) -> StepContext:

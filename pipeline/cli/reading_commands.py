@@ -189,7 +189,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     of = {summary.id: summary for summary in known.sessions}
     decisions = [
         d
-        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine_of(workspace.queue.settings))
+        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine_of(workspace.folder))
         if is_wanted(d.query.tags, d.word.replace(" ", "-"), "due" if d.due else "")
     ]
     gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, "archived")]

@@ -74,7 +74,7 @@ class RunEnvironment:
     @property
     def machine(self) -> str:
         """The name of this computer in the log."""
-        return machine_of(self.workspace.queue.settings)
+        return machine_of(self.workspace.folder)
 
     def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
         """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""

@@ -191,12 +191,11 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The caps of one night; None is no cap. ``deadline`` is local time of day, ``timeout`` counts from the start."""
+    """The caps of one night; None is no cap. ``deadline`` is local time of day."""
 
     cost_usd: float | None = None
     tokens: Annotated[int | None, _count] = None
     calls: Annotated[int | None, _count] = None
-    timeout: timedelta | None = None
     deadline: time | None = None
     concurrency: Annotated[int, whole(1, 100)] = 8
     max_failures: Annotated[int, whole(1, 10_000)] = 5
@@ -322,12 +321,11 @@ class Settings:
     authorities that vouch for servers beside the usual ones.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
     settings too. ``keep``: how long ``research forget --by-settings``
-    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``timezone``
-    is that of the night's noon, "" for this computer's. ``store`` is
+    keeps what. ``timezone`` is that of the night's noon, "" for this computer's. ``store`` is
     the address of the database that holds the log; "": it is in files. ``objects`` is where pages are kept beside the database.
     ``embeddings``: the model of the search by meaning;
     ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone.
-    ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
+    ``notify``: where a night's digest is posted.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -352,8 +350,6 @@ class Settings:
     notify: Notify = Notify()
     sources: Sources = Sources()
     beyond: bool = False
-    vault_queue: Literal["read", "ignore"] = "read"
-    machine: Annotated[str, _machine] = ""
     timezone: Annotated[str, _zone] = ""
     store: Annotated[str, _store] = ""
     objects: Annotated[str, _objects] = ""

@@ -57,8 +57,6 @@ def load_workspace(folder: Path) -> Workspace:
         QueueInvalid: it cannot be read or has faults; the message lists them all with line and column.
     """
     queue = read(folder / QUEUE_FILE)
-    if queue.settings.vault_queue == "ignore":
-        return Workspace(folder, queue)
     asked, faults = questions_in(folder / "vault", queue.queries)
     return Workspace(folder, replace(queue, queries=(*queue.queries, *asked), left_out=faults))
 
@@ -135,6 +133,10 @@ def environment() -> Mapping[str, str]:
     return MappingProxyType(dict(os.environ))
 
 
-def machine_of(settings: Settings) -> str:
-    """Return the name of this computer in the log: from the environment, else from the settings, else its host name."""
-    return one_line(environment().get(MACHINE, ""), 100) or settings.machine or socket.gethostname()
+def machine_of(folder: Path) -> str:
+    """Return the name of this computer in the log: from the environment or ``.env``, else its host name.
+
+    Raises:
+        UsageError: there is a ``.env`` that cannot be read.
+    """
+    return one_line(keys_of(folder).value(MACHINE), 100) or socket.gethostname()

@@ -118,9 +118,23 @@ class Mapping(Node):
 
 
 Reader = Callable[[Node], Any]
-# Keys of earlier versions: each is read over, with one notice.
-OLDER = {"snapshot_every", "workers", "context_tokens", "max_workers", "budget_tokens", "budget_calls", "dimensions"}
-OLDER |= {"tokens", "calls", "concurrency", "questions"}  # some of these still have a meaning elsewhere
+# Keys of earlier versions: each is read over where it has no meaning any more, with one notice that says what to do.
+REMOVED = {
+    "snapshot_every": "nothing takes its place",
+    "workers": "limits: {concurrency: …} says how much is done at once",
+    "context_tokens": "write reasoner: {context: …}",
+    "max_workers": "write perspectives: …",
+    "budget_tokens": "write budget_usd: …",
+    "budget_calls": "write budget_usd: …",
+    "tokens": "limits: {tokens: …} caps a night",
+    "calls": "limits: {calls: …} caps a night",
+    "concurrency": "limits: {concurrency: …} says how much is done at once",
+    "dimensions": "the model says how long its vectors are",
+    "questions": "mcp: {cost_usd: …} caps what other programs queue",
+    "timeout": "write limits: {deadline: …}, or run it with --deadline",
+    "vault_queue": "where none are wanted, delete the lines of my/Queue.md in the vault",
+    "machine": "set RESEARCH_MACHINE in the environment or in .env",
+}
 _log = logging.getLogger("pipeline.config")
 
 
@@ -400,7 +414,7 @@ def record(cls: type[T], node: Node, names: dict[str, str] | None = None, **more
 
 @cache
 def _noticed(name: str) -> None:
-    _log.warning("queries.yaml: the key %s is no longer used", name)
+    _log.warning("queries.yaml: the key %s is no longer used: %s", name, REMOVED[name])
 
 
 def _fields(node: Mapping, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
@@ -416,7 +430,7 @@ def _fields(node: Mapping, readers: dict[str, Reader], *, empty: bool = False) -
         if name in seen:
             raise key.fault(f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
         seen[name] = key.line
-        if name in OLDER and name not in readers:
+        if name in REMOVED and name not in readers:
             _noticed(name)
         elif name not in readers:
             meant = near(name, tuple(readers))

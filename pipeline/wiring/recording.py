@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pipeline import __version__
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import Settings
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
 from pipeline.domain.events.session_events import EventBase, RunStarted
@@ -32,7 +31,7 @@ from pipeline.wiring.store_adapters import store_of
 def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listener = lambda _event, _state: None) -> RunContext:
     """Return the context of one run of this process; all of ``keys`` are taken out of what it records."""
     settings = workspace.queue.settings
-    run_id, agent = secrets.token_hex(8), _agent_of(machine_of(settings))
+    run_id, agent = secrets.token_hex(8), _agent_of(machine_of(workspace.folder))
     redaction = Redaction(secrets_of(settings, keys) if keys else ())
     return RunContext(run_id, agent, listener=listener, redact=redaction.data)
 
@@ -55,7 +54,7 @@ def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
     """
     at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
     stream = f"vault-{at[:19].replace(':', '').lower()}-{run[:6]}"
-    events = enumerate((_agent_of(machine_of(Settings())), *drafts), 1)
+    events = enumerate((_agent_of(machine_of(folder)), *drafts), 1)
     records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
     store = store_of(folder)
     try:

@@ -65,9 +65,8 @@ def test_a_query_for_another_machine_is_left_to_it(laptop: Path, monkeypatch: py
     assert kinds(laptop)[-1] == "research.completed"
 
 
-def test_the_settings_name_a_machine_that_the_environment_does_not(laptop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = laptop / "queries.yaml"
-    queue.write_text("settings:\n  machine: attic\n" + queue.read_text())
+def test_a_file_names_a_machine_that_the_environment_does_not(laptop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (laptop / ".env").write_text("RESEARCH_MACHINE=attic\n")
     monkeypatch.delenv("RESEARCH_MACHINE")
     assert said(laptop, "-q", "run").code == 0
     records = FileStore(laptop / "events").load(session_of(laptop))

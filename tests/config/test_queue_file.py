@@ -110,9 +110,13 @@ def test_a_role_by_its_older_name_is_read_with_a_word_about_it(caplog: pytest.Lo
 
 def test_a_key_of_an_earlier_version_is_read_over_with_one_notice(caplog: pytest.LogCaptureFixture) -> None:
     entries = "[{query: a, max_workers: 5}, {query: b, max_workers: 5}]"
-    source = f"settings: {{snapshot_every: 50, query_limits: {{calls: 9}}}}\nqueries: {entries}\n"
+    source = f"settings: {{snapshot_every: 50, query_limits: {{calls: 9}}, limits: {{timeout: 6h}}}}\nqueries: {entries}\n"
     assert [query.text for query in checked(source.encode(), "queries.yaml").queries] == ["a", "b"]
-    assert [record.getMessage().split()[3] for record in caplog.records] == ["snapshot_every", "calls", "max_workers"]
+    notices = [record.getMessage() for record in caplog.records]
+    assert [notice.split()[3] for notice in notices] == ["snapshot_every", "calls", "timeout", "max_workers"]
+    assert notices[2] == (
+        "queries.yaml: the key timeout is no longer used: write limits: {deadline: …}, or run it with --deadline"
+    )
 
 
 def test_models_providers_prices_and_caps_are_read() -> None:
@@ -131,7 +135,7 @@ settings:
   proxy: http://proxy.example.org:3128
   ca_file: /etc/ssl/company.pem
   prices: {big: {input: 1.25, cached: 0.125, output: 10}, "deepseek/deepseek-chat:free": {input: 0, output: 0}}
-  limits: {cost_usd: 2, tokens: 5000000, calls: 900, timeout: 6h}
+  limits: {cost_usd: 2, tokens: 5000000, calls: 900}
   query_limits: {cost_usd: 0.5, timeout: 90m}
 queries:
   - {query: a, model: big, search: [arxiv]}
@@ -150,7 +154,7 @@ queries:
     assert (settings.proxy, settings.ca_file) == ("http://proxy.example.org:3128", "/etc/ssl/company.pem")
     assert settings.search_urls == (("wikipedia", "https://de.wikipedia.org"),)
     assert settings.prices == (("big", Price(1.25, 10, 0.125)), ("deepseek/deepseek-chat:free", Price(0, 0)))
-    assert settings.limits == Limits(2, 5_000_000, 900, timedelta(hours=6))
+    assert settings.limits == Limits(2, 5_000_000, 900)
     assert settings.query_limits == QueryLimits(0.5, timedelta(minutes=90))
     (query,) = queue.queries
     assert (query.model, query.search) == ("big", ("arxiv",))

@@ -99,6 +99,7 @@ class Life:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self.queue = _queue(self.chance)
+        self.is_short = self.chance.choice([False, False, True])  # whether each of its nights has a deadline
 
     @property
     def store(self) -> FileStore:
@@ -228,7 +229,8 @@ class Life:
             concurrency=self.chance.choice([1, 3, 8]),
             snapshot_every=self.chance.choice([1, 5, 20]),
         )
-        return session_pool.with_limits(context, self.queue.settings.limits)
+        until = began + timedelta(seconds=40) if self.is_short else None
+        return session_pool.with_limits(context, self.queue.settings.limits, until)
 
     def _bury(self, loop: VirtualLoop) -> None:
         """Let nothing of a process that is gone go on. What its tasks still do on their way out reaches no disk: it is dead."""
@@ -246,7 +248,6 @@ def _queue(chance: random.Random) -> Queue:
         cost_usd=chance.choice([None, None, 0.02]),
         max_failures=chance.choice([1, 5]),
         concurrency=chance.choice([1, 2, 8]),
-        timeout=chance.choice([None, None, timedelta(seconds=40)]),
     )
     return Queue(
         Settings(limits=limits), tuple(_query(chance, name) for name in ("pumps", "valves", "seals")[: chance.randint(1, 3)])
