@@ -20,7 +20,6 @@ from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import FILE, SETTLED, Kept, remove_damaged
-from pipeline.vault.output.frontmatter import complete_types
 from pipeline.vault.output.writer import BuildReport
 
 if TYPE_CHECKING:
@@ -67,10 +66,8 @@ def build_vault(
                 settled = digest_of(repr((sorted(streams.items()), below, str(documents))).encode("utf-8", "replace"))
             if mode == "new" and settled and kept.is_current and kept.recall(SETTLED) == settled:
                 with closing(Tree(vault)) as tree:
-                    drift, lacks_types = kept.files.drift(tree), True  # a new file may be a note that somebody put back
-                    with suppress(OSError):
-                        lacks_types = complete_types(tree, dry=True) != (False, "")
-                if not drift.folders and not lacks_types:
+                    drift = kept.files.drift(tree)  # a new file may be a note that somebody put back
+                if not drift.folders:
                     drift.record({})
                     kept.commit()
                     return BuildReport(unchanged=len(kept.files.all()))

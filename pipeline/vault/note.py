@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from pipeline.text.normalise import digest_of, name_slug, slug
 from pipeline.vault.output.escaping import host_of
-from pipeline.vault.output.frontmatter import TYPES, Property
+from pipeline.vault.output.frontmatter import Property
 
 HOME = "Home"
 OWN = "my"  # the folder for a person's own notes
@@ -109,8 +109,16 @@ OWN_TAGS = ("research/", "status/", "topic/")
 # The CSS classes of each note: this one, and this one with the note's kind, e.g. "research-report".
 OWN_CLASS = "research"
 
-# Every property that any version of the program has written. All others are the user's and are kept.
-OWNED: frozenset[str] = frozenset(TYPES)
+# Every property that any version of the program has written, or notes with one would count as edited. All others are the user's
+# and are kept. Which kind of property each is, a new vault's ``.obsidian/types.json`` says, a file that belongs to its user.
+OWNED = frozenset(
+    """
+    title kind id status query session report night previous perspective source_url host origin author published superseded_by
+    lang aliases tags cssclasses read_for created archived quality tokens duration_s words workers searches rounds skipped
+    cost_usd sources facts quotes pages versions cited_by disputed disagreements changes open_questions questions done not_found
+    failed sessions reports earlier_reports
+    """.split()  # noqa: SIM905 - read as text
+)
 
 
 @dataclass(frozen=True, slots=True)

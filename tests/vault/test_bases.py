@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
-from pipeline.vault.note import KINDS, OWN_CLASS
+from pipeline.vault.note import KINDS, OWN_CLASS, OWNED
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.frontmatter import TYPES
 from pipeline.vault.stages import SNIPPET, STYLE_SHEET
 from tests.vault.builders import TEMPLATES, Workplace
 
@@ -34,11 +33,12 @@ def _texts(value: object) -> list[str]:
 
 def test_each_table_shows_the_notes_of_its_kind_and_asks_for_properties_that_they_have(place: Workplace) -> None:
     had: dict[str, set[str]] = defaultdict(set)
+    types = _setting("types.json")["types"]
     for name, data in place.files().items():
         if name.endswith(".md"):
             properties = frontmatter.load(frontmatter.split(data.decode())[0])
             had[properties["kind"]] |= properties.keys()
-            assert all(isinstance(value, TYPE_OF[TYPES[key]]) for key, value in properties.items()), name  # type: ignore[arg-type]
+            assert all(isinstance(value, TYPE_OF[types[key]]) for key, value in properties.items()), name  # type: ignore[arg-type]
     bases = {path.stem.removesuffix("s"): yaml.safe_load(path.read_text()) for path in (TEMPLATES / "bases").glob("*.base")}
     assert bases.keys() == {*KINDS} - {"home"}
     for kind, base in bases.items():
@@ -65,4 +65,4 @@ def test_a_fresh_vault_uses_the_style_sheet_and_all_that_its_notes_need() -> Non
     needed = {"graph", "backlink", "bases", "properties", "bookmarks", "outline", "page-preview", "file-recovery"}
     assert needed <= {name for name, on in _setting("core-plugins.json").items() if on}
     assert _setting("app.json")["userIgnoreFilters"] == ["attic/"]
-    assert _setting("types.json")["types"] == TYPES
+    assert _setting("types.json")["types"].keys() == OWNED

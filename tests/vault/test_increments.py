@@ -31,14 +31,10 @@ def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace) -> 
     place.store = store = Counting(place.store)
     report, rendered = place.build_and_note()
     assert (store.read, rendered) == ([], ())
-    assert report.unchanged == len(place.files().keys() - {".obsidian/types.json"})
+    assert report.unchanged == len(place.files())
 
 
 def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: Workplace) -> None:
-    types = place.vault / ".obsidian" / "types.json"
-    assert place.build().written == ()
-    types.write_text("{}")
-    assert place.build().written == (".obsidian/types.json",)
     sheet = place.templates / "research.css"
     sheet.write_text(f"{sheet.read_text()}/* mine */")
     assert place.build().written == (".obsidian/snippets/research.css",)

@@ -4,8 +4,6 @@ Obsidian reads YAML 1.2, most of Python's tools write 1.1; the two disagree on u
 So each string is written in double quotes as JSON writes it, which is the same text to both, on one line however long; dates
 carry ``T`` and no zone (UTC is meant), lists are blocks, keys keep the order they are given in, and there are no nested maps,
 which Obsidian cannot show. Reading resolves unquoted words as YAML 1.2 does, so a file that Obsidian rewrote compares equal.
-
-Which kind of property each of ours is, Obsidian keeps in ``.obsidian/types.json``, a file that belongs to its user.
 """
 
 from __future__ import annotations
@@ -21,32 +19,8 @@ from typing import Any
 
 import yaml
 
-from pipeline.system.folders import Obstacle, Tree
-
 Scalar = str | int | float | bool | datetime
 Property = Scalar | tuple[str, ...]
-
-TYPES_PATH = ".obsidian/types.json"
-# A property that is no number, time or one of Obsidian's own lists is text. Some of these only earlier versions wrote; they stay
-# ours, or notes with them would count as edited.
-_NUMBERS = (
-    "quality tokens duration_s words workers searches rounds skipped cost_usd sources facts quotes pages versions cited_by "
-    "disputed disagreements changes open_questions questions done not_found failed sessions reports earlier_reports"
-)
-_TEXTS = (
-    "title kind id status query session report night previous perspective source_url host origin author published "
-    "superseded_by lang"
-)
-TYPES: dict[str, str] = {
-    **dict.fromkeys(_TEXTS.split(), "text"),
-    **dict.fromkeys(_NUMBERS.split(), "number"),
-    "aliases": "aliases",
-    "tags": "tags",
-    "cssclasses": "multitext",
-    "read_for": "multitext",
-    "created": "datetime",
-    "archived": "checkbox",
-}
 
 _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
@@ -168,25 +142,3 @@ def renamed(raw: str, name: str) -> str:
     found = _KEY_LINE.match(raw)
     shown = name if _KEY.fullmatch(name) else quoted(name)
     return shown + raw[found.end(1) :] if found else raw
-
-
-def complete_types(tree: Tree, *, dry: bool = False) -> tuple[bool, str]:
-    """Add the types that the vault's ``types.json`` lacks; return whether it lacked any, and the obstacle or "".
-
-    A type that its user chose for one of our properties stays. ``dry``: nothing is written.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    try:
-        whole = json.loads((tree.read(TYPES_PATH) or b"{}").decode("utf-8").strip() or "{}")
-        if not isinstance(whole, dict) or not isinstance(whole.get("types", {}), dict):
-            raise ValueError("it is not what Obsidian writes")
-        types = whole.get("types", {})
-        missing = {name: kind for name, kind in TYPES.items() if name not in types}
-        if missing and not dry:
-            text = json.dumps({**whole, "types": {**types, **missing}}, ensure_ascii=False, indent=2) + "\n"
-            tree.write(TYPES_PATH, text.encode())
-    except (ValueError, RecursionError, Obstacle) as error:
-        return False, f"{TYPES_PATH}: {error}; left as it is, so Obsidian may show some properties as text"
-    return bool(missing), ""

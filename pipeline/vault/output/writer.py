@@ -18,7 +18,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import BuiltFile, Files
 from pipeline.vault.note import ATTIC
 from pipeline.vault.output import user_text
-from pipeline.vault.output.frontmatter import TYPES_PATH, Property, complete_types
+from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of, sides, united
 
 # A part of an owner's name that may stand in a note's id as it is.
@@ -119,9 +119,6 @@ class VaultWriter:
             for path in stale:
                 self._remove(path)
             self._files.put(self._stored.values())
-            lacked, problem = complete_types(self._tree, dry=self._dry)
-            self.written += [TYPES_PATH] if lacked else []
-            self.problems += [problem] if problem else []
         except OSError as error:
             where = error.filename or "the vault"
             raise SystemRefused(

@@ -1,12 +1,10 @@
-"""Properties read alike by YAML 1.1 and 1.2, which survive an editor; Obsidian's list of their types is only added to."""
+"""Properties read alike by YAML 1.1 and 1.2, which survive an editor."""
 
 from __future__ import annotations
 
 import io
-import json
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import frontmatter as python_frontmatter
@@ -15,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from pipeline.system.folders import Tree
 from pipeline.vault.output import frontmatter
-from pipeline.vault.output.frontmatter import TYPES, TYPES_PATH, Property, complete_types
+from pipeline.vault.output.frontmatter import Property
 from tests.vault.builders import Workplace, a_store
 
 ODD = (
@@ -115,35 +112,7 @@ def test_marks_and_line_ends_of_other_editors_are_understood() -> None:
     assert frontmatter.split("\ufeff---\r\nx: 1\r\n---\r\nbody") == ("x: 1\r\n", "body")
 
 
-theirs = st.dictionaries(st.one_of(st.text(max_size=8), st.sampled_from(sorted(TYPES))), st.sampled_from(["text", "date", "x"]))
-
-
-@settings(deadline=None, max_examples=30)
-@given(theirs, st.dictionaries(st.text(max_size=5).filter(lambda key: key != "types"), st.integers()))
-def test_what_stands_there_stays_and_what_lacks_is_added(types: dict[str, str], rest: dict[str, int]) -> None:
-    with TemporaryDirectory() as folder:
-        file = Path(folder, TYPES_PATH)
-        file.parent.mkdir()
-        file.write_text(json.dumps({**rest, "types": types}))
-        complete_types(Tree(Path(folder)))
-        assert json.loads(file.read_text()) == {**rest, "types": {**TYPES, **types}}
-        assert complete_types(Tree(Path(folder))) == (False, "")
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"types": []}', '"x"', "[" * 100_000])
-def test_a_file_that_obsidian_did_not_write_is_left_alone(text: str, tmp_path: Path) -> None:
+def test_a_build_writes_nothing_among_obsidians_settings_but_the_style_sheet(tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())
-    (place.vault / TYPES_PATH).parent.mkdir(parents=True)
-    (place.vault / TYPES_PATH).write_text(text)
-    (problem,) = place.build().left_alone
-    assert problem.startswith(TYPES_PATH)
-    assert (place.vault / TYPES_PATH).read_text() == text
-
-
-def test_a_build_writes_nothing_else_among_obsidians_settings(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, a_store())
-    report = place.build()
-    settings = {name for name in place.files() if name.startswith(".obsidian/")}
-    assert settings == {TYPES_PATH, ".obsidian/snippets/research.css"}
-    assert settings <= set(report.written)
-    assert not set(place.build().written)
+    place.build()
+    assert [name for name in place.files() if name.startswith(".obsidian/")] == [".obsidian/snippets/research.css"]
