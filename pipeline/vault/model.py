@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -39,7 +39,7 @@ from pipeline.domain.progress import summary_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk
-from pipeline.domain.values import Fact, Sentence, SourceChange
+from pipeline.domain.values import Cost, Fact, Sentence, SourceChange, minus, total
 from pipeline.errors import GONE, LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import name_slug, one_line, slug
@@ -419,15 +419,6 @@ class Night:
         return {entry.query_id: entry for entry in self.ended}
 
 
-class Spent(NamedTuple):
-    """What a query cost in one night: dollars, seconds, and what no reply accounts for, at most and probably."""
-
-    usd: float = 0.0
-    seconds: float = 0.0
-    unknown_usd: float = 0.0
-    likely_usd: float = 0.0
-
-
 @dataclass(frozen=True)
 class VaultModel:
     """The whole vault: cards by session id, in order of their start, and by query id; sources by address; nights.
@@ -442,14 +433,16 @@ class VaultModel:
     archived: frozenset[str]
 
     @cached_property
-    def spent(self) -> dict[str, Spent]:
-        """By event id of a query's end: what it cost in that night alone. The log has the session's sums so far."""
-        sums: dict[str, Spent] = {}
+    def costs(self) -> dict[str, Cost]:
+        """What each night cost, by its date. The log has each session's sum so far, which earlier nights are a part of."""
+        sums: dict[str, Cost] = {}
         found = {}
-        for entry in (entry for night in self.nights for entry in night.ended):
-            cost, before = entry.cost, sums.get(entry.session, Spent())
-            sums[entry.session] = now = Spent(cost.charged_usd, entry.duration_s, cost.assumed_usd, cost.expected_usd)
-            found[entry.id] = Spent(*(max(0.0, new - old) for new, old in zip(now, before, strict=True)))
+        for night in self.nights:
+            parts = []
+            for entry in night.ended:
+                parts.append(minus(entry.cost, sums.get(entry.session, Cost())))
+                sums[entry.session] = entry.cost
+            found[night.date] = total(parts)
         return found
 
 

@@ -12,7 +12,7 @@ from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
-from pipeline.vault.model import Card, News, Night, Spent, VaultModel
+from pipeline.vault.model import Card, News, Night, VaultModel
 from pipeline.vault.note import HOME, Note, Plain, View
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, joined, money
@@ -118,15 +118,10 @@ def night_note(model: VaultModel, night: Night) -> Note:
         "done": sizes["changed"] + sizes["answered"] + sizes["passages"] + sizes["quiet"],
         "not_found": sizes["not_found"],
         "failed": sizes["failed"],
-        "cost_usd": round(_spent(model, night.ended).usd, 6),
+        "cost_usd": round(model.costs[night.date].charged_usd, 6),
     }
     properties = properties_of("night", view["title"], own, created=night.batches[0].started.at, language=language)
     return Note(f"nights/{night.date}", "night", properties, view)
-
-
-def _spent(model: VaultModel, ended: Iterable[n.QueryEnded]) -> Spent:
-    """What queries cost together in that night."""
-    return Spent(*map(sum, zip(Spent(), *(model.spent[entry.id] for entry in ended), strict=True)))
 
 
 def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> View:
@@ -147,8 +142,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
             for entry, card in groups.get(group, ())
         ]
 
-    spent = _spent(model, night.ended)
-    seconds = (batch.end.duration_s if batch.end else _spent(model, batch.ended).seconds for batch in night.batches)
+    cost = model.costs[night.date]
     return {
         "title": labels.label("Night of {day}", language, day=labels.day(night.date, language)),
         "words": outcome_words(_outcomes(model, night).elements()) or "nothing was due",
@@ -171,8 +165,8 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
             }
             for batch in night.batches
         ],
-        "seconds": sum(seconds),
-        "cost": bill(spent.usd, spent.unknown_usd, spent.likely_usd),
+        "seconds": sum(batch.end.duration_s for batch in night.batches if batch.end),
+        "cost": bill(cost.charged_usd, cost.assumed_usd, cost.expected_usd),
     }
 
 
@@ -286,7 +280,7 @@ def picture(model: VaultModel) -> Plain:
     most = max([1, *(count.total() for count in counts)])
     bars = []
     for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
-        cost = money(_spent(model, night.ended).usd)
+        cost = money(model.costs[night.date].charged_usd)
         words = f"{labels.day(night.date)}: {outcome_words(count.elements()) or 'nothing was due'}, {cost}"
         at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
         for name, (colour, _) in _COLOURS.items():
