@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyromark
 from jinja2 import Environment, StrictUndefined
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from markupsafe import Markup, escape
+from markupsafe import Markup
+from pyromark import Options
 
 from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import one_line
-from pipeline.vault.model import key_of, readings_by_url, stored_cards
+from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import address, host_of, inert, web_address
 from pipeline.vault.output.markdown import flat
@@ -39,8 +39,7 @@ _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are 
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _NAMES = re.compile(r";|\band\b|&")  # what stands between the names of authors
 _LONGEST = 600  # of a quote
-# A citation as `portable` writes it; the schemes that a link may have.
-_REFERENCE, _SAFE = re.compile(r"\[\^(\d+)\]"), re.compile(r"(?:https?:|mailto:|#)", re.IGNORECASE)
+_MARKDOWN = Options.ENABLE_TABLES | Options.ENABLE_FOOTNOTES
 # What only Obsidian reads: links, comments, blocks, callouts; and the fences and quotes that lines are in.
 _LINK = re.compile(r"(!?)\[\[([^\[\]|\\#]*)(?:#([^\[\]|\\]*))?(?:\\?\|([^\[\]]*))?\]\]")
 _SESSION = re.compile(r" · \[\[sessions/[^\]]*\]\]")  # the way from a report to its own session, in a line of facts
@@ -63,21 +62,11 @@ _TELLING = 80  # letters of a quote that show whether it is in the report word f
 
 
 @dataclass(frozen=True, slots=True)
-class CitedQuote:
-    """A quote that a report cites: the fact's id, its words, the heading above it, or "", and the page of a PDF, or 0."""
-
-    fact: str
-    text: str
-    heading: str
-    sheet: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class CitedSource:
     """A source of reports. ``number`` is its number in the session's report, 0 for the sources of all reports.
 
     ``published`` is as the page says it, ``accessed`` when it was last read for a report (RFC 3339). ``url`` is an address, or
-    ``corpus:`` and the path of one of the user's documents.
+    ``corpus:`` and the path of one of the user's documents. The words of the ``quotes`` are on one line.
     """
 
     key: str
@@ -87,7 +76,7 @@ class CitedSource:
     published: str
     accessed: str
     number: int
-    quotes: tuple[CitedQuote, ...]
+    quotes: tuple[Quoted, ...]
 
 
 def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]:
@@ -102,7 +91,7 @@ def cited_sources(state_dir: Path, session: str = "") -> tuple[CitedSource, ...]
             continue
         first, page = readings[0][1].page, citing[-1].page
         quotes = {quote.fact: quote for reading in citing for quote in reading.quotes if quote.cited}
-        cited = (CitedQuote(one.fact, flat(one.text), one_line(one.heading, 200), one.sheet) for one in quotes.values())
+        cited = (replace(one, text=flat(one.text), heading=one_line(one.heading, 200)) for one in quotes.values())
         found.append(
             CitedSource(
                 key_of(first),
@@ -137,7 +126,7 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
         found = _DATE.match(text)
         return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
 
-    def quoted(quote: CitedQuote) -> str:
+    def quoted(quote: Quoted) -> str:
         place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
         return f"“{one_line(quote.text, _LONGEST)}”{f' ({place})' if place else ''}"
 
@@ -233,7 +222,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _place(source: CitedSource, quote: CitedQuote) -> str:
+def _place(source: CitedSource, quote: Quoted) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
     place = address(source.url) if host_of(source.url) else inert(source.url.removeprefix("corpus:"))
@@ -241,30 +230,14 @@ def _place(source: CitedSource, quote: CitedQuote) -> str:
 
 
 def page(document: Portable) -> str:
-    """Return the document as an HTML file, in which each citation is a link to its footnote, and the first one the way back."""
-    seen = set[str]()
+    """Return the document as an HTML file in which citations are links to footnotes.
 
-    def reference(found: re.Match[str]) -> str:
-        number = found[1]
-        if not 1 <= int(number) <= len(document.notes):
-            return found[0]
-        name = "" if number in seen else f' id="from-{number}"'
-        seen.add(number)
-        return f'<sup><a href="#note-{number}"{name} aria-label="Footnote {number}">{number}</a></sup>'
-
-    def text(_renderer: Any, tokens: Sequence[Token], place: int, _options: Any, _env: Any) -> str:
-        return _REFERENCE.sub(reference, str(escape(tokens[place].content)))
-
-    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
-    reader.validateLink = lambda url: bool(_SAFE.match(url))  # type: ignore[method-assign]
-    reader.add_render_rule("text", text)
+    The texts are harmless Markdown already; and whatever a template says, the page allows no browser to load or run anything.
+    """
     shell = read_text(Path(__file__).parent / "export.html.j2")
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(shell)
-    return template.render(
-        title=document.title,
-        body=Markup(reader.render(document.body)),  # noqa: S704 - the Markdown reader lets no HTML through
-        notes=[Markup(reader.renderInline(note)) for note in document.notes],  # noqa: S704 - as above
-    )
+    body = pyromark.html(document.text, options=_MARKDOWN)
+    return template.render(title=document.title, body=Markup(body))  # noqa: S704 - see above
 
 
 def converted(data: bytes, form: str, about: Mapping[str, str]) -> bytes:

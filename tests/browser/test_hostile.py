@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from markdown_it import MarkdownIt
+import pyromark
 
 from tests.browser.visiting import Site, Visitor, served
 from tests.vault.scanner import body_of
@@ -42,10 +42,10 @@ def test_no_page_complains_or_asks_elsewhere_and_hostile_text_becomes_no_element
 
 
 def test_nothing_in_a_note_runs_where_all_html_is_allowed(hostile_vault: Path, visitor: Visitor, tmp_path: Path) -> None:
-    permissive = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    options = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH
     notes = sorted(hostile_vault.rglob("*.md"))
     for number, note in enumerate(notes):
-        shown = permissive.render(body_of(note.read_text()))
+        shown = pyromark.html(body_of(note.read_text()), options=options)
         (tmp_path / f"{number}.html").write_text(f"{PLAIN_HEAD}<body>{shown}")
     with served(tmp_path) as url:
         for number, note in enumerate(notes):

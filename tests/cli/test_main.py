@@ -228,7 +228,7 @@ def test_answers_say_how_long_they_took_and_runs_which_machine_acted(workspace: 
 
 def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(tmp_path: Path) -> None:
     workspace_in(tmp_path / "ws", "  - query: How deep is the harbour?\n    mode: fast\n")
-    heavy = {"pydantic", "jinja2", "markdown_it", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax"}
+    heavy = {"pydantic", "jinja2", "pyromark", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax"}
     heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
     code = (
         "import sys, atexit; from pipeline.cli import main\n"

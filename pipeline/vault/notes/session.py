@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import
 from pipeline.domain.findings import by_model, open_gaps, shown_pages
 from pipeline.domain.progress import counts_of
@@ -54,16 +53,6 @@ def session_note(loaded: LoadedSession) -> Note:
         "failures": [
             {"what": _step_words(state, one.step), "message": one.message, "attempts": one.attempts, "given_up": one.final}
             for one in failures
-        ],
-        "joined": [
-            {
-                "kept": (*event.machines, "one")[0] or "one",
-                "other": (*event.machines, "", "another")[1] or "another",
-                "adopted": len(event.adopted),
-                "differences": [{"what": _step_words(state, one.step), "kept": one.kept} for one in event.conflicts],
-            }
-            for event in loaded.events
-            if isinstance(event, BranchMerged)
         ],
         "gaps": parts.open_questions(open_gaps(state)),
         "topics": parts.topic_links(state.tags),

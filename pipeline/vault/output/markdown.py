@@ -200,7 +200,5 @@ def _code(code: str, cell: bool) -> str:
 
 def _around(mark: str, inside: str, cell: bool) -> str:
     """Return marked words; the words are made inert, and may hold code."""
-    body = str(prose(inside, cell=cell))
-    if body.endswith("&#58;") and not body.endswith(":&#58;"):
-        body = body.removesuffix("&#58;") + ":"  # no colon follows it
+    body = before_space(prose(inside, cell=cell))  # the mark follows, and no colon
     return f"{mark}{body}{mark}" if body and not body.startswith(("*", "\\*")) and not body.endswith("*") else ""

@@ -30,8 +30,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from array import array
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -198,12 +196,7 @@ def _comparable(value: object) -> object:
 
 def letters_of(lines: Iterable[bytes]) -> str:
     """Return four letters for each line."""
-    sums = array("I", map(crc32, lines))
-    if sys.byteorder == "little":
-        sums.byteswap()
-    whole = bytearray(sums.tobytes())
-    del whole[:: sums.itemsize]  # of each sum the first of its four bytes
-    return urlsafe_b64encode(whole).decode()
+    return urlsafe_b64encode(b"".join((crc32(line) & 0xFFFFFF).to_bytes(3) for line in lines)).decode()
 
 
 def each(letters: str) -> set[str]:
