@@ -54,11 +54,6 @@ def source() -> Path:
     return inside if inside.is_dir() else Path(__file__).parents[2]
 
 
-def later_templates(part: str, *names: str) -> dict[str, Path]:
-    """Return the starter's own files of these templates of a ``part`` (``vault``, ``site``), which older workspaces lack."""
-    return {name: source() / "templates" / part / name for name in names}
-
-
 @contextmanager
 def _disk(folder: Path) -> Iterator[None]:
     try:

@@ -20,8 +20,7 @@ class Turn:
     """One question of a talk, and how far its answer is. ``observed`` holds, in older logs, the facts of
     each page by the page's address.
 
-    ``failed`` says why a model failed in a step that is then done without one, by the step's key. ``session`` researches the
-    question.
+    ``failed`` says why a model failed in a step that is then done without one, by the step's key.
     """
 
     number: int
@@ -35,7 +34,6 @@ class Turn:
     draft: t.AnswerDrafted | None = None
     answer: t.MessageAnswered | None = None
     failed: dict[str, str] = field(default_factory=dict)
-    session: str = ""
 
     def facts(self) -> tuple[Fact, ...]:
         """Return the passages that were taken, the nearest first; in older logs those of each page, as the pages were found."""
@@ -129,8 +127,6 @@ def apply(state: TalkState, event: EventBase) -> None:
             turn.draft = event
         case t.MessageAnswered():
             turn.answer = event
-        case t.TalkResearched():
-            turn.session = event.session
         case t.TalkClosed():
             state.closed = True
         case e.StepFailed() if not event.recoverable:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.config.workspace_files import later_templates
 from pipeline.domain.state import status_words
 from pipeline.site.note_to_html import href_of
 from pipeline.site.paths import NAMES, PLURALS, Places, encoded, fragment, list_page, page_of, root_of
@@ -169,10 +168,9 @@ class Layout:
     """The templates in ``folder``: ``<name>.html.j2``."""
 
     def __init__(self, folder: Path) -> None:
-        later = later_templates("site", "earlier.html.j2")
         environment = TemplateEnvironment(autoescape=True)
         environment.filters["status_words"] = status_words
-        self._templates = TemplateFolder(folder, environment, _ADVICE, later)
+        self._templates = TemplateFolder(folder, environment, _ADVICE)
 
     def digest(self, name: str) -> str:
         """Return the digest of a template and of all that it is made from."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import jinja2
@@ -86,19 +85,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
 
 class TemplateFolder:
-    """The templates ``*.j2`` in ``folder``, read once, rendered in ``environment``.
+    """The templates ``*.j2`` in ``folder``, read once, rendered in ``environment``."""
 
-    A template of ``later`` is read from there if the folder, which an earlier version may have made, has none of that name.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        environment: Environment,
-        advice: Advice,
-        later: Mapping[str, Path] = MappingProxyType({}),
-    ) -> None:
-        self.folder, self._environment, self._advice, self._later = folder, environment, advice, later
+    def __init__(self, folder: Path, environment: Environment, advice: Advice) -> None:
+        self.folder, self._environment, self._advice = folder, environment, advice
         self._source = cache(self._read)
         environment.loader = FunctionLoader(self._load)
         self.version_of = cache(self._version_of)
@@ -162,7 +152,7 @@ class TemplateFolder:
         try:
             return read_bytes(self.folder.joinpath(*split_template_path(name)))
         except (TemplateNotFound, FileNotFoundError, NotADirectoryError):
-            return read_bytes(self._later[name]) if name in self._later else None
+            return None
         except OSError as error:
             raise TemplateInvalid(f"{self.folder / name}: cannot be read: {error.strerror}", hint=self._advice.restore) from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.vault_events import ResearchPruned
@@ -32,7 +31,7 @@ from pipeline.vault.output.escaping import (
     superscript,
 )
 from pipeline.vault.output.frontmatter import Property
-from pipeline.vault.output.markdown import Passage, flat, prose
+from pipeline.vault.output.markdown import flat, prose
 
 _DIFFER = "Both cannot be right."
 _UNSOURCED = {"bridge": "no source", "beyond": "from the model's general knowledge"}
@@ -66,27 +65,33 @@ def made_by(loaded: LoadedSession) -> View:
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
-    """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, or code.
+class Said:
+    """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, code, or a passage.
 
     ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
     ``disputed`` where another source denies it, else "". What begins an item of a list has its ``number``; ``nested``: of a list
     inside one.
+
+    A passage, by which templates distinguish it (``is_passage``), is a whole stretch of a source with one citation or none.
+    ``lead`` is what it leans on ("" for nothing), ``place`` leads to the quote in the source's note and names the headings above
+    it; ``also`` are the numbers of other sources that say the same; ``date`` as the page says it, ``rating`` useful, wrong or "".
     """
 
     text: str
     citations: tuple[Link, ...] = ()
+    standing: str = ""
     derived: bool = False
     cells: tuple[Inert, ...] = ()
     cell_marks: tuple[tuple[Link, ...], ...] = ()
     lines: tuple[Inert, ...] = ()
-    standing: str = ""
     number: int = 0
     nested: bool = False
-    is_passage: ClassVar[bool] = False
-
-
-Said = Cited | Passage
+    is_passage: bool = False
+    lead: str = ""
+    place: Link | None = None
+    also: tuple[Link, ...] = ()
+    date: str = ""
+    rating: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +203,10 @@ def address_words(url: str, language: str = labels.ENGLISH) -> str:
     return labels.label("{path} in your documents", language, path=rest) if scheme == "corpus" and rest else url
 
 
-def cited(model: VaultModel, sentence: CitedText) -> Cited:
+def cited(model: VaultModel, sentence: CitedText) -> Said:
     """Return a card's sentence with its citations as links."""
     links = (quote_link(model.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
-    return Cited(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
+    return Said(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
 
 
 def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -> list[View]:
@@ -211,7 +216,7 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
     """
     rows = []
     for turn in turns:
-        answer, further = turn.answer, model.by_id.get(turn.session)
+        answer = turn.answer
         said = "Not answered yet. Ask it again, or go on with the talk."
         if answer and answer.sentences:
             said = one_line(flat(answer.sentences[0].text), _ANSWER)
@@ -228,7 +233,6 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
                 "answer": said,
                 "at": turn.at,
                 "sources": tuple(model.sources[url] if url in noted else without_note(url, titles.get(url, url)) for url in urls),
-                "further": Link(best_link(further).path, "researched further") if further else None,
             }
         )
     return rows
@@ -260,7 +264,7 @@ class Citer:
             inside = follows_steps and (paragraph.form == "code" or is_between)
             block = self._block(paragraph, self._steps + 1 if paragraph.start > 1 else 1, inside=inside)
             if block.form == "steps":
-                self._steps = max((one.number for one in block if isinstance(one, Cited)), default=0)
+                self._steps = max((one.number for one in block), default=0)
             found.append(block)
         return tuple(found)
 
@@ -300,15 +304,16 @@ class Citer:
             mine, page = self._numbers.get(fact.url, 0), self._state.pages.get(fact.url)
             known = [self._state.facts[name] for name in reversed(sentence.facts[1:]) if name in self._state.facts]
             others = {self._numbers.get(other.url, 0): other.id for other in known}
-            passage = Passage(
+            passage = Said(
                 sentence.text,
                 (self.citation(fact.id),) if mine else (),
-                fact.lead,
-                quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
-                tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
                 "disputed" if self._loaded.is_disputed(sentence.facts) else "",
-                one_line(page.published, 40) if page else "",
-                self._loaded.beside.rated.get(fact.id, ""),
+                is_passage=True,
+                lead=fact.lead,
+                place=quote_link(self._sources[fact.url], fact.id, self._trail(fact)),
+                also=tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine)),
+                date=one_line(page.published, 40) if page else "",
+                rating=self._loaded.beside.rated.get(fact.id, ""),
             )
             found.append(passage)
         return tuple(found)
@@ -332,21 +337,21 @@ class Citer:
         places = ((fact, page_place(self._loaded, fact.url, self._trail(fact), block_id(fact.id))) for fact in facts)
         return [{"text": flat(fact.quote), "place": place} for fact, place in places]
 
-    def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Cited:
+    def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Said:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._state.facts]
         facts = signs(self._state, known, self._numbers)
         marks = {name: quote_link(self._sources[self._state.facts[name].url], name, sign) for name, sign in facts}
         said = sentence.text.strip()
         is_label = said.endswith((":", "：", ":**")) or (said.startswith("**") and said.find("**", 2) == len(said) - 2)
-        return Cited(
+        return Said(
             before_space(prose(sentence.text)),  # a citation, white space or the line's end follows
             tuple(marks.values()),
+            "disputed" if self._loaded.is_disputed(known) else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(tuple(marks[name] for name in cited if name in marks) for cited in sentence.cell_facts),
             tuple(fenced(sentence.text)) if is_code else (),
-            "disputed" if self._loaded.is_disputed(known) else "" if is_label else _UNSOURCED.get(sentence.basis, ""),
         )
 
     def citation(self, fact_id: str) -> Link:

@@ -11,39 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import ClassVar
 
 from pipeline.text.normalise import clean
 from pipeline.text.passages import Block, blocks
-from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
+from pipeline.vault.output.escaping import Inert, before_space, fenced, inert
 
 OMITTED = "[…]"
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _MOST_CELLS = 40
 _ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A whole stretch of a source. ``lead`` is what it leans on ("" for nothing), ``citations`` its one numbered link or none.
-
-    ``place`` leads to the quote in the source's note and names the headings above it; ``also`` are the numbers of other sources
-    that say the same; ``standing`` is ``disputed`` or "", ``date`` as the page says it, ``rating`` useful,
-    wrong or "".
-    """
-
-    text: str
-    citations: tuple[Link, ...]
-    lead: str
-    place: Link
-    also: tuple[Link, ...] = ()
-    standing: str = ""
-    date: str = ""
-    rating: str = ""
-    is_passage: ClassVar[bool] = True  # by this, templates distinguish it from a sentence
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:

@@ -15,7 +15,6 @@ from typing import Any
 from jinja2 import TemplateError
 from jinja2.runtime import Macro
 
-from pipeline.config.workspace_files import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.text import labels
 from pipeline.vault.note import Kind, Note
@@ -23,8 +22,6 @@ from pipeline.vault.output import escaping, markdown
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.user_text import empty_block, find_blocks
 
-# Templates that workspaces of earlier versions lack.
-_LATER = ("_worker.md.j2",)
 _PLACE = re.compile(r"\{(\w+)\}")  # where a label takes a value: str.format would read more than names
 _BLANKS = re.compile(r"\n\n\n+")  # not `{3,}`: so it is looked for as quickly as a word
 _ADVICE = Advice("templates/README.md", "no note was changed")
@@ -96,7 +93,7 @@ class Renderer:
         environment.filters.update(FILTERS)
         environment.filters.update({name: getattr(self._language, name) for name in OF_LANGUAGE})
         environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._language.label)
-        self._templates = TemplateFolder(templates, environment, _ADVICE, later_templates("vault", *_LATER))
+        self._templates = TemplateFolder(templates, environment, _ADVICE)
 
     def version_of(self, kind: Kind) -> str:
         """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""

@@ -16,7 +16,7 @@ from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
 from pipeline.research.report_text import read_sentence
 from pipeline.vault.note import Note
-from pipeline.vault.notes.parts import Block, Cited
+from pipeline.vault.notes.parts import Block, Said
 from pipeline.vault.output.escaping import Inert, Link, fenced
 from pipeline.vault.output.markdown import flat, markdown, prose, within
 from pipeline.vault.output.templates import Renderer
@@ -237,7 +237,7 @@ def rendered(block: Block) -> str:
 
 
 def test_each_form_is_markdown_with_its_citations() -> None:
-    one, two = Cited(Inert("First."), (CITE,)), Cited(Inert("Then."), (CITE,), derived=True)
+    one, two = Said(Inert("First."), (CITE,)), Said(Inert("Then."), (CITE,), derived=True)
     assert rendered(Block((one, two))) == f"First.{MARK} Then. ∴ {MARK}"
     first, second = replace(one, number=3), replace(two, number=4)
     assert rendered(Block((first, second), "steps")) == f"3. First.{MARK}\n4. Then. ∴ {MARK}"
@@ -247,11 +247,11 @@ def test_each_form_is_markdown_with_its_citations() -> None:
 
 
 def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
-    row = Cited(Inert("a"), (CITE,), cells=(Inert("a"), Inert("`b`")))
+    row = Said(Inert("a"), (CITE,), cells=(Inert("a"), Inert("`b`")))
     cell_mark = MARK.replace("|", "\\|")
     table = rendered(Block((row,), "table", (Inert("A"), Inert("B"))))
     assert table == f"| A | B |\n| --- | --- |\n| a | `b`{cell_mark} |"
     marked = replace(row, cell_marks=((CITE,), ()))
     assert rendered(Block((marked,), "table", (Inert("A"), Inert("B")))).endswith(f"| a{cell_mark} | `b` |")
-    code = rendered(Block((Cited(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
+    code = rendered(Block((Said(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
     assert code == f"```\na = 1\nb = 2\n```\n\nFrom {MARK}"
