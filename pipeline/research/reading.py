@@ -14,13 +14,13 @@ from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
-from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
+from pipeline.domain.report_parts import INSTRUCTIONS, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
-from pipeline.research.gathering import new_queries, today_of
+from pipeline.research.gathering import MAX_GAPS, new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
 from pipeline.text.normalise import counted, one_line, tokens
@@ -29,11 +29,11 @@ from pipeline.text.quotes import Span
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
-_LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
-_LATER_TOKENS = 6_000  # in a later one; in that of the gaps 5,000 for each iteration; a good half of the window if that is less
-_GAP_TOKENS, _GAP_PAGE_TOKENS = 5_000, 400  # the second: of one page, as long as there is room
+_LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
+_GAP_TOKENS, _GAP_PAGE_TOKENS = 2_500, 400  # of a question in the reading of the gaps; of one page, as long as there is room
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
 _SPREAD = 3  # sections
+_WITH_NEIGHBOURS = 3  # pages: of 441 quotes 2 were from sections beside the hits of later ones, at 13,000 tokens
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
@@ -182,12 +182,12 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
     it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, for
-    the sections that were hit; then all are extended around these, the best first, for gaps by one step; in a large window what
-    is left is for whole pages. Of a page that was shown in parts before, only other parts are shown.
+    the sections that were hit; then the first ones are extended by the sections beside these. Of a page that was shown in parts
+    before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
-    most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
-    left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
+    gaps = len(state.perspectives[worker.perspective_id].questions) if worker.round else 0
+    left = min(_most_tokens(state.config, gaps, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 5 // 8)
     searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
@@ -197,7 +197,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     is_long = bool(pages) and tokens(texts[0]) > left // 2
     spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
-    for around in range(2 if worker.round else AROUND + 1):
+    for around in (False, True):
         for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
             is_best, seen = not place and may_be_whole, _seen(state, page.url)
             own = _tokens_of(text, shown[place])
@@ -207,13 +207,9 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
                 of_page = [hit for hit in hits if page_of(hit.url) == page.url]
-                shown[place] = shown_parts(text, of_page, room, seen, around=around or bool(seen), always=is_best)
+                beside = place < _WITH_NEIGHBOURS and (around or bool(seen))
+                shown[place] = shown_parts(text, of_page, room, seen, around=beside, always=is_best)
                 left -= _tokens_of(text, shown[place]) - own
-    for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
-        more = tokens(text) - _tokens_of(text, shown[place])
-        if most > _FIRST_TOKENS and more <= left and not _seen(state, page.url):
-            shown[place] = (Span(0, len(text)),)
-            left -= more
     if pages and not any(shown):
         shown[0] = shown_parts(texts[0], [], left, _seen(state, pages[0].url))
     return [
@@ -223,21 +219,20 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     ]
 
 
-def _most_tokens(config: ResearchConfig, round_: int, iteration: int, window: int, *, first: bool) -> int:
+def _most_tokens(config: ResearchConfig, gaps: int, iteration: int, *, first: bool) -> int:
     """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill."""
-    if round_:
-        return _GAP_TOKENS * config.iterations
+    if gaps:
+        return _GAP_TOKENS * min(gaps, 2 * config.iterations)
     if iteration > 1:
         return _LATER_TOKENS
-    return min(_LARGE_TOKENS, max(_FIRST_TOKENS, window // 6)) if first else _BESIDE_TOKENS
+    return _FIRST_TOKENS if first else _BESIDE_TOKENS
 
 
 def expected(config: ResearchConfig) -> tuple[int, int]:
     """Return the most calls of a session with a model, and about how many tokens in: all rounds, no retry, one part."""
     places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
-    readings = [*places, *((number, 1, False) for number in range(1, config.gap_rounds + 1))]
-    window = config.context_tokens or USUAL_WINDOW
-    pages = sum(_most_tokens(config, number, turn, window, first=first) for number, turn, first in readings)
+    readings = [*places, *[(MAX_GAPS, 1, False)] * config.gap_rounds]
+    pages = sum(_most_tokens(config, gaps, turn, first=first) for gaps, turn, first in readings)
     facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
     calls = len(readings) + 4  # the plan, the report, its check, and a second check of what code doubts
     return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words
@@ -247,7 +242,6 @@ def _tokens_of(text: str, spans: Iterable[Span]) -> int:
     return sum(tokens(text[start:end]) for start, end in spans)
 
 
-AROUND = 3  # sections on each side of one that was hit
 LEAST = 200  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _SHORT = 2_000  # tokens of a page that is shown whole
@@ -269,11 +263,11 @@ def shown_parts(
     room: int,
     before: Iterable[tuple[int, int]] = (),
     *,
-    around: int = AROUND,
+    around: bool = True,
     always: bool = True,
 ) -> tuple[Span, ...]:
     """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else the sections that
-    were hit, each whole or not at all, and then ``around`` steps further from each, the nearest first.
+    were hit, each whole or not at all, and then those beside each, if it goes ``around`` them.
 
     Of a section that does not fit, the paragraphs that were hit are shown with those beside them. What was shown ``before`` is
     left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
@@ -285,9 +279,9 @@ def shown_parts(
     costs = [tokens(text[piece.span.start : piece.span.end]) + 4 for piece in pieces]
     new = [not any(start <= piece.span.start and piece.span.end <= end for start, end in seen) for piece in pieces]
     hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
-    kept = _taken(hit, pieces, costs, new, room, around)
+    kept = _taken(hit, pieces, costs, new, room, around=around)
     wanted = [place for place in range(len(pieces)) if new[place]] if always and not kept else []
-    kept = kept or _taken(wanted, pieces, costs, new, room, 0)
+    kept = kept or _taken(wanted, pieces, costs, new, room, around=False)
     if wanted and not kept:
         start, end = pieces[next((place for place in hit if new[place]), wanted[0])].span
         part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
@@ -306,9 +300,9 @@ def shown_parts(
 
 
 def _taken(
-    hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, around: int
+    hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, *, around: bool
 ) -> set[int]:
-    """Return the pieces for which there is room: of each hit its section with what holds it, then step by step what is beside it.
+    """Return the pieces for which there is room: of each hit its section with what holds it, then what is beside it.
 
     A section longer than all the room is taken by its pieces.
     """
@@ -317,7 +311,7 @@ def _taken(
     levels = [pieces[section.start].level for section in sections]
     kept: set[int] = set()
     left = room
-    for step in range(around + 1):
+    for step in (0, 1) if around else (0,):
         for place in hit:
             own = bisect_right(begins, place) - 1
             if sum(costs[one] for one in sections[own] if new[one]) > room:

@@ -14,7 +14,7 @@ from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, Resear
 from pipeline.research.gathering import NOT_SEARCHED, approval_of, find_gaps
 from pipeline.research.reading import sources_of
 from pipeline.research.reporting import limits
-from pipeline.text.quotes import Span
+from pipeline.text.normalise import tokens
 from tests.fakes import Journal, MemoryStore, step_context_for
 
 
@@ -94,23 +94,23 @@ def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> N
     assert "corpus:g.md" in chosen_pages(state, worker, 2)
 
 
-@pytest.mark.parametrize(("window", "whole"), [(32_000, ["a"]), (200_000, ["a", "b"])])
-def test_a_large_window_is_shown_more_pages_whole(window: int, whole: list[str]) -> None:
+def test_only_the_best_pages_are_shown_beyond_the_sections_that_were_hit_and_less_for_a_single_gap() -> None:
     state, worker = _state()
-    state.config = state.config.model_copy(update={"context_tokens": window})
+    state.config = state.config.model_copy(update={"pages_per_iteration": 4})
     worker.iterations = [Iteration("", ("one",))]
-    hits = state.searches["one"].hits
-    state.searches["one"] = SearchDone("local", (hits[0], hits[1].model_copy(update={"heading": "Part 9"}), hits[2]))
-    for name, parts in (("a", 4), ("b", 40), ("c", 80)):
-        url = f"corpus:{name}.md"
-        state.pages[url] = state.pages[url].model_copy(update={"digest": f"{parts}"})
+    hits = (Hit(url=f"corpus:{name}.md", title=name, heading="Part 9") for name in "abcd")
+    state.searches["one"] = SearchDone("local", tuple(hits))
+    state.pages = {f"corpus:{name}.md": PageRead(url=name, title=name, digest="0" * 64, characters=9, at="") for name in "abcd"}
+    state.pages = {url: page.model_copy(update={"url": url}) for url, page in state.pages.items()}
+    text = "".join(f"## Part {number}\n\n{'Water flows downhill. ' * 60}\n\n" for number in range(40))
+    context = replace(step_context_for(MemoryStore(), Journal()), page_text=lambda _digest: text)
 
-    def page_text(digest: str) -> str:
-        return "".join(f"## Part {number}\n\n{'Water flows downhill. ' * 60}\n\n" for number in range(int(digest)))
+    def shown() -> list[int]:
+        return [sum(text[start:end].count("## ") for start, end in one.shown) for one in sources_of(state, worker, 1, context)]
 
-    context = replace(step_context_for(MemoryStore(), Journal()), page_text=page_text)
-    shown = sources_of(state, worker, 1, context)
-    assert [one.title for one in shown if one.shown == (Span(0, len(one.text)),)] == whole
+    assert shown() == [3, 3, 3, 1]
+    worker.round = 1
+    assert sum(shown()) * tokens(text) // 40 <= 2_500
 
 
 def found_gaps(state: SessionState) -> tuple[Gap, ...]:
