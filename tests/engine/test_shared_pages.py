@@ -69,7 +69,8 @@ def test_a_worker_knows_what_was_searched_for_and_found_before(readings: list[q.
     for one in readings:
         assert "common 1" in one.asked
         assert bool(one.known) == (one.iteration > 1 or one.perspective.id.startswith("gap-"))
-    assert {one.iteration for one in readings if "How loud is it then?" in one.questions.values()} == {2, 3}  # what one left open
+    first = [one for one in readings if not one.perspective.id.startswith("gap-")]
+    assert {one.iteration for one in first if "How loud is it then?" in one.questions.values()} == {2, 3}  # what one left open
 
 
 @pytest.mark.parametrize("window", [6_000, 8_000, 32_000, 200_000])
