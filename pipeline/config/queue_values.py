@@ -237,36 +237,35 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingChoice:
-    """A model that turns texts into vectors, for the search by meaning.
-
-    ``key`` and ``base_url`` as in ``ModelChoice``. The prefixes are what the model wants before a query and before a passage.
-    ``folder`` holds a model that runs in this process; ``model`` is then its name. ``floor`` is the least cosine of a passage
-    near its question, None if not known.
-    """
-
-    model: str = ""
-    base_url: Annotated[str, _address] = ""
-    key: Annotated[str, _key_name] = ""
-    query_prefix: str = ""
-    passage_prefix: str = ""
-    folder: Annotated[str, _path] = ""
-    floor: Annotated[float | None, _share] = None
-
-    @property
-    def prefixes(self) -> tuple[str, str]:
-        """What is written before a query and before a passage."""
-        return f"{self.query_prefix} ".lstrip(), f"{self.passage_prefix} ".lstrip()
-
-
-@dataclass(frozen=True, slots=True)
 class RerankerChoice:
-    """A model on a server that orders the best passages; ``key`` and ``floor`` as in ``EmbeddingChoice``."""
+    """A model on a server that orders the best passages; ``key`` and ``base_url`` as in ``ModelChoice``.
+
+    ``floor`` is the least score of a passage near its question, None if not known.
+    """
 
     model: str
     base_url: Annotated[str, _address] = ""
     key: Annotated[str, _key_name] = ""
     floor: Annotated[float | None, _share] = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingChoice(RerankerChoice):
+    """A model that turns texts into vectors, for the search by meaning; its ``floor`` is the least cosine.
+
+    The prefixes are what the model wants before a query and before a passage. ``folder`` holds a model that runs in this process;
+    ``model`` is then its name.
+    """
+
+    model: str = ""
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    folder: Annotated[str, _path] = ""
+
+    @property
+    def prefixes(self) -> tuple[str, str]:
+        """What is written before a query and before a passage."""
+        return f"{self.query_prefix} ".lstrip(), f"{self.passage_prefix} ".lstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline import __version__
 from pipeline.config.keys import DATABASE_PASSWORD, Keys
-from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Query, RerankerChoice, Settings
+from pipeline.config.queue_values import ModelChoice, Query, RerankerChoice, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 
@@ -279,7 +279,7 @@ def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> Re
     said = settings.reasoner
     if isinstance(said, ModelChoice):
         choice = said if model is None else replace(said, model=model, roles=())
-        return _chosen(choice, keys)
+        return ReasonerChoice(*_chosen(choice, keys))
     if said == "extractive" and model is None:
         return ReasonerChoice(None, "queries.yaml says reasoner: extractive")
     found = _public_server(keys)
@@ -292,14 +292,15 @@ def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> Re
     return ReasonerChoice(server, f"{service.key_name} is set")
 
 
-def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> ReasonerChoice:
+def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> tuple[ModelServer, str]:
+    """Return the server of a model that the settings name, and why it is that one."""
     if not choice.base_url and not choice.key:
         found = _public_server(keys)
         if found is None:
             raise _no_server(choice.model, what)
         service, key = found
         server = ModelServer(service.name, service.url, key, choice.model, choice)
-        return ReasonerChoice(server, f"queries.yaml names {choice.model}, and {service.key_name} is set")
+        return server, f"queries.yaml names {choice.model}, and {service.key_name} is set"
     url = choice.base_url or OPENROUTER.url
     own = urlsplit(url).netloc
     public = next((one for one in (OPENROUTER, OPENAI) if urlsplit(one.url).netloc == own and url.startswith("https:")), None)
@@ -308,31 +309,23 @@ def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> Reasoner
     if key_name and key_found is None:
         raise UsageError(f"{key_name} is not set, which {what}: in queries.yaml needs", hint=_SETUP)
     server = ModelServer(public.name if public else own, url, key_found, choice.model, choice)
-    return ReasonerChoice(server, f"queries.yaml names {choice.model} at {own}")
+    return server, f"queries.yaml names {choice.model} at {own}"
 
 
-def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
-    """Return the server of the embeddings; None if the settings name none. Its circuit is its own, apart from a model's there.
+def server_beside(choice: RerankerChoice, keys: Keys, what: str) -> ModelServer:
+    """Return the server of the embeddings or of the reranker. Its circuit is its own, apart from a model's there.
 
     Raises:
         UsageError: it needs a key that is not set, or no server is named and no key for one is set.
     """
-    said = settings.embeddings
-    if not isinstance(said, EmbeddingChoice) or said.folder:
-        return None
-    return _server_beside(ModelChoice(said.model, said.base_url, said.key), keys, "embeddings")
-
-
-def reranking_server(settings: Settings, keys: Keys) -> ModelServer | None:
-    """Return the server of the reranker; None if the settings name none. Raises as ``embedding_server``."""
-    said = settings.reranker
-    return _server_beside(ModelChoice(said.model, said.base_url, said.key), keys, "reranker") if said else None
-
-
-def _server_beside(choice: ModelChoice, keys: Keys, what: str) -> ModelServer:
-    server = _chosen(choice, keys, what).server
-    assert server is not None  # noqa: S101 - a model is named, so there is a server or an error
+    server, _ = _chosen(ModelChoice(choice.model, choice.base_url, choice.key), keys, what)
     return replace(server, name=f"{what} at {urlsplit(server.base_url).netloc}")
+
+
+def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
+    """Return the server of the embeddings; None if the settings name none. Raises as ``server_beside``."""
+    said = settings.embeddings
+    return None if isinstance(said, str) or said.folder else server_beside(said, keys, "embeddings")
 
 
 def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
@@ -404,7 +397,7 @@ def _searxng_url(settings: Settings, keys: Keys) -> str:
     return settings.searxng_url or keys.value(SEARXNG_URL)
 
 
-def _named(settings: Settings) -> list[ModelChoice | EmbeddingChoice | RerankerChoice]:
+def _named(settings: Settings) -> list[ModelChoice | RerankerChoice]:
     return [one for one in (settings.reasoner, settings.embeddings, settings.reranker) if one and not isinstance(one, str)]
 
 

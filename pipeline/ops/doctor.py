@@ -30,9 +30,9 @@ from pipeline.config.services import (
     embedding_server,
     pages_route,
     reasoner_for,
-    reranking_server,
     search_access,
     searches_for,
+    server_beside,
     services_route,
 )
 from pipeline.config.settings import Workspace, store_address
@@ -42,10 +42,11 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.search.folders import Corpus
 from pipeline.search.local_model import files_of, missing_packages
+from pipeline.search.model_servers import EmbeddingClient
 from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import moment_of
 from pipeline.wiring import workspace_adapters as w
-from pipeline.wiring.session_adapters import Searches, documents_of, embedding_client
+from pipeline.wiring.session_adapters import Searches, client_of, documents_of
 from pipeline.wiring.store_adapters import (
     file_store,
     index_file,
@@ -180,7 +181,8 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
 def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     """What a hosted model is sent leaves this machine: the finding says where to."""
     settings = workspace.queue.settings
-    if reranker := reranking_server(settings, keys):
+    if settings.reranker:
+        reranker = server_beside(settings.reranker, keys, "reranker")
         yield ok("reranker", f"{reranker.model} at {reranker.base_url}; each search and its 50 best passages are sent there")
     server = embedding_server(settings, keys)
     if server is None:
@@ -349,9 +351,8 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
     """
     settings = workspace.queue.settings
 
-    async def vectors() -> Finding:
-        client = embedding_client(settings, keys, http)
-        assert client is not None  # noqa: S101 - the settings name a model
+    async def vectors(choice: EmbeddingChoice) -> Finding:
+        client = client_of(EmbeddingClient, choice, "embeddings", settings, keys, http)
         found = await client.embed([PROBE, "bicycle"])
         text = f"it answers, and {client.model.model} gives vectors of {len(found.vectors[0])} numbers"
         return ok("embeddings", text)
@@ -368,7 +369,7 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         if server := reasoner_for(settings, keys).server:
             asked[f"model server {server.name}"] = partial(_model, server, http)
     if isinstance(settings.embeddings, EmbeddingChoice) and not settings.embeddings.folder:
-        asked["embeddings"] = vectors
+        asked["embeddings"] = partial(vectors, settings.embeddings)
     for wanted in (settings.search, *(query.search for query in workspace.queue.queries)):
         with suppress(UsageError):
             names = searches_for(wanted, settings, keys).names if wanted else ()

@@ -11,23 +11,22 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Settings
+from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, RerankerChoice, Settings
 from pipeline.config.services import (
     LOCAL,
     USUAL_MODELS,
     ModelServer,
     agent_of,
-    embedding_server,
     own_servers,
     pages_route,
     reasoner_for,
     requests_at_once,
-    reranking_server,
     search_access,
     secrets_of,
+    server_beside,
     services_route,
 )
 from pipeline.config.settings import Workspace
@@ -57,14 +56,15 @@ from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import IndexReport, PassageSearch
 from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
-from pipeline.search.vectors import Embedder, Meaning, VectorModel
+from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking import page_origin
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
-from pipeline.wiring.store_adapters import embeddings_of, index_file, local_model
+from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.workspace_adapters import templates_of
 
+C = TypeVar("C", EmbeddingClient, Reranker)
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
 
@@ -290,59 +290,41 @@ _AT_ONCE = 4  # requests to a server that is not on this machine
 _PUBLIC_PRICE = 0.2  # USD a million tokens: the worst case of a model whose price nobody named
 
 
-def embedding_client(settings: Settings, keys: Keys, http: HttpClient) -> EmbeddingClient | None:
-    """Return the client of the embeddings that the settings name.
+def client_of(make: type[C], choice: RerankerChoice, what: str, settings: Settings, keys: Keys, http: HttpClient) -> C:
+    """Return the client of the embeddings or of the reranker, which are ``what`` the settings name.
 
     Raises:
         UsageError: they name a key that is not set, or no server and no key for one.
     """
-    server, choice = embedding_server(settings, keys), settings.embeddings
-    if server is None or not isinstance(choice, EmbeddingChoice):
-        return None
-    asked = VectorModel(
-        server.model,
-        server.name,
-        *choice.prefixes,
-        server.at_once or _AT_ONCE,
-        choice.floor,
-        server.base_url,
-        server.key,
-    )
+    server = server_beside(choice, keys, what)
+    prefixes = choice.prefixes if isinstance(choice, EmbeddingChoice) else ("", "")
+    at_once = server.at_once or _AT_ONCE
+    asked = VectorModel(server.model, server.name, *prefixes, at_once, choice.floor, server.base_url, server.key)
     price = dict(settings.prices).get(server.model)
-    return EmbeddingClient(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
+    return make(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
 def meaning_of(
     settings: Settings, keys: Keys, http: Callable[[], HttpClient], folder: Path, wait_s: float = WAIT_S
 ) -> Meaning | None:
-    """Return the search by meaning of the workspace in ``folder``; None for words alone. Raises as ``embedding_client``.
+    """Return the search by meaning of the workspace in ``folder``; None for words alone. Raises as ``client_of``.
 
     ``http`` gives the client for a server; ``wait_s`` is how long searches wait for vectors of passages.
 
     Raises:
         UsageError: the folder of the model holds none, or a package for it is missing.
     """
-    choice = embeddings_of(settings, keys)
-    if choice == "off":
-        return None
-    client: Embedder | None
     if model := local_model(settings, keys, folder):
         files_of(model)
-        client = LocalEmbedder(model)
-    else:
-        client = embedding_client(settings, keys, http()) if isinstance(choice, EmbeddingChoice) else None
-    return Meaning(client, wait_s) if client else None
+        return Meaning(LocalEmbedder(model), wait_s)
+    if isinstance(settings.embeddings, str):
+        return None
+    return Meaning(client_of(EmbeddingClient, settings.embeddings, "embeddings", settings, keys, http()), wait_s)
 
 
 def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) -> Reranker | None:
-    """Return the reranker that the settings name. Raises as ``embedding_client``."""
-    if settings.reranker is None:
-        return None
-    server = reranking_server(settings, keys)
-    assert server is not None  # noqa: S101 - the settings name one
-    asked = VectorModel(server.model, server.name, floor=settings.reranker.floor, base_url=server.base_url, key=server.key)
-    price = dict(settings.prices).get(server.model)
-    return Reranker(http(), asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
+    """Return the reranker that the settings name. Raises as ``client_of``."""
+    return client_of(Reranker, settings.reranker, "reranker", settings, keys, http()) if settings.reranker else None
 
 
 @dataclass(frozen=True, slots=True)

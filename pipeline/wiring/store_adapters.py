@@ -8,10 +8,10 @@ import contextlib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from pipeline.config.keys import Keys, shown_store
-from pipeline.config.queue_values import EmbeddingChoice, Settings
+from pipeline.config.queue_values import Settings
 from pipeline.config.settings import store_address, store_password
 from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
@@ -62,24 +62,18 @@ def index_file(folder: Path) -> Path:
     return folder / "events" / "local" / FILE
 
 
-def embeddings_of(settings: Settings, keys: Keys) -> Literal["auto", "off"] | EmbeddingChoice:
-    """Return what compares passages by meaning: what the settings name, unless the environment turns ``auto`` off."""
-    return "off" if settings.embeddings == "auto" and keys.value("RESEARCH_EMBEDDINGS") == "off" else settings.embeddings
-
-
 def local_model(settings: Settings, keys: Keys, folder: Path) -> VectorModel | None:
     """Return the model in this process that the workspace in ``folder`` uses; None for a server, or for words alone."""
     from pipeline.search.local_model import minilm, missing_packages
     from pipeline.search.vectors import VectorModel
 
-    choice = embeddings_of(settings, keys)
-    if choice == "off":
-        return None
-    if isinstance(choice, EmbeddingChoice):
-        place = folder / choice.folder
-        model = VectorModel(place.name, f"the model {place.name}", *choice.prefixes, floor=choice.floor, folder=str(place))
-        return model if choice.folder else None
-    return None if missing_packages() else minilm()
+    choice = settings.embeddings
+    if isinstance(choice, str):
+        is_off = "off" in (choice, keys.value("RESEARCH_EMBEDDINGS"))
+        return None if is_off or missing_packages() else minilm()
+    place = folder / choice.folder
+    model = VectorModel(place.name, f"the model {place.name}", *choice.prefixes, floor=choice.floor, folder=str(place))
+    return model if choice.folder else None
 
 
 def require_psycopg() -> None:
