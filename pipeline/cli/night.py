@@ -34,7 +34,7 @@ from pipeline.cli.running_sessions import (
     run_async,
     sessions_at_once,
 )
-from pipeline.config.services import LOCAL, search_for, services_route
+from pipeline.config.services import LOCAL, route_of, search_for
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.events.session_events import BranchMerged
@@ -156,7 +156,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         nights, unread = nights_in(env.store)
         found = digest_of(env.store, nights[-1], unread)
         text = "\n".join(text_of(found, place_of(console, settings.site_url)))
-        for problem in post_digest(settings.notify, heading_of(found), text, services_route(settings, env.keys)):
+        for problem in post_digest(settings.notify, heading_of(found), text, route_of(settings, env.keys)):
             console.say(problem, always=True, fg="yellow")  # what is not delivered fails nothing
     return int(account["exit_code"])
 

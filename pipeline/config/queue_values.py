@@ -6,7 +6,6 @@ import logging
 import os
 from dataclasses import dataclass
 from datetime import time, timedelta
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from unicodedata import category
 
@@ -67,14 +66,6 @@ _zone = text_that(is_zone, "is no time zone that is known here", "write its name
 
 def _path(node: Node) -> str:
     return os.path.expanduser(text(node))  # noqa: PTH111 - where there is no such user, it leaves the text as it is
-
-
-def _ca_file(node: Node) -> str:
-    found = _path(node)
-    if not Path(found).is_absolute():
-        wanted = "write the whole path of a file with certificates: /etc/ssl/company.pem"
-        raise node.fault(f"{shown(found)} is no whole path", wanted)
-    return found
 
 
 _within = text_that(
@@ -343,7 +334,7 @@ class Settings:
     contact: Annotated[str, _contact] = ""
     site_url: Annotated[str, _address] = ""
     proxy: Annotated[str, _proxy] = ""
-    ca_file: Annotated[str, _ca_file] = ""
+    ca_file: Annotated[str, _path] = ""
     memory: Literal["on", "off", "model"] = "on"
     keep: Keep = Keep()
     notify: Notify = Notify()

@@ -73,27 +73,32 @@ class Route:
         return f" (without {self.unused})" if self.unused else ""
 
 
-def services_route(settings: Settings, keys: Keys) -> Route:
+def route_of(settings: Settings, keys: Keys, *, to_pages: bool = False) -> Route:
     """Return the way to models and search providers: the setting's proxy, else the environment's.
 
-    Raises:
-        UsageError: a file of authorities cannot be used.
-    """
-    ca_file = _readable(settings.ca_file, "ca_file") or _readable(keys.value("SSL_CERT_FILE"), "SSL_CERT_FILE")
-    proxies = _from_setting(settings, keys)
-    usual, others = _from_environment(keys)
-    return Route(proxies or usual, _direct(keys), ca_file, "" if proxies else others)
-
-
-def pages_route(settings: Settings, keys: Keys) -> Route:
-    """Return the way to web pages: through a proxy only if the setting names one, since a proxy chooses its own addresses.
+    ``to_pages``: the way to web pages, through a proxy only if the setting names one, since a proxy chooses its own addresses.
 
     Raises:
         UsageError: the file of authorities cannot be used.
     """
-    proxies, sources = _from_setting(settings, keys), sorted({one.source for one in _from_environment(keys)[0].values()})
-    unused = f"the proxy of {' and '.join(sources)}: pages use only the setting `proxy:`" if sources and not proxies else ""
-    return Route(proxies, _direct(keys), _readable(settings.ca_file, "ca_file"), unused)
+    proxies, unused = _from_environment(keys)
+    if settings.proxy:  # with the user and password of the environment's if that is the same one
+        place = Proxy(SETTING, settings.proxy).place
+        address = next((one.address for one in proxies.values() if one.place == place), settings.proxy)
+        proxies, unused = dict.fromkeys(("http", "https"), Proxy(SETTING, address)), ""
+    elif to_pages and proxies:
+        sources = sorted({one.source for one in proxies.values()})
+        proxies, unused = {}, f"the proxy of {' and '.join(sources)}: pages use only the setting `proxy:`"
+    direct = tuple(entry.strip().lower() for entry in _value(keys, "NO_PROXY").split(",") if entry.strip())
+    ca_file, source = (settings.ca_file, "ca_file") if settings.ca_file else (keys.value("SSL_CERT_FILE"), "SSL_CERT_FILE")
+    path = str(keys.folder / ca_file) if ca_file else ""
+    try:
+        if path:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=path)
+    except OSError as error:  # errors of TLS are such too
+        message = f"{source}: no certificates can be read from {path}"
+        raise UsageError(message, hint="name a PEM file of authorities") from error
+    return Route(proxies, direct, path, unused)
 
 
 def proxy_secrets(keys: Keys) -> tuple[Secret, ...]:
@@ -101,26 +106,6 @@ def proxy_secrets(keys: Keys) -> tuple[Secret, ...]:
     names = dict.fromkeys(name for both in _VARIABLES.values() for name in both)
     found = (urlsplit(_value(keys, name)).password for name in names)
     return tuple(Secret(unquote(password)) for password in found if password)
-
-
-def _readable(ca_file: str, source: str) -> str:
-    try:
-        if ca_file:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=ca_file)
-    except OSError as error:  # errors of TLS are such too
-        raise UsageError(
-            f"{source}: no certificates can be read from {ca_file}", hint="name a PEM file of authorities"
-        ) from error
-    return ca_file
-
-
-def _from_setting(settings: Settings, keys: Keys) -> dict[str, Proxy]:
-    """Return the setting's proxy, with the user and password of the environment's if that is the same one."""
-    if not settings.proxy:
-        return {}
-    proxy = Proxy(SETTING, settings.proxy)
-    known = next((one.address for one in _from_environment(keys)[0].values() if one.place == proxy.place), settings.proxy)
-    return dict.fromkeys(("http", "https"), Proxy(SETTING, known))
 
 
 def _from_environment(keys: Keys) -> tuple[dict[str, Proxy], str]:
@@ -141,10 +126,6 @@ def _from_environment(keys: Keys) -> tuple[dict[str, Proxy], str]:
 
 def _value(keys: Keys, name: str) -> str:
     return keys.value(name.lower()) or keys.value(name)
-
-
-def _direct(keys: Keys) -> tuple[str, ...]:
-    return tuple(entry.strip().lower() for entry in _value(keys, "NO_PROXY").split(",") if entry.strip())
 
 
 def _names(entry: str, host: str, port: int | None) -> bool:

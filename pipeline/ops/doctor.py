@@ -28,12 +28,11 @@ from pipeline.config.services import (
     SEARCHES,
     ModelServer,
     embedding_server,
-    pages_route,
     reasoner_for,
+    route_of,
     search_access,
     searches_for,
     server_beside,
-    services_route,
 )
 from pipeline.config.settings import Workspace, store_address
 from pipeline.errors import CorpusUnusable, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
@@ -204,7 +203,7 @@ def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
 
 
 def _network(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
-    services, pages = services_route(workspace.queue.settings, keys), pages_route(workspace.queue.settings, keys)
+    services, pages = (route_of(workspace.queue.settings, keys, to_pages=of_pages) for of_pages in (False, True))
     for proxy in dict.fromkeys(services.proxies.values()):
         whose = "models, searches and pages" if pages.proxies else "models and searches"
         yield ok("network", f"{whose} are asked through the proxy {proxy.place}, from {proxy.source}")

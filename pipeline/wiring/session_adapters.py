@@ -21,13 +21,12 @@ from pipeline.config.services import (
     ModelServer,
     agent_of,
     own_servers,
-    pages_route,
     reasoner_for,
     requests_at_once,
+    route_of,
     search_access,
     secrets_of,
     server_beside,
-    services_route,
 )
 from pipeline.config.settings import Workspace
 from pipeline.config.workspace_files import source
@@ -75,7 +74,7 @@ def http_of(settings: Settings, keys: Keys) -> HttpClient:
         at_once=settings.limits.concurrency,
         at_once_at=requests_at_once(settings, keys),
         guard=AddressGuard(own_servers(settings, keys)),
-        route=services_route(settings, keys),
+        route=route_of(settings, keys),
     )
 
 
@@ -277,7 +276,7 @@ class AdapterFactory:
     def _web(self) -> WebFetch:
         """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
         settings, policy = self._settings, Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30)
-        http = HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=pages_route(settings, self.keys))
+        http = HttpClient(policy, guard=AddressGuard(settings.page_hosts), route=route_of(settings, self.keys, to_pages=True))
         self._closers.append(http.aclose)
         cache = PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
         limits = ReadingLimits(at_once=settings.limits.concurrency)

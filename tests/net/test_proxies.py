@@ -14,7 +14,7 @@ import trustme
 
 from pipeline.config.keys import Keys
 from pipeline.config.queue_values import Settings
-from pipeline.config.services import Route, pages_route, services_route
+from pipeline.config.services import Route, route_of
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError, UsageError
 from pipeline.net.calls import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
@@ -101,13 +101,14 @@ def ca_file(authority: trustme.CA, tmp_path: Path) -> str:
     return str(tmp_path / "authority.pem")
 
 
-def test_a_model_is_asked_through_the_environments_proxy_and_its_authority_is_trusted(
-    serving: ssl.SSLContext, ca_file: str
+@pytest.mark.parametrize("to_pages", [False, True])
+def test_a_model_is_asked_through_the_environments_proxy_a_page_through_that_of_the_settings_and_an_authority_is_trusted(
+    serving: ssl.SSLContext, ca_file: str, *, to_pages: bool
 ) -> None:
     async def scenario() -> list[str]:
         async with proxy_before(serving) as (address, asked):
             env = {"HTTPS_PROXY": address.replace("//", "//me:secret@"), "SSL_CERT_FILE": ca_file}
-            route = services_route(Settings(), Keys(env=env))
+            route = route_of(Settings(proxy=address if to_pages else ""), Keys(env=env), to_pages=to_pages)
             assert await sent(f"https://{MODEL}/v1", route, AddressGuard(resolve=nowhere)) == b"hello"
             return asked
 
@@ -122,7 +123,7 @@ def test_a_certificate_that_nobody_vouches_for_or_of_another_host_is_refused(
 ) -> None:
     async def scenario() -> None:
         async with proxy_before(serving) as (address, _asked):
-            route = services_route(Settings(), Keys(env={"ALL_PROXY": address} | ({"SSL_CERT_FILE": ca_file} if trusted else {})))
+            route = route_of(Settings(), Keys(env={"ALL_PROXY": address} | ({"SSL_CERT_FILE": ca_file} if trusted else {})))
             await sent(f"https://{host}/v1", route, AddressGuard(resolve=nowhere))
 
     with pytest.raises(ServiceFailed, match=r"certificate is not valid \(through the proxy 127\.0\.0\.1:\d+, from ALL_PROXY\)"):
@@ -134,9 +135,9 @@ def test_a_page_is_read_through_a_proxy_only_if_the_settings_name_it() -> None:
         async with proxy_before(None) as (address, asked):
             keys = Keys(env={"HTTP_PROXY": address})
             with pytest.raises(ServiceUnavailable) as failed:
-                await sent("http://page.example.org/", pages_route(Settings(), keys), AddressGuard(resolve=nowhere))
+                await sent("http://page.example.org/", route_of(Settings(), keys, to_pages=True), AddressGuard(resolve=nowhere))
             assert asked == []
-            route = pages_route(Settings(proxy=address), keys)
+            route = route_of(Settings(proxy=address), keys, to_pages=True)
             assert await sent("http://page.example.org/a", route, AddressGuard(resolve=nowhere)) == b"hello"
             with pytest.raises(ServiceFailed, match="resolves to an address that is not public"):
                 await sent("http://inside.example.org/", route, AddressGuard(resolve=private))
@@ -150,7 +151,7 @@ def test_a_page_is_read_through_a_proxy_only_if_the_settings_name_it() -> None:
 def test_a_proxy_that_refuses_is_named() -> None:
     async def scenario() -> None:
         async with proxy_before(None, refusing=True) as (address, _asked):
-            await sent(f"https://{MODEL}/", services_route(Settings(proxy=address), Keys()), AddressGuard(resolve=nowhere))
+            await sent(f"https://{MODEL}/", route_of(Settings(proxy=address), Keys()), AddressGuard(resolve=nowhere))
 
     with pytest.raises(StepError, match=r"the proxy refuses to connect \(through the proxy 127\.0\.0\.1:\d+, from proxy\)"):
         asyncio.run(scenario())
@@ -175,12 +176,12 @@ def test_a_proxy_that_refuses_is_named() -> None:
 )
 def test_no_proxy_names_hosts_domains_addresses_and_networks(no_proxy: str, url: str, *, proxied: bool) -> None:
     keys = Keys(env={"ALL_PROXY": "proxy.example.net:3128", "no_proxy": no_proxy})
-    for route in (services_route(Settings(), keys), pages_route(Settings(proxy="http://proxy.example.net:3128"), keys)):
+    for route in (route_of(Settings(), keys), route_of(Settings(proxy="http://proxy.example.net:3128"), keys, to_pages=True)):
         assert bool(route.proxy_for(url)) is proxied
 
 
 def test_a_proxy_of_another_kind_is_named_where_a_connection_fails() -> None:
-    route = services_route(Settings(), Keys(env={"ALL_PROXY": "socks5://host:1080"}))
+    route = route_of(Settings(), Keys(env={"ALL_PROXY": "socks5://host:1080"}))
     assert route.proxy_for("https://api.example.org/") is None
     assert route.said("https://api.example.org/") == " (without the proxy of ALL_PROXY: only http proxies are supported)"
 
@@ -189,13 +190,13 @@ def test_authorities_that_cannot_be_read_are_one_error(tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("no certificate")
     for name in ("none.pem", "empty.pem"):
         with pytest.raises(UsageError, match="SSL_CERT_FILE: no certificates"):
-            services_route(Settings(), Keys(env={"SSL_CERT_FILE": str(tmp_path / name)}))
+            route_of(Settings(), Keys(env={"SSL_CERT_FILE": str(tmp_path / name)}))
 
 
 def test_a_proxys_password_is_shown_nowhere() -> None:
     from pipeline.config.services import secrets_of
 
     keys = Keys(env={"HTTPS_PROXY": "http://me:hunter-two@proxy.example.net:3128"})
-    route = services_route(Settings(), keys)
+    route = route_of(Settings(), keys)
     assert "hunter-two" not in f"{route} {route.said('https://api.example.org/')}"
     assert [secret.reveal() for secret in secrets_of(Settings(), keys) if isinstance(secret, Secret)] == ["hunter-two"]
