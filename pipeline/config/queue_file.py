@@ -242,34 +242,21 @@ def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
     if isinstance(listed, Listing) and listed.flow:
         offset, entry = listed.end - 1, quoted(text)
         if written:
-            entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": quoted(text), **written}.items()) + "}"
-        rest = source[listed.children[-1].end : offset].splitlines() if listed.children else []
-        if listed.children and not any("," in line.partition("#")[0] for line in rest):
-            entry = ", " + entry
+            entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": entry, **written}.items()) + "}"
+        entry = f", {entry}" if listed.children and not source[:offset].rstrip().endswith(",") else entry
     else:
         newline = "\r\n" if "\r\n" in source else "\n"
         indent = " " * (listed.column - 1 if isinstance(listed, Listing) else 2)
         lines = [f"{indent}- {'query: ' if written else ''}{quoted(text)}"]
         lines += [f"{indent}  {key}: {value}" for key, value in written.items()]
-        offset = _offset(source, listed)
+        # A list ends where something else begins; what was said just before that belongs to it.
+        offset = listed.end if isinstance(listed, Listing) else source.find("\n", listed.end) + 1 or len(source)
+        above = source[:offset].splitlines(keepends=True)
+        while offset < len(source) and (not above[-1].strip() or above[-1].lstrip().startswith("#")):
+            offset -= len(above.pop())
         entry = ("" if source[:offset].endswith(("\n", "\r")) else newline) + newline.join(lines) + newline
     mark = before[: len(before) - len(source.encode())]
     return mark + (source[:offset] + entry + source[offset:]).encode()
-
-
-def _offset(source: str, last: Node) -> int:
-    """Return the end of the file when only comments follow, else the end of the line of the last entry."""
-    while not last.flow:
-        if isinstance(last, Listing) and last.children:
-            last = last.children[-1]
-        elif isinstance(last, MappingNode) and last.pairs:
-            last = last.pairs[-1][1]
-        else:
-            break
-    line_end = source.find("\n", last.end) + 1 or len(source)
-    offset = last.end if source[last.end - 1] == "\n" else line_end
-    rest = source[offset:].splitlines()
-    return len(source) if all(not line.strip() or line.lstrip().startswith("#") for line in rest) else offset
 
 
 def _written(value: Field) -> str:

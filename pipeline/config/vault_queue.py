@@ -115,7 +115,7 @@ def _query_of(task: Task, line: int) -> Query:
         if field:
             found[field[1]] = _scalar(field[2], line, plain=True)
         else:
-            found["tags"] = Listing(line, 1, 0, 0, False, [_scalar(last[1:], line), *getattr(found.get("tags"), "children", [])])
+            found["tags"] = Listing(line, 1, 0, False, [_scalar(last[1:], line), *getattr(found.get("tags"), "children", [])])
     text = question(_scalar(" ".join(words), line))
     # A block id stays when the words change.
     name = f"my-{slug(task.block, 40)}" if task.block else distinct_id(text)
@@ -125,7 +125,7 @@ def _query_of(task: Task, line: int) -> Query:
 
 
 def _scalar(value: str, line: int, *, plain: bool = False) -> Scalar:
-    return Scalar(line, 1, 0, 0, False, value, plain)
+    return Scalar(line, 1, 0, False, value, plain)
 
 
 def linked(text: str, find: Find) -> str:

@@ -71,11 +71,10 @@ class Faults(ValueError):
 
 @dataclass(slots=True)
 class Node:
-    """A part of the file. ``line`` and ``column`` count from 1; ``start`` and ``end`` are offsets in characters."""
+    """A part of the file. ``line`` and ``column`` count from 1; ``end`` is an offset in characters."""
 
     line: int
     column: int
-    start: int
     end: int
     flow: bool
 
@@ -199,7 +198,7 @@ def _converted(node: yaml.Node | None, text: str, depth: int = 0) -> Node | None
     if node is None:
         return None
     start, end = node.start_mark, node.end_mark
-    place = (start.line + 1, start.column + 1, start.index, end.index)
+    place = (start.line + 1, start.column + 1, end.index)
     at = Node(*place, bool(getattr(node, "flow_style", False)))
     if depth > _MAX_DEPTH:
         raise at.fault(f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat")
