@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from pipeline.config.queue_values import QUERY_KEYS, Query, Queue, Settings, question
@@ -42,6 +43,7 @@ FIELDS = {QUERY_KEYS.get(name, name): reader for name, reader in readers_of(Quer
 Field = str | int | float | Sequence[str]
 
 
+@lru_cache(maxsize=4)
 def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
     """Return the queue that ``data`` holds and its faults in order; what has a fault is left out of the queue."""
     try:

@@ -6,18 +6,16 @@ import logging
 import os
 from dataclasses import dataclass
 from datetime import time, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from unicodedata import category
 
 from pipeline.config.keys import FILES, store_fault
 from pipeline.config.yaml_reading import (
-    Mapping,
     Node,
     Scalar,
     choice,
     duration,
     either,
-    kind,
     listing,
     number,
     pairs,
@@ -61,6 +59,11 @@ _contact = text_that(
     "is no address",
     "write an e-mail address or a page: you@example.org",
 )
+_objects = text_that(
+    lambda said: said.startswith(("s3://", "gs://", "az://", "file:///")),
+    "is no address of an object storage",
+    "write s3://BUCKET/PREFIX or file:///FOLDER",
+)
 _zone = text_that(is_zone, "is no time zone that is known here", "write its name, as Europe/Berlin, or UTC or +02:00")
 
 
@@ -92,6 +95,7 @@ _PRICE_KEYS = {"input_usd": "input", "output_usd": "output", "cached_usd": "cach
 _prices = pairs(lambda node: record(Price, node, _PRICE_KEYS))
 _SEARCH_WANTED = "write search: auto, or a list: [local]"
 _search = either(choice("auto", wanted=_SEARCH_WANTED), listing(choice(*PROVIDERS), _SEARCH_WANTED, some=True))
+_EMBEDDINGS_WANTED = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
 _folders = either(
     lambda node: (_path(node),), listing(_path, "write a folder: corpus, or a list of them: [corpus, ../papers]", some=True)
 )
@@ -117,13 +121,6 @@ def _store(node: Node) -> str:
     return "" if found == FILES else found
 
 
-def _objects(node: Node) -> str:
-    found = text(node, "write s3://BUCKET/PREFIX or file:///FOLDER")
-    if not found.startswith(("s3://", "gs://", "az://", "file:///")):
-        raise node.fault("this is no address of an object storage", "write s3://BUCKET/PREFIX or file:///FOLDER")
-    return found
-
-
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:
     named = dict(pairs(text, (*_ROLES, *_OLDER_ROLES))(node))
     if older := sorted(named.keys() & _OLDER_ROLES):
@@ -132,16 +129,15 @@ def _roles(node: Node) -> tuple[tuple[str, str], ...]:
     return tuple({_OLDER_ROLES.get(name, name): value for name, value in newest_last}.items())
 
 
-def _embeddings(node: Node) -> Any:
-    wanted = "write embeddings: auto, off, {folder: …} or {model: …, base_url: …}"
-    if isinstance(node, Scalar) and node.value in ("auto", "off"):
-        return node.value
-    if not isinstance(node, Mapping):
-        raise node.fault(f"{kind(node)} where a model for embeddings belongs", wanted)
+def _embedding_model(node: Node) -> EmbeddingChoice:
     found = record(EmbeddingChoice, node)
     if bool(found.model) == bool(found.folder):
-        raise node.fault(f"embeddings {'with both a server and a folder' if found.model else 'without a model'}", wanted)
+        what = "with both a server and a folder" if found.model else "without a model"
+        raise node.fault(f"embeddings {what}", _EMBEDDINGS_WANTED)
     return found
+
+
+_embeddings = either(choice("auto", "off", wanted=_EMBEDDINGS_WANTED), _embedding_model)
 
 
 def question(node: Node) -> str:

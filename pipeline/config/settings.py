@@ -10,15 +10,13 @@ import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
 from pipeline.config.keys import DATABASE_PASSWORD, FILES, STORE_VARIABLE, Keys, read_keys, store_fault
 from pipeline.config.queue_file import contents, invalid, parse, read
-from pipeline.config.queue_values import Queue, Settings
+from pipeline.config.queue_values import Queue
 from pipeline.config.vault_queue import questions_in
-from pipeline.config.yaml_reading import Fault
 from pipeline.errors import NoWorkspace, UsageError
 from pipeline.text.normalise import one_line
 
@@ -103,16 +101,10 @@ def _text_in(folder: Path, setting: str) -> str:
         return ""
     # A file with faults may name it in any style, and most files do not name it at all.
     named = re.search(rb"""\b%b["']?[ \t]*:""" % setting.encode(), data)
-    settings, faults = _settings_in(data) if named else (Settings(), ())
-    if faults and not getattr(settings, setting):
+    queue, faults = parse(data) if named else (Queue(), ())
+    if faults and not getattr(queue.settings, setting):
         raise invalid(faults, QUEUE_FILE)
-    return str(getattr(settings, setting))
-
-
-@lru_cache(maxsize=4)
-def _settings_in(data: bytes) -> tuple[Settings, tuple[Fault, ...]]:
-    queue, faults = parse(data)
-    return queue.settings, faults
+    return str(getattr(queue.settings, setting))
 
 
 def store_password(folder: Path) -> str:

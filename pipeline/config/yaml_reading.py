@@ -155,11 +155,9 @@ def decoded(data: bytes) -> str:
         if line.startswith("<<<<<<< ") and any(later.startswith(">>>>>>> ") for later in lines[number:]):
             hint = "keep what you want of both, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
             raise Faults([Fault(number, 1, "conflict marks of git: two versions that nobody has merged", hint)])
-    if all(line.isprintable() for line in text.split("\n")):
-        return text
-    if bad := [place for place, char in enumerate(text) if not char.isprintable() and not _is_readable(char)]:
-        said = (Fault(*_place(text[:place]), f"a control character (U+{ord(text[place]):04X})", "delete it") for place in bad)
-        raise Faults(tuple(said))
+    bad = (place for place, char in enumerate(text) if not char.isprintable() and not _is_readable(char))
+    if (first := next(bad, None)) is not None:
+        raise Faults([Fault(*_place(text[:first]), f"a control character (U+{ord(text[first]):04X})", "delete it")])
     return text
 
 

@@ -104,7 +104,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  limits: {deadline: '6:30'}\nqueries: [a]\n", 2, 22, "no time of day", '"06:30"'),
     ("settings:\n  limits: {concurrency: 0}\nqueries: [a]\n", 2, 25, "out of range", "from 1 to 100"),
     ("settings:\n  reasoner: {base_url: 'http://a'}\nqueries: [a]\n", 2, 13, "model is missing", "{model: …}"),
-    ("settings:\n  embeddings: tiny\nqueries: [a]\n", 2, 15, "where a model for embeddings belongs", "{model: …, base_url: …}"),
+    ("settings:\n  embeddings: tiny\nqueries: [a]\n", 2, 15, '"tiny" is not known', "{model: …, base_url: …}"),
     ("settings:\n  embeddings: {base_url: 'http://a'}\nqueries: [a]\n", 2, 15, "without a model", "{model: …"),
     ("settings:\n  reasoner: {model: a, base_url: localhost}\nqueries: [a]\n", 2, 34, "no web address", "https://"),
     ("settings:\n  reasoner: {model: a, key: sk-or-v1-abc}\nqueries: [a]\n", 2, 29, "never a key itself", "MY_SERVER_API_KEY"),
