@@ -26,7 +26,7 @@ PATIENCE_S = 60
 # SIGINT is ignored in what a shell starts in the background, and so it would be in everything below.
 START = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from pipeline.engine import signals; signals.GRACE_S = float(sys.argv.pop(1))\n"
+    "from pipeline.engine import run_context; run_context.GRACE_S = float(sys.argv.pop(1))\n"
     "from pipeline.cli.main import main; main()"
 )
 BARE = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -22,7 +22,7 @@ from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_bet
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of
 from pipeline.domain.values import Cost, minus, total
-from pipeline.engine.signals import INTERRUPTED
+from pipeline.engine.run_context import INTERRUPTED
 from pipeline.errors import NOT_FOUND, LogError
 from pipeline.ports import EventStore
 from pipeline.text.times import night_start, timestamp

@@ -25,8 +25,7 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog
-from pipeline.engine.run_context import RunContext
-from pipeline.engine.signals import Stop, ending_at
+from pipeline.engine.run_context import RunContext, Stop, ending_at
 from pipeline.errors import (
     BudgetSpent,
     LogError,

@@ -60,8 +60,7 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
                 ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
                 fresh[name] = tuple(session for event in ended if (session := event.get("session")))
             else:
-                from pipeline.domain.progress import summary_of  # what folds is imported where a session has changed
-                from pipeline.domain.session import ResearchSession
+                from pipeline.domain.session import ResearchSession, summary_of  # it folds: only where a session has changed
 
                 fresh[name] = summary_of(ResearchSession.open(store, name).state)
         except LogError as error:

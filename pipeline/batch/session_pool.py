@@ -31,8 +31,7 @@ from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import EXTRACTIVE, Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
-from pipeline.engine.run_context import RunContext
-from pipeline.engine.signals import INTERRUPTED, ending_at, reserved_for_writing
+from pipeline.engine.run_context import INTERRUPTED, RunContext, ending_at, reserved_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError, SearchFailed, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext

@@ -23,8 +23,7 @@ from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
-from pipeline.engine.run_context import Listener, RunContext
-from pipeline.engine.signals import SteadyClock
+from pipeline.engine.run_context import Listener, RunContext, SteadyClock
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.text.normalise import counted, first_few, one_line

@@ -27,8 +27,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Perspective
 from pipeline.engine.loop import run_session
-from pipeline.engine.run_context import RunContext
-from pipeline.engine.signals import ending_at
+from pipeline.engine.run_context import RunContext, ending_at
 from pipeline.errors import NOT_FOUND, StepError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run

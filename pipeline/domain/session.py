@@ -1,4 +1,4 @@
-"""One session: the rules decide whether an event may be added, the fold adds it; opened again from stored events."""
+"""One session: rules decide whether an event may be added, the fold adds it; opened from stored events; how far it is."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Protocol, TypeVar
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold
+from pipeline.domain.agenda import node_ended, part_step, passages_steps
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.state import SessionState
-from pipeline.domain.summary import fold_id
-from pipeline.domain.values import Paragraph, ReportSection
+from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
+from pipeline.domain.steps import Read, SearchFor
+from pipeline.domain.summary import Summary, fold_id
+from pipeline.domain.values import EXTRACTIVE, Paragraph, ReportSection
 from pipeline.errors import CommandRefused
 
 MAX_QUERY = 1_000
@@ -174,3 +176,77 @@ def state_of(session_id: str, events: Iterable[EventBase]) -> SessionState:
     for event in events:
         fold.apply(state, event)
     return state
+
+
+def progress(state: SessionState) -> tuple[int, int]:
+    """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
+    iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
+    done = len(state.searches) + len(state.pages)
+    done += (state.survey is not None) + bool(state.nodes) + (state.passages is not None)
+    done += sum(1 + bool(iteration.observed) for iteration in iterations)
+    done += sum(1 + (analysis.gaps is not None) for analysis in state.analyses)
+    # A part of revision n was written n + 1 times, and each text but the last was checked for certain.
+    done += sum(2 * part.revision + 1 + part.checked for part in state.parts.values())
+    done += sum(failure.final for failure in state.failures.values())
+    if state.pruned:
+        done = state.pruned.get("steps", 0)
+    if state.ended:
+        return done, done
+    if not state.nodes:
+        return done, done + (state.survey is None) + 1
+    if state.config.reasoner == EXTRACTIVE:
+        return done, done + (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in passages_steps(state))
+    ahead = sum(part_step(state, number) is not None for number in state.parts) if state.parts else 2
+    for node in (one for one in state.nodes.values() if not node_ended(state, one.id)):
+        ahead += {"search": 3 + state.config.pages_per_iteration, "validate": 2}.get(node.task, 0)
+    return done, done + ahead
+
+
+def counts_of(state: SessionState) -> dict[str, int]:
+    """Return how many workers, searches, pages, facts, sources and events a session has, or had before it was pruned.
+
+    The pages are those that a model was shown; without one, those that were read.
+    """
+    return state.pruned or {
+        "events": state.version,
+        "workers": len(state.workers),
+        "searches": len(state.searches),
+        "pages": len(state.observed) or len(state.pages),
+        "facts": len(state.facts),
+        "sources": len({fact.url for fact in state.facts.values()}),
+    }
+
+
+def summary_of(state: SessionState) -> Summary:
+    """Return the summary of a session."""
+    cost = cost_of(state)
+    done, in_all = progress(state)
+    found = counts_of(state)
+    return Summary(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        outcome=outcome_of(state),
+        query=state.query,
+        query_id=state.query_id,
+        mode=state.config.mode,
+        waiting=state.waiting,
+        approved=state.approval == "given" and not state.workers,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        end_reason=state.end_reason,
+        title=state.report.title if state.report else "",
+        facts=found["facts"],
+        sources=found["sources"],
+        calls=state.spent.calls,
+        tokens=state.spent.total_tokens,
+        usd=cost.usd,
+        assumed_usd=cost.assumed_usd,
+        expected_usd=cost.expected_usd,
+        seconds=working_seconds(state),
+        steps=done,
+        steps_in_all=in_all,
+        handed_to=state.handed_to,
+    )

@@ -141,7 +141,8 @@ class _SessionLoop:
         return self._take_pure_steps()
 
     async def _perform(self, step: Step) -> StepResult:
-        async with nullcontext() if isinstance(step, Read) else self._context.gate:
+        gate = None if isinstance(step, Read) else self._context.gate
+        async with gate or nullcontext():
             if self._context.stop.asked or time_left_s(self._state, self._context) <= 0:
                 return StepResult(())  # it waited for its turn, and has not begun
             announce.set(partial(self._record_call, step))

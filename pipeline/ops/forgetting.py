@@ -26,8 +26,7 @@ from pipeline.domain.events.vault_events import (
     import_of,
 )
 from pipeline.domain.findings import all_facts, contradictions, open_gaps
-from pipeline.domain.progress import counts_of, progress
-from pipeline.domain.session import state_of
+from pipeline.domain.session import counts_of, progress, state_of
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk

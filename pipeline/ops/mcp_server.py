@@ -26,9 +26,8 @@ from pipeline.config.queue_file import add_query
 from pipeline.config.queue_values import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
-from pipeline.domain.progress import summary_of
 from pipeline.domain.report_parts import value_of, why
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session import ResearchSession, summary_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, apply, next_step

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import __version__
-from pipeline.engine import signals
-from pipeline.engine.signals import Stop, handle_signals
+from pipeline.engine import run_context
+from pipeline.engine.run_context import Stop, handle_signals
 from pipeline.errors import NOT_FOUND, ResearchError, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask, end, end_at_once, masked
 from pipeline.system.files import open_log
@@ -78,7 +78,7 @@ class UnattendedRun:
         """Print that the run stops, once somebody asks for it."""
         await self.stop.wait()
         _log.warning("%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=PRINTED)
-        once_more = "; a second signal ends it at once" if self.stop.exit_code > signals.INTERRUPTED else ""
+        once_more = "; a second signal ends it at once" if self.stop.exit_code > run_context.INTERRUPTED else ""
         self.console.say(f"{self.stop.reason}; current calls have {self.stop.grace_s:g} s{once_more}", fg="yellow")
 
 
@@ -88,7 +88,7 @@ def unattended_run(console: Console, program: str, ping_url_file: Path | None = 
 
     A run that had nothing to do leaves no line in the log file.
     """
-    run = UnattendedRun(console, program, Stop(signals.GRACE_S))
+    run = UnattendedRun(console, program, Stop(run_context.GRACE_S))
     logs = log_to_file(console.folder) if (console.folder / "queries.yaml").exists() else nullcontext()
     with logs, handle_signals(run.stop, end_at_once):
         ping: MonitorPing | None = None

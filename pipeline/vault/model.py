@@ -35,7 +35,7 @@ from pipeline.domain.findings import (
     sheet_of,
     shown_sources,
 )
-from pipeline.domain.progress import summary_of
+from pipeline.domain.session import summary_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk

@@ -14,7 +14,7 @@ from pipeline.cli.presentation import happened, log_line, show_lines
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.progress import progress
+from pipeline.domain.session import progress
 from pipeline.domain.state import SessionState
 from tests.recorded import SMALL, after, stream
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import by_model, news_of, unused_facts
-from pipeline.domain.progress import counts_of
+from pipeline.domain.session import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact
 from pipeline.text import labels

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import
 from pipeline.domain.findings import by_model, open_gaps, shown_pages
-from pipeline.domain.progress import counts_of
+from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
