@@ -47,10 +47,15 @@ _OPTIONS: dict[str, Any] = {
     "client_encoding": "utf8",
 }
 LONGEST_PAUSE_S = 2.0  # between two tries to connect
-_HINT = "check that the server runs, and the address in `store`; the password comes from PGPASSWORD, PGPASSWORD_FILE or ~/.pgpass"
+_HINT = (
+    "check that the server runs and has a connection free, and the address in `store`; "
+    "the password comes from PGPASSWORD, PGPASSWORD_FILE or ~/.pgpass"
+)
 
 # What the server refuses: its error, ours, and what to do next. The first that fits counts.
-_REFUSALS: tuple[tuple[type[psycopg.Error], type[ResearchError], str], ...] = (
+_FULL = (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections)
+_REFUSALS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], type[ResearchError], str], ...] = (
+    (_FULL, LogUnwritable, "the server is out of space, memory or connections; everything acknowledged so far is safe"),
     (errors.InsufficientPrivilege, LogUnwritable, "run it as research_maintenance, or see research store init --print-roles"),
     (errors.IntegrityConstraintViolation, VersionConflict, "load it again and decide again"),  # of the function that appends
     (errors.UndefinedTable, LogUnreadable, "create or upgrade the tables with `research store init`"),

@@ -306,6 +306,13 @@ def test_branches_of_a_copied_log_stay_beside_it(store: PostgresStore, laptop: P
     assert files_in(tmp_path / "back") == files_in(laptop)
 
 
+@pytest.mark.parametrize("state", ["disk_full", "out_of_memory", "too_many_connections"])
+def test_a_server_that_is_full_is_named_as_such(store: PostgresStore, state: str) -> None:
+    with pytest.raises(LogUnwritable) as refused:
+        store.database.rows(f"DO $$ BEGIN RAISE '53' USING ERRCODE = '{state}'; END $$")
+    assert "out of space, memory or connections" in refused.value.hint
+
+
 def test_a_store_that_nobody_uses_any_more_has_no_connection(postgres_store_url: str, tmp_path: Path) -> None:
     gc.disable()  # a process that builds again and again makes a store each time, and collects seldom
     try:
