@@ -73,8 +73,6 @@ Nothing was taken from it. | Daraus wurde nichts entnommen. | Rien n’en a ét�
 Disputed | Bestritten | Contesté | En disputa | 有争议 | 異論あり
 Read it {there} | Nachlesen {there} | À lire {there} | Léalo {there} | {there}阅读 | {there}で読む
 in the page | auf der Seite | dans la page | en la página | 在原网页 | 元のページ
-Versions read | Gelesene Fassungen | Versions lues | Versiones leídas | 已读版本 | 閲覧した版
-version {number} | Fassung {number} | version {number} | versión {number} | 版本 {number} | 版 {number}
 by {author} | von {author} | par {author} | de {author} | 作者：{author} | 著者：{author}
 published {day} | veröffentlicht {day} | publié {day} | publicado {day} | 发表于 {day} | 公開 {day}
 first read {day} | zuerst gelesen am {day} | lu d’abord le {day} | leído por primera vez el {day} | 首次阅读于{day} | 初回閲覧 {day}

@@ -29,7 +29,6 @@ from pipeline.domain.events.vault_events import import_of
 from pipeline.domain.findings import (
     by_model,
     disputed_facts,
-    facts_of,
     news_of,
     open_gaps,
     sheet_of,
@@ -152,8 +151,7 @@ class Card(Summary):
     A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
-    ``read`` are the pages that the session read, in order, ``compared`` the addresses of the sources of the session
-    ``compared_with`` of which this one says something.
+    ``read`` are the pages that the session read, in order, ``compared_with`` is the session that it is compared with.
     Until the names of all notes are known, the paths are those that its notes would have alone.
     """
 
@@ -172,7 +170,6 @@ class Card(Summary):
     open: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     read: tuple[Reading, ...] = ()
-    compared: tuple[str, ...] = ()
     compared_with: str = ""
 
     @property
@@ -191,9 +188,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     report, summary, judged = state.report, summary_of(state), by_model(state)
     named_by = (state.query, state.id, state.started_at, state.names)
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
-    found, compared, workers = state.changes, set[str](), []
-    if found:
-        compared = {*(fact.url for fact in found.gone), *(source.url for source in (*found.sources, *found.unread))}
+    workers = []
     for worker in workers_in_order(state):  # without a model they are folded into the session's note
         name = state.perspectives[worker.perspective_id].name
         path = note.worker_path(state.query, state.id, state.started_at, name, state.names) if judged else ""
@@ -216,8 +211,7 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
         read=_readings(state),
-        compared_with=found.session if found else "",
-        compared=tuple(sorted(compared)),
+        compared_with=state.changes.session if state.changes else "",
     )
 
 
@@ -359,11 +353,6 @@ class LoadedSession:
     def shown_sources(self) -> frozenset[str]:
         """The sources that have a note because of this session."""
         return shown_sources(self.state)
-
-    @cached_property
-    def facts(self) -> dict[str, tuple[Fact, ...]]:
-        """Each worker's facts, by worker id."""
-        return {worker.id: facts_of(worker) for worker in workers_in_order(self.state)}
 
     def is_disputed(self, facts: Iterable[str]) -> bool:
         """Tell whether another source denies one of these facts."""

@@ -212,7 +212,6 @@ class Build:
             name = found.previous_session
         reports = [one for one in passed.values() if one.has_report and one.query_id == card.query_id]
         before, compared = (model.by_id.get(name) for name in (card.previous_session, card.compared_with))
-        urls = (*(reading.page.url for reading in card.read), *card.compared)
         return Beside(
             before=best_link(before) if before else None,
             compared=best_link(compared) if compared else None,
@@ -220,7 +219,7 @@ class Build:
             later=best_link(after) if after and after.has_report else None,  # a session without a report takes the place of none
             reports=tuple((best_link(one), one.started_at) for one in reports),
             archived=card.query_id in model.archived,
-            sources={url: model.sources[url] for url in urls if url in model.sources},
+            sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
             rated=self._rated.get(card.query_id, {}),
         )

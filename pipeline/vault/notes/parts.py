@@ -185,6 +185,11 @@ def page_place(loaded: LoadedSession, url: str, words: str = "", block: str = ""
     return Link(source.path, shown, block) if url in loaded.shown_sources else without_note(url, shown, loaded.language)
 
 
+def place_of(url: str, language: str = labels.ENGLISH) -> Inert:
+    """Return a source by its address: a link to a web page, the path of a document."""
+    return address(url) if host_of(url) else inert(address_words(url, language))
+
+
 def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
     """Return a source without a note: a link to a web page, the path of a document."""
     return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url, language)})")

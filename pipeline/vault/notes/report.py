@@ -115,16 +115,11 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
     state, found = loaded.state, loaded.state.changes
     if found is None:
         return None
-    added, before = news_of(state), loaded.beside.compared
+    added = news_of(state)
     numbered = {reference.url for reference in state.report.references} if state.report else set()
-    # The session before cites the sources that were not read again.
-    noted = loaded.shown_sources | ({source.url for source in found.unread} if before else set())
 
-    def place(url: str, words: str = "") -> Link | Inert:
-        source = loaded.beside.sources.get(url)
-        if source is None or (words and url not in noted):
-            return inert(words or parts.address_words(url))
-        return Link(source.path, words or source.label) if url in noted else parts.without_note(url, source.label)
+    def place(url: str) -> Inert:
+        return parts.place_of(url, loaded.language)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]
@@ -133,7 +128,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
 
     return {
         "day": found.since,
-        "report": before,
+        "report": loaded.beside.compared,
         "quiet": not (added or found.changed or found.gone),
         "added": [stated(name) for name in added[:MOST]],
         "more_added": max(0, len(added) - MOST),
@@ -145,5 +140,5 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         "kept": found.kept,
         "sources": [place(source.url) for source in found.sources],
         "unread": [{"place": place(one.url), "reason": one.reason} for one in found.unread if not is_lost(one)],
-        "lost": [place(one.url, one.url.removeprefix("corpus:")) for one in found.unread if is_lost(one)],
+        "lost": [inert(one.url.removeprefix("corpus:")) for one in found.unread if is_lost(one)],
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import
-from pipeline.domain.findings import by_model, open_gaps, shown_pages
+from pipeline.domain.findings import by_model, facts_of, open_gaps, shown_pages
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.text.normalise import one_line
@@ -99,7 +99,7 @@ def _planned(loaded: LoadedSession, name: str) -> View:
         "focus": view.focus,
         "questions": view.questions,
         "is_gap": name.startswith("gap_"),
-        "facts": len(loaded.facts[name]) if worker else 0,
+        "facts": len(facts_of(worker)) if worker else 0,
         "outcome": parts.worker_outcome(state, worker) if worker else "",
     }
 
@@ -111,7 +111,7 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
         "session": parts.linked(parts.session_link(loaded.card)),
         "report": parts.linked(parts.report_link(loaded.card)),
         "perspective": plain(view["title"]),
-        "facts": len(loaded.facts[worker.id]),
+        "facts": view["facts"],
     }
     title, status = f"{view['title']} — {state.query}", "ended" if worker.status == "completed" else worker.status
     properties = parts.session_properties(loaded, "worker", title, own, worker.started_at, status)
@@ -120,9 +120,9 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
 
 def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     """Return what is shown of one worker, in a note of its own or in the session's."""
-    state, perspective = loaded.state, loaded.state.perspectives[worker.perspective_id]
+    state, perspective, facts = loaded.state, loaded.state.perspectives[worker.perspective_id], facts_of(worker)
     by_url: dict[str, list[View]] = {}
-    for fact in loaded.facts[worker.id]:
+    for fact in facts:
         source = parts.page_place(loaded, fact.url)
         link = parts.quote_link(loaded.beside.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
         by_url.setdefault(fact.url, []).append(
@@ -136,7 +136,7 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
                 "disputed": loaded.is_disputed([fact.id]),
             }
         )
-    sources = ((url, parts.page_place(loaded, url), facts) for url, facts in by_url.items())
+    sources = ((url, parts.page_place(loaded, url), found) for url, found in by_url.items())
     return {
         "title": parts.perspective_name(perspective),
         "block": Inert(loaded.workers[worker.id].block),
@@ -148,12 +148,11 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
         "under_way": worker.status == "running",
         "session": parts.session_link(loaded.card),
         "report": parts.report_link(loaded.card),
-        "siblings": tuple(parts.worker_link(loaded, name) for name in loaded.workers if name != worker.id),
         "rounds": [_round(loaded, worker, number) for number in range(1, len(worker.iterations) + 1)],
-        "facts": len(loaded.facts[worker.id]),
+        "facts": len(facts),
         "by_source": [
-            {"title": loaded.beside.sources[url].label, "source": place, "has_note": isinstance(place, Link), "facts": facts}
-            for url, place, facts in sources
+            {"title": loaded.beside.sources[url].label, "source": place, "has_note": isinstance(place, Link), "facts": found}
+            for url, place, found in sources
         ],
         "gaps": next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),
     }

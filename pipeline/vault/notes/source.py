@@ -1,4 +1,4 @@
-"""The note of a source across all sessions: the reports that cite it, its quotes, and the versions that were read."""
+"""The note of a source across all sessions: the reports that cite it, and its quotes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, key_of
 from pipeline.vault.note import Note, View, block_id
-from pipeline.vault.notes.parts import address_words, best_link, properties_of
+from pipeline.vault.notes.parts import address_words, best_link, place_of, properties_of
 from pipeline.vault.output.escaping import (
     Inert,
-    address,
     file_address,
     host_of,
-    inert,
     plain,
     property_address,
     web_address,
@@ -79,7 +77,7 @@ def source_note(
         }
 
     quotes = list(map(quoted, latest_first))
-    versions = {digest: number for number, digest in enumerate(dict.fromkeys(one.page.digest for _, one in readings), 1)}
+    versions = len({one.page.digest for _, one in readings})
     own: dict[str, Property] = {
         "source_url": property_address(url),
         "host": host_of(url),
@@ -89,15 +87,13 @@ def source_note(
         "quotes": len(quotes),
         "cited_by": sum(map(len, citing.values())),
         **({"disputed": sum(bool(quote["disputed"]) for quote in quotes)} if any(card.judged for card, _ in by_start) else {}),
-        "versions": len(versions),
+        "versions": versions,
     }
     properties = properties_of("source", title, own, created=first.at, language=language)
     properties["aliases"] = (plain(title), key_of(first))
-    elsewhere = page.final_url.rstrip("/") not in {"", url.rstrip("/")}
     view = {
         "title": title,
-        "address": file_address(file, address_words(url, language)) if file else _address(url, language),
-        "final_address": _address(page.final_url, language) if elsewhere else Inert(""),
+        "address": file_address(file, address_words(url, language)) if file else place_of(url, language),
         "origin": origin,
         "author": page.author,
         "published": page.published,
@@ -115,24 +111,11 @@ def source_note(
         ],
         "quotes": [quote for quote in quotes if quote["cited_in"]],
         "further_quotes": [quote for quote in quotes if not quote["cited_in"]],
-        "readings": [
-            {
-                "at": reading.page.at,
-                "version": versions[reading.page.digest],
-                "characters": reading.page.characters,
-                "session": best_link(card),
-            }
-            for card, reading in readings
-        ],
-        "versions": len(versions),
+        "readings": len(readings),
+        "versions": versions,
         "first_read_at": first.at,
     }
     return Note(path, "source", properties, view)
-
-
-def _address(url: str, language: str) -> Inert:
-    """A link for a web page; the path for one of the user's documents."""
-    return inert(address_words(url, language)) if url.startswith("corpus:") else address(url)
 
 
 def _file(url: str, documents: Path | None) -> Path | None:
