@@ -236,11 +236,11 @@ class Build:
             else:
                 records[path], words = made
                 self._before[path] = self._searched(record, path)
-                rows.append((path, self._looks[path], records[path].packed(), words))
+                rows.append((path, *self._looks[path], records[path].packed(), words))
         self._before |= {path: self._searched(unpacked(self._records[path][1]), path) for path in gone}
         self._kept.read.drop(gone)
-        self._words = {path: words for path, _, _, words in rows}
-        self._kept.put_records(rows)
+        self._words = {row[0]: row[-1] for row in rows}
+        self._kept.put("records", rows)
         marks = dict.fromkeys(self._kept.read.marks(), EMPTY) | {folder: found.mark for folder, found in self._found.items()}
         self._kept.read.put_marks(marks | dict.fromkeys(map(folder_of, unread), ""))
         return Notes(records)
@@ -382,7 +382,7 @@ class Build:
 
         That these files may be wrong is kept before; if this process ends meanwhile, the next build makes them again.
         """
-        self._kept.put_pages((path, Look(-1, -1), "") for path in self._staged.paths)
+        self._kept.put("pages", ((path, -1, -1, "") for path in self._staged.paths))
         self._kept.keep(paths.SETTLED, "")
         self._kept.checkpoint()
         written = self._staged.put_in_place()
@@ -390,7 +390,7 @@ class Build:
         removed = tuple(path for path in stale if self._staged.remove(path))
         self._kept.pages.drop(stale)
         looks = {path: written.get(path) or self._drift.look(path) for path in self._keys}
-        self._kept.put_pages((path, look, self._keys[path]) for path, look in looks.items() if look)
+        self._kept.put("pages", ((path, *look, self._keys[path]) for path, look in looks.items() if look))
         self._drift.record(written | dict.fromkeys(stale), self._keys)
         return SiteReport(count, tuple(sorted(written)), removed, tuple(self._problems), tuple(self._notices))
 

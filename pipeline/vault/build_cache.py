@@ -9,9 +9,8 @@ again and recognises its notes by their properties.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,8 +41,7 @@ _TABLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltFile:
+class BuiltFile(NamedTuple):
     """A file of the vault as the last build left it.
 
     ``owner`` is what it was made for (see ``stages``), ``digest`` the digest of all its bytes, "" if a person's text is among
@@ -77,12 +75,14 @@ class Files(Manifest):
 
     def put(self, files: Iterable[BuiltFile]) -> None:
         """Store files as the build left them."""
-        rows = ((one.path, one.owner, one.kind, "", "[]", one.digest, one.size, one.mtime) for one in files)
-        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        put_rows(self._base, "files", ((one.path, one.owner, one.kind, "", "[]", *one[3:]) for one in files))
 
 
 class KnownNote(NamedTuple):
-    """A note as the last build left it: its id, the path that the log gives it, the path where it is ("" if it is hidden)."""
+    """A note as the last build left it.
+
+    ``canonical`` is the path that the log gives it, ``path`` where it is ("" if it is hidden), ``owner`` as in ``BuiltFile``.
+    """
 
     id: str
     canonical: str
@@ -162,13 +162,13 @@ class Kept:
             self._kept[name] = value
             self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
 
+    def put(self, table: str, rows: Iterable[Sequence[object]]) -> None:
+        """Store rows in one of the ``_TABLES``; each replaces what is there under its first value."""
+        put_rows(self._base, table, rows)
+
     def summaries(self) -> dict[str, tuple[str, bytes]]:
         """Return mark and summary of each stream by its id."""
         return {stream: (mark, value) for stream, mark, value in self._base.execute("SELECT * FROM summaries")}
-
-    def put_summary(self, stream: str, mark: str, value: bytes) -> None:
-        """Store a stream's summary."""
-        self._base.execute("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", (stream, mark, value))
 
     def drop_summaries(self, streams: Iterable[str]) -> None:
         """Delete the summaries of streams."""
@@ -180,16 +180,12 @@ class Kept:
 
     def put_made(self, made: Mapping[str, str]) -> None:
         """Store the digests of what files were made from; "": they are to be made again, or no longer made."""
-        self._base.executemany("INSERT OR REPLACE INTO made VALUES (?, ?)", made.items())
+        self.put("made", made.items())
         self._base.execute("DELETE FROM made WHERE digest = ''")
 
     def notes(self) -> dict[str, KnownNote]:
         """Return all notes by id."""
         return {row[0]: KnownNote(*row) for row in self._base.execute("SELECT * FROM notes ORDER BY id")}
-
-    def put_notes(self, notes: Iterable[KnownNote]) -> None:
-        """Store notes as a build left them."""
-        self._base.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?)", notes)
 
     def drop_notes(self, ids: Iterable[str]) -> None:
         """Delete notes that are no longer generated."""
@@ -205,20 +201,15 @@ class Kept:
         row = self._base.execute("SELECT words FROM records WHERE path = ?", (path,)).fetchone()
         return row[0] if row else ""
 
-    def put_records(self, rows: Iterable[tuple[str, Look, str, str]]) -> None:
-        """Store files that the site read: path, size and time, value, and what is searched of each."""
-        values = ((path, *look, value, words) for path, look, value, words in rows)
-        self._base.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)", values)
-
     def page_keys(self) -> dict[str, str]:
         """Return the digest of what each file of the site was made from, by path."""
         return dict(self._base.execute("SELECT path, key FROM pages"))
 
-    def put_pages(self, rows: Iterable[tuple[str, Look, str]]) -> None:
-        """Store files of the site: path, size and time, and a digest of what it was made from."""
-        self._base.executemany(
-            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", ((path, *look, key) for path, look, key in rows)
-        )
+
+def put_rows(base: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:
+    """Store rows in a table; each replaces the row with the same key."""
+    for row in rows:
+        base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - our own names
 
 
 def remove_damaged(folder: Path) -> None:

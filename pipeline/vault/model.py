@@ -495,7 +495,7 @@ class Values:
                 self.problems.append(f"{what} {name}: {error}; run `research verify` for details")
                 self._kept.drop_summaries([name])
                 continue
-            self._kept.put_summary(name, mark, stored.dump_json(value))
+            self._kept.put("summaries", [(name, mark, stored.dump_json(value))])
         return {name: value for name, value in found.items() if value is not None}
 
     def _card(self, name: str) -> Card | None:
