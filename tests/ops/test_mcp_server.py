@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,8 @@ import pytest
 
 from bench import made_log
 from pipeline.config.settings import load_workspace
-from pipeline.ops.mcp_server import Library, server_of
+from pipeline.ops.library import Library
+from pipeline.ops.mcp_server import server_of
 from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import normalised
 from tests.commanding import everything, said
@@ -152,6 +154,14 @@ def test_what_is_new_is_what_ended_since_a_part_at_a_time(called: Call) -> None:
     assert called("whats_new", since="2020-01-02T12:00Z")["sessions"] == []
     for since in ("soon", "0x7", "9999999d", "2026-13-45", "06:30"):
         assert "is not a moment" in called("whats_new", since=since)
+
+
+def test_pages_are_indexed_before_the_first_search(tmp_path: Path) -> None:
+    folder = workspace(tmp_path / "workspace", 1)
+    library = Library(load_workspace(folder), tmp_path / "pages.sqlite")
+    asyncio.run(library.prepare())
+    shutil.rmtree(folder / "events" / "objects")
+    assert asyncio.run(library.search("How do pumps behave?"))["results"]
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "report/../x", "source/" + "0" * 64, "report/\x00", "☃" * 200, "report/"])
