@@ -44,7 +44,7 @@ def run(*args: str, folder: Path, url: str, machine: str = "here") -> subprocess
 
 @contextmanager
 def worker(folder: Path, url: str, machine: str, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """A worker of that machine; what it says is in the file ``said`` of its folder, as a pipe that nobody reads would hold it up."""
+    """A worker of that machine; what it says is in the file ``said`` of its folder: a pipe that nobody reads would hold it up."""
     command = [sys.executable, "-m", "pipeline", "work", *options]
     with (
         (folder / "said").open("w") as said,
