@@ -12,7 +12,7 @@ from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.queue_values import Query, Settings
 from pipeline.config.services import SearchChoice
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import EXTRACTIVE, ResearchConfig
+from pipeline.domain.values import ResearchConfig
 from pipeline.research.reading import expected
 from pipeline.text.normalise import first_few, one_line, slug
 from pipeline.text.times import timestamp
@@ -67,7 +67,7 @@ class DryRun:
         config = adopted_config(state.config, fresh) if state else fresh
         unchanged = state is not None and config.search == state.config.search
         name = decision.session if state else f"{timestamp(self.now)[:10]}-{slug(decision.query.id, 40)}-…"
-        calls, tokens = (0, 0) if config.reasoner == EXTRACTIVE else expected(config)
+        calls, tokens = expected(config) if config.has_model else (0, 0)
         price, received = dict(self.settings.prices).get(config.reasoner), calls * _REPLY_TOKENS + 2 * config.report_words
         spent = state.spent.usd if state else 0.0
         left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))

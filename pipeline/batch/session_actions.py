@@ -14,7 +14,7 @@ from pipeline.domain.events.talk_events import Scope
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.talk import TalkState
-from pipeline.domain.values import EXTRACTIVE, EarlierSession, Perspective, Recalled, ResearchConfig
+from pipeline.domain.values import EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError, SessionUnknown
@@ -112,7 +112,7 @@ def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: Eve
 
 def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchConfig:
     """Return the config under which an interrupted session goes on; see ``adopt_settings``."""
-    reasoner = config.reasoner if config.reasoner == EXTRACTIVE else tonight.reasoner
+    reasoner = tonight.reasoner if config.has_model else config.reasoner
     search = config.search if set(config.search) <= set(tonight.search) else tonight.search
     return config.model_copy(update={"reasoner": reasoner, "search": search})
 
@@ -188,7 +188,7 @@ def approve_plan(
     session = ResearchSession.open(store, session_id)
     if not session.state.waiting:
         raise CommandRefused(f"no plan of {session_id} waits for approval", hint=f"research show {session_id}")
-    _record(session, store, context, approval_of(perspectives, session.state.config.reasoner))
+    _record(session, store, context, approval_of(perspectives, validates=session.state.config.has_model))
     return session
 
 

@@ -28,7 +28,7 @@ from pipeline.config.queue_values import Limits, Query, Queue
 from pipeline.domain.events import night_events as n
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import EXTRACTIVE, Cost, Recalled, ResearchConfig, minus, total
+from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.engine.run_context import INTERRUPTED, RunContext, ending_at, reserved_for_writing
@@ -266,7 +266,7 @@ class Batch:
         config = self.config_of(decision.query)
         if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state, config):
             return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
-        recalled = self.recall(decision.query, timestamp(self.context.now())) if config.reasoner != EXTRACTIVE else None
+        recalled = self.recall(decision.query, timestamp(self.context.now())) if config.has_model else None
         return await new_session(self.store, decision, config, self.context, recalled)
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:

@@ -9,7 +9,7 @@ from pipeline.batch.due_queries import LOG_TROUBLE, UP_TO_DATE
 from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.vault_events import ResearchImported
-from pipeline.domain.findings import by_model, facts_of, unused_facts
+from pipeline.domain.findings import facts_of, unused_facts
 from pipeline.domain.session import counts_of, summary_of
 from pipeline.domain.state import (
     COUNTED_OUTCOMES,
@@ -217,7 +217,7 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
     elif steps:
         doing = "next: " + ", ".join(one_line(step, 80) for step in steps) + (f" and {more} more" if more > 0 else "")
     found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page")]
-    found += [counted(about["facts"], "fact" if by_model(state) else "passage")]
+    found += [counted(about["facts"], "fact" if state.config.has_model else "passage")]
     lines = [
         one_line(state.query, 500),
         "",
@@ -243,7 +243,7 @@ def show_lines(state: SessionState, last_event: e.EventBase | None, report: str 
         mark, detail = "done" if node_ended(state, node.id) else "open", ""
         if worker:
             mark, reason = worker.status, one_line(worker.reason or worker.status)
-            detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if by_model(state) else f"  ({reason})"
+            detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if state.config.has_model else f"  ({reason})"
         lines.append(f"  {mark:<10} {node.id:<17} {one_line(node.description)}{detail}")
         if state.waiting and view is not None:  # for approval
             lines.append(f"{'':<31}{one_line(view.focus, 200)}")

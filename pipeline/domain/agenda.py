@@ -22,7 +22,6 @@ from pipeline.domain.state import (
     Worker,
     search_nodes,
     validation_round,
-    workers_in_order,
 )
 from pipeline.domain.steps import (
     AskApproval,
@@ -51,7 +50,7 @@ from pipeline.domain.steps import (
     Survey,
     WriteReport,
 )
-from pipeline.domain.values import EXTRACTIVE, PlanNode
+from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import counted
 from pipeline.text.words import language_of
 
@@ -66,9 +65,7 @@ def step_or_fail(state: SessionState, step: Step) -> Step:
 
 def with_substitute(state: SessionState, step: Step, plain: Step) -> Step:
     """Return a step of the model; if it failed for good, the one that does the same without the model."""
-    if state.failed_for_good(step.key) and state.config.reasoner != EXTRACTIVE:
-        return step_or_fail(state, plain)
-    return step_or_fail(state, step)
+    return step_or_fail(state, plain if state.failed_for_good(step.key) else step)
 
 
 def no_evidence(state: SessionState) -> Fail:
@@ -89,7 +86,7 @@ def no_evidence(state: SessionState) -> Fail:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     survey = state.survey or SearchDone("", ())
     languages, documents, absent = survey.languages, survey.statistics.documents, survey.absent[:3]
-    if state.config.reasoner != EXTRACTIVE:
+    if state.config.has_model:
         reason = "the language model found nothing in the pages that it read that answers the question"
     elif documents > 1:
         reason = f"nothing in your {documents:,} documents is near the question"
@@ -127,7 +124,7 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
     done = len(worker.iterations)
     if done == 0 or worker.iterations[-1].evaluated:
         # Gaps are searched for once more; without a model all searches are made at once.
-        most = 1 if worker.round or state.config.reasoner == EXTRACTIVE else state.config.iterations
+        most = 1 if worker.round or not state.config.has_model else state.config.iterations
         if done >= most:
             yield FinishWorker(worker.id, counted(done, "iteration"))
         elif done and worker.iterations[-1].sufficient:
@@ -145,8 +142,6 @@ def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bo
 
     Who reads which page depends on the plan's order alone, so it must be known what each has found.
     """
-    if state.config.reasoner == EXTRACTIVE:
-        return False  # in an older plan those beside it never start
     for other in (state.workers.get(name) for name in wave_of(state, worker.id) if name != worker.id):
         if other is None:
             return True
@@ -185,7 +180,7 @@ def pages_to_read(state: SessionState, worker: Worker, iteration: int) -> tuple[
 
 def _reading_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     """Return the reading of an iteration's pages, or the end of the worker if there are none, or no model to read them."""
-    if state.config.reasoner == EXTRACTIVE:
+    if not state.config.has_model:
         return FinishWorker(worker.id, counted(iteration, "iteration"))
     if pages_to_read(state, worker, iteration):
         substitute = PlainReading(worker.id, iteration)
@@ -221,28 +216,6 @@ def needs_gap_worker(state: SessionState, number: int) -> bool:
     return may and bool(state.analyses[number].gaps)
 
 
-def passages_steps(state: SessionState) -> Iterator[Step]:
-    """Yield the steps of the worker; when it has ended, the choice of the passages, then the report.
-
-    A session that an earlier version left open goes on from the pages that it has read; it starts no second worker.
-    """
-    if state.passages is None:
-        steps = dict.fromkeys([*_worker_steps(state), *reread_steps(state)])
-        yield from steps or [step_or_fail(state, ChoosePassages()) if state.pages else no_evidence(state)]
-    elif not state.passages:
-        yield no_evidence(state)
-    else:
-        yield from last_steps(state)
-
-
-def _worker_steps(state: SessionState) -> Iterator[Step]:
-    if not state.workers and not state.exhausted:
-        yield StartWorker(next(search_nodes(state)).id)
-    for worker in workers_in_order(state):
-        if worker.status == "running":
-            yield from worker_steps(state, state.nodes[worker.id])
-
-
 def last_steps(state: SessionState) -> list[Step]:
     """Return the next step of a session whose text is ready.
 
@@ -267,7 +240,7 @@ def node_ended(state: SessionState, node_id: str) -> bool:
         worker = state.workers.get(node_id)
         return worker.status != "running" if worker else bool(state.exhausted)
     if node.task == "validate":  # without a model nobody looks for gaps
-        return state.config.reasoner == EXTRACTIVE or round_ended(state, validation_round(node))
+        return not state.config.has_model or round_ended(state, validation_round(node))
     return state.report is not None
 
 
@@ -282,11 +255,13 @@ def node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
         return worker_steps(state, node)
     if node.task == "validate":
         return gap_steps(state, validation_round(node))
-    if state.facts:
+    if state.facts and state.config.has_model:
         return iter([StartSynthesis()])
     # A model that could not make the plan, or read some pages, is not believed either when it finds nothing in the others.
-    unread = state.pages and state.passages is None and (not state.observed or state.without_model)
-    return iter([ChoosePassages() if unread and not state.failed_for_good(ChoosePassages().key) else no_evidence(state)])
+    is_unread = not state.config.has_model or not state.observed or state.without_model
+    if not (state.pages and is_unread) or state.passages is not None or state.failed_for_good(ChoosePassages().key):
+        return iter([no_evidence(state)])
+    return iter(list(reread_steps(state)) or [ChoosePassages()])
 
 
 def report_steps(state: SessionState) -> Iterator[Step]:
@@ -336,11 +311,9 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
         return (with_substitute(state, Plan(), PlainPlan()),)
     if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
         return (AskApproval(),)
-    if state.config.reasoner == EXTRACTIVE:
-        return tuple(passages_steps(state))
     if state.passages:
         return tuple(last_steps(state))
-    if state.synthesis:
+    if state.synthesis and state.config.has_model:
         return tuple(report_steps(state))
     nodes = (node for node in state.nodes.values() if is_ready(state, node))
     steps = chain.from_iterable(node_steps(state, node) for node in nodes)

@@ -12,7 +12,7 @@ from itertools import chain
 from urllib.parse import unquote, urlsplit
 
 from pipeline.domain.state import Iteration, SessionState, Worker, search_nodes, workers_in_order
-from pipeline.domain.values import EXTRACTIVE, Contradiction, Fact, Gap, Hit, ResearchConfig
+from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ResearchConfig
 from pipeline.text.questions import ParsedQuestion, parse_in
 from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares
 
@@ -143,7 +143,8 @@ def _most_pages(state: SessionState, worker: Worker, iteration: int) -> int:
 def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...], again: tuple[str, ...]) -> list[str]:
     scores: dict[str, float] = {}
     searched = [state.searches[query].hits for query in step.queries if query in state.searches]
-    every_hit = by_model(state)  # a passage found is a reason to read its page; without a model passages are ranked themselves
+    # A passage that was found is a reason to read its page; without a model passages are ranked themselves.
+    every_hit = state.config.has_model
     rankings = [[page_of(hit.url) for hit in hits] for hits in searched]
     if state.recent:  # the newest page first, as one more ranking
         dated = {page_of(hit.url): hit.published for hits in searched for hit in hits if hit.published}
@@ -165,7 +166,7 @@ def shown_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[st
     """Return the pages of an iteration (1-based): those chosen, without what a model had no room for."""
     observed = worker.iterations[iteration - 1].observed
     chosen = chosen_pages(state, worker, iteration)
-    return tuple(url for url in chosen if not by_model(state) or url in observed or url not in state.pages)
+    return tuple(url for url in chosen if not state.config.has_model or url in observed or url not in state.pages)
 
 
 def facts_of(worker: Worker) -> tuple[Fact, ...]:
@@ -192,11 +193,6 @@ def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(found.values())
 
 
-def by_model(state: SessionState) -> bool:
-    """Tell whether a model answers the session's questions: without one nothing is called answered or disputed."""
-    return state.config.reasoner != EXTRACTIVE
-
-
 def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
     """Return the contradictions of the latest round that checked for them."""
     return next((a.contradictions for a in reversed(state.analyses) if a.contradictions is not None), ())
@@ -204,7 +200,8 @@ def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
 
 def disputed_facts(state: SessionState) -> frozenset[str]:
     """Return the ids of the facts that another source contradicts; what was once compared without a model does not count."""
-    return frozenset(name for pair in contradictions(state) for name in (pair.a, pair.b)) if by_model(state) else frozenset()
+    pairs = contradictions(state) if state.config.has_model else ()
+    return frozenset(name for pair in pairs for name in (pair.a, pair.b))
 
 
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
@@ -216,7 +213,7 @@ def open_gaps(state: SessionState) -> tuple[Gap, ...]:
 
 def unused_facts(state: SessionState) -> tuple[Fact, ...]:
     """Return the quotes that a model found and its report does not cite, in the order of ``all_facts``."""
-    if state.report is None or state.report.outcome == "passages" or not by_model(state):
+    if state.report is None or state.report.outcome == "passages" or not state.config.has_model:
         return ()
     cited = {name for reference in state.report.references for name in reference.facts}
     return tuple(fact for fact in all_facts(state) if fact.id not in cited)

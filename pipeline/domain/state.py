@@ -280,7 +280,7 @@ def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:
     if state.status != "complete":
         return ""
     said = state.report.outcome if state.report else ""
-    return said or ("passages" if state.config.reasoner == v.EXTRACTIVE else "answered")
+    return said or ("passages" if not state.config.has_model else "answered")
 
 
 VALIDATE = "cross_validate"

@@ -106,6 +106,11 @@ class ResearchConfig(Value):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
+    @property
+    def has_model(self) -> bool:
+        """Whether a model answers the session's questions: without one nothing is called answered or disputed."""
+        return self.reasoner != EXTRACTIVE
+
 
 class Hit(Value):
     """One search result. ``url`` may have a fragment: the anchor of the matching place in the page.

@@ -37,7 +37,7 @@ from pipeline.domain.steps import (
     StartWorker,
     Survey,
 )
-from pipeline.domain.values import EXTRACTIVE, Gap, Perspective, Recalled, ResearchConfig
+from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import SearchResult
 from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
@@ -111,7 +111,7 @@ async def make_plan(step: Plan | PlainPlan, state: SessionState, context: StepCo
         AnswerInvalid: the answer has no perspective with a question.
     """
     config, earlier = state.config, state.earlier
-    validates = config.reasoner != EXTRACTIVE
+    validates = config.has_model
     if not validates or isinstance(step, PlainPlan):
         asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
@@ -173,7 +173,7 @@ def new_queries(queries: Iterable[str], asked: Iterable[str], most: int = MOST_Q
     return tuple(fresh.values())[:most]
 
 
-def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGiven:
+def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.ApprovalGiven:
     """Return the approval of the plan; the user's ``views``, if there are any, replace the planned perspectives.
 
     Raises:
@@ -183,7 +183,7 @@ def approval_of(views: tuple[Perspective, ...], reasoner: str) -> e.ApprovalGive
         return e.ApprovalGiven()
     plain = tuple(view.model_copy(update={"queries": ()}) for view in views)  # they were made for the questions before
     sound = _valid_perspectives(plain, len(views), max(len(view.questions) for view in views))
-    return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=reasoner != EXTRACTIVE))
+    return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=validates))
 
 
 def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
@@ -274,9 +274,9 @@ def start_worker(step: StartWorker, state: SessionState) -> StepResult:
     view = state.perspectives[node.perspective]
     number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
     started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
-    pages = () if number or state.config.reasoner == EXTRACTIVE else recalled_pages(state, view)
+    pages = () if number or not state.config.has_model else recalled_pages(state, view)
     queries = new_queries(view.queries or view.questions, (), MOST_QUERIES if number else state.config.queries_per_thought)
-    if state.config.reasoner == EXTRACTIVE:
+    if not state.config.has_model:
         queries = tuple(text for text in view.questions if text != state.query)
     thought = e.WorkerThought(worker_id=node.id, iteration=1, seconds=0.0, reasoning="", queries=queries, pages=pages)
     return StepResult((started, thought))

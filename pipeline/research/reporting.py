@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import (
     all_facts,
-    by_model,
     chosen_pages,
     contradictions,
     open_gaps,
@@ -133,7 +132,7 @@ def limits(state: SessionState) -> Iterator[str]:
 
 def _without_room(state: SessionState) -> list[str]:
     """Return the titles of pages that a model's readings had no room for, those with the question's words in their hits first."""
-    if not by_model(state) or any(step.startswith("ReadPages:") for step in state.without_model):
+    if not state.config.has_model or any(step.startswith("ReadPages:") for step in state.without_model):
         return []
     seen = {url for worker in state.workers.values() for step in worker.iterations for url in step.observed}
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]

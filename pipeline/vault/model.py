@@ -27,7 +27,6 @@ from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.vault_events import import_of
 from pipeline.domain.findings import (
-    by_model,
     disputed_facts,
     news_of,
     open_gaps,
@@ -185,7 +184,7 @@ class Card(Summary):
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     """Return the card of a session that began."""
-    report, summary, judged = state.report, summary_of(state), by_model(state)
+    report, summary, judged = state.report, summary_of(state), state.config.has_model
     named_by = (state.query, state.id, state.started_at, state.names)
     answer, facts = _answer(state, report.summary) if report and report.summary else (None, ())
     workers = []

@@ -195,9 +195,8 @@ class AdapterFactory:
         """
         config, night = state.config, night or self._night
         ledger = Budget(Caps(config.budget_usd, config.budget_tokens, config.budget_calls), name="query", spent=cost_of(state))
-        is_model = config.reasoner != EXTRACTIVE
         return StepContext(
-            reasoner=self._model(config.reasoner).for_query((ledger, night)) if is_model else PassageReasoner(),
+            reasoner=self._model(config.reasoner).for_query((ledger, night)) if config.has_model else PassageReasoner(),
             search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
@@ -218,7 +217,7 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up.
         """
-        server = None if config.reasoner == EXTRACTIVE else self._server(config.reasoner)
+        server = self._server(config.reasoner) if config.has_model else None
         prices = self._prices(server) if server else None
         known = [prices.default, *prices.models.values()] if prices else []
         return any(price.input_usd or price.output_usd for price in known) or self._searches.chain(config.search).price > 0

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.vault_events import ResearchPruned
-from pipeline.domain.findings import by_model, sheet_of
+from pipeline.domain.findings import sheet_of
 from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
@@ -56,7 +56,7 @@ def made_by(loaded: LoadedSession) -> View:
             models += event.models
     reasoner, language = state.config.reasoner, loaded.language
     return {
-        "reasoner": reasoner if by_model(state) else labels.label("without a model", language),
+        "reasoner": reasoner if state.config.has_model else labels.label("without a model", language),
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
         "search": state.config.search,
         "seconds": spent.seconds,
@@ -146,7 +146,7 @@ def worker_outcome(state: SessionState, worker: Worker) -> str:
         return "stopped with the session" if state.ended else "under way"
     if worker.status == "failed":
         return f"given up: {worker.reason}"
-    if not by_model(state):
+    if not state.config.has_model:
         return "read what was found"
     if worker.reason == _ENOUGH:
         return "found what it looked for"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.domain.events.session_events import ReportGenerated
-from pipeline.domain.findings import by_model, news_of, unused_facts
+from pipeline.domain.findings import news_of, unused_facts
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact
@@ -28,24 +28,24 @@ def report_note(loaded: LoadedSession) -> Note:
     report, changes, beside = state.report or _EMPTY, state.changes, loaded.beside
     later, before = beside.later, len(beside.reports)
     listed = () if later else beside.reports  # the newest report lists them
-    pairs = report.contradictions if by_model(state) else ()
+    pairs = report.contradictions if state.config.has_model else ()
     own: dict[str, Property] = {
         "query": plain(state.query, 1_000),
         "session": parts.linked(parts.session_link(card)),
         "superseded_by": parts.linked(later) if state.report else "",
         "sources": len(report.references),
         "facts": card.facts,
-        **({"disagreements": len(pairs)} if by_model(state) else {}),
+        **({"disagreements": len(pairs)} if state.config.has_model else {}),
         **({"changes": len(changes.added) + len(changes.changed) + len(changes.gone)} if changes else {}),
         **({"earlier_reports": before} if before else {}),
-        **({"open_questions": len(report.unknowns)} if by_model(state) else {}),
+        **({"open_questions": len(report.unknowns)} if state.config.has_model else {}),
         "cost_usd": round(card.charged_usd, 6),
         **({"archived": True} if beside.archived else {}),
     }
     reported_at = card.reported_at or state.ended_at
     properties = parts.session_properties(loaded, "report", card.report_title, own, reported_at)
     citer = parts.Citer(loaded)
-    is_passages = not by_model(state) or report.outcome == "passages"
+    is_passages = not state.config.has_model or report.outcome == "passages"
     shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
     body = [sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences]
     view = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import
-from pipeline.domain.findings import by_model, facts_of, open_gaps, shown_pages
+from pipeline.domain.findings import facts_of, open_gaps, shown_pages
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.text.normalise import one_line
@@ -171,7 +171,7 @@ def _round(loaded: LoadedSession, worker: Worker, number: int) -> View:
         seen, read = step.observed.get(url), url in state.pages
         steps = (f"ReadPages:{worker.id}:{number}", f"ObservePage:1:{url}") if read else (f"Read:{url}",)
         failure = next((state.failures[name] for name in steps if name in state.failures), None)
-        why = "" if seen else failure.message if failure else "not evaluated" if by_model(state) else "read"
+        why = "" if seen else failure.message if failure else "not evaluated" if state.config.has_model else "read"
         place = parts.page_place(loaded, url) if read else url
         return {"source": place, "facts": len(seen.facts) if seen else 0, "failure": why}
 
