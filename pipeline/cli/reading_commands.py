@@ -16,10 +16,10 @@ from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import, NoteRated, import_of
-from pipeline.domain.report_parts import Why, value_of
-from pipeline.domain.report_parts import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS, SessionState
+from pipeline.domain.why import Why, value_of
+from pipeline.domain.why import why as why_of
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore

@@ -18,12 +18,12 @@ from pipeline.config.queue_file import add_query
 from pipeline.config.queue_values import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
-from pipeline.domain.report_parts import value_of, why
 from pipeline.domain.session import ResearchSession, summary_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
+from pipeline.domain.why import value_of, why
 from pipeline.engine.asking_back import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.reasoners.passages import PassageReasoner

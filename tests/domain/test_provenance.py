@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.domain.report_parts import sentences_of_report, why
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
+from pipeline.domain.why import sentences_of_report, why
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.research import StepResult
