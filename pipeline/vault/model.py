@@ -144,10 +144,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card(Summary):
-    """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
+    """A session as other notes show it. ``report_path`` is "" without a report.
 
-    ``judged``: a model has read its pages.
-    A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
+    A question that its sources do not answer has a note in place of its report.
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
     ``read`` are the pages that the session read, in order, ``compared_with`` is the session that it is compared with.
@@ -155,12 +154,9 @@ class Card(Summary):
     """
 
     reported_at: str = ""
-    judged: bool = False
     names: str = "latin"
     session_path: str
     report_path: str
-    report_title: str
-    has_report: bool = False
     workers: tuple[WorkerCard, ...]
     answer: CitedText | None = None
     disputed: bool = False
@@ -172,14 +168,14 @@ class Card(Summary):
     compared_with: str = ""
 
     @property
+    def has_report(self) -> bool:
+        """Tell whether it has a report that answers something."""
+        return bool(self.reported_at)
+
+    @property
     def has_note(self) -> bool:
         """Tell whether it has a report, or a note in its place."""
         return self.has_report or self.status == "not-found"
-
-    @property
-    def answered(self) -> bool:
-        """Tell whether it has a report that answers something."""
-        return bool(self.reported_at)
 
 
 def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
@@ -196,12 +192,9 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
     return Card(
         **{part.name: getattr(summary, part.name) for part in fields(Summary)},
         reported_at=next((event.at for event in reversed(events) if isinstance(event, e.ReportGenerated)), ""),
-        judged=judged,
         names=state.names,
         session_path=note.session_path(*named_by),
         report_path=note.report_path(*named_by),
-        report_title=(report.title if report else "") or state.query,
-        has_report=report is not None,
         workers=tuple(workers),
         answer=answer,
         disputed=not disputed_facts(state).isdisjoint(facts),

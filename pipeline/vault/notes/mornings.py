@@ -189,7 +189,7 @@ def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] 
     older = [card for same in questions if (card := latest(same)).has_note]
     topics = topics_of(cards)
     named = sorted(topics, key=lambda topic: (-len(of_questions(topics[topic])), topic))
-    own = {"reports": sum(card.answered for card in cards), "sessions": len(cards), "sources": len(model.sources)}
+    own = {"reports": sum(card.has_report for card in cards), "sessions": len(cards), "sources": len(model.sources)}
     seen, words = {name for night in model.nights[-_NIGHTS:] for name in _outcomes(model, night)}, {**OUTCOME_WORDS, **_OTHER}
     view = {
         "title": "Research",
@@ -237,13 +237,13 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], asked: Sequ
     view = {
         "title": topic_title(topic, cards),
         "tag": Inert(f"topic/{topic}"),
-        "answered": [entry_of(model, card) for card in questions if card.answered],
-        "others": tuple(best_link(card) for card in questions if not card.answered),
+        "answered": [entry_of(model, card) for card in questions if card.has_report],
+        "others": tuple(best_link(card) for card in questions if not card.has_report),
         "asked": asked,
     }
     own = {
         "questions": len(questions),
-        "reports": sum(card.answered for card in cards),
+        "reports": sum(card.has_report for card in cards),
         "sources": len({url for card in questions for url in card.cited}),
         "open_questions": sum(len(card.open) for card in questions),
     }
@@ -262,7 +262,7 @@ def of_questions(cards: Iterable[Card]) -> list[list[Card]]:
 
 def latest(sessions: Sequence[Card]) -> Card:
     """Return the session of a question's latest report; its latest session if it has none."""
-    return next((card for card in reversed(sessions) if card.answered), sessions[-1])
+    return next((card for card in reversed(sessions) if card.has_report), sessions[-1])
 
 
 def topic_title(topic: str, cards: Iterable[Card]) -> str:

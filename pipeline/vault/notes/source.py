@@ -78,6 +78,7 @@ def source_note(
 
     quotes = list(map(quoted, latest_first))
     versions = len({one.page.digest for _, one in readings})
+    disputed = sum(bool(quote["disputed"]) for quote in quotes)
     own: dict[str, Property] = {
         "source_url": property_address(url),
         "host": host_of(url),
@@ -86,7 +87,7 @@ def source_note(
         "published": plain(page.published, 40),
         "quotes": len(quotes),
         "cited_by": sum(map(len, citing.values())),
-        **({"disputed": sum(bool(quote["disputed"]) for quote in quotes)} if any(card.judged for card, _ in by_start) else {}),
+        **({"disputed": disputed} if disputed else {}),
         "versions": versions,
     }
     properties = properties_of("source", title, own, created=first.at, language=language)
