@@ -29,17 +29,7 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import SETTLED, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
-from pipeline.vault.model import (
-    Beside,
-    Card,
-    Reading,
-    Values,
-    VaultModel,
-    asked_by_owner,
-    model_of,
-    named,
-    readings_by_url,
-)
+from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, named, readings_by_url
 from pipeline.vault.note import ID, Kind, Names, Note, Plain, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link

@@ -9,31 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
+from pipeline.domain import values as v
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.state import first_plan
-from pipeline.domain.values import (
-    Changes,
-    Contradiction,
-    Cost,
-    EarlierSession,
-    Fact,
-    FactChange,
-    Gap,
-    Hit,
-    KnownSource,
-    Paragraph,
-    Perspective,
-    Reference,
-    RejectedFact,
-    ReportSection,
-    ResearchConfig,
-    Sentence,
-    SourceChange,
-)
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
@@ -84,9 +66,11 @@ def changing(kind: type[EventBase], **update: object) -> Callable[[EventBase], E
     return lambda event: event.model_copy(update=update) if isinstance(event, kind) else event
 
 
-def fact(url: str, quote: str, claim: str = "") -> Fact:
+def fact(url: str, quote: str, claim: str = "") -> v.Fact:
     name = digest_of(f"{quote}\n{url}".encode("utf-8", "replace"))[:12]
-    return Fact(id=name, claim=claim or quote, quote=quote, url=url, digest=digest_of(url.encode("utf-8", "replace")), heading="")
+    return v.Fact(
+        id=name, claim=claim or quote, quote=quote, url=url, digest=digest_of(url.encode("utf-8", "replace")), heading=""
+    )
 
 
 @dataclass
@@ -121,43 +105,43 @@ class Story:
         )
 
     def begin(self) -> Story:
-        config = ResearchConfig(reasoner=self.say("careful-model"), search=(self.say("local"),))
+        config = v.ResearchConfig(reasoner=self.say("careful-model"), search=(self.say("local"),))
         started = e.ResearchStarted(
             query=self.say(self.query), query_id=self.query_id, config=config, tags=self.tags, previous_session=self.previous
         )
-        hits = tuple(Hit(url=f"{url}#top", title=self.say("A page")) for url in self.pages)
+        hits = tuple(v.Hit(url=f"{url}#top", title=self.say("A page")) for url in self.pages)
         self.scribe.note(e.RunStarted(host="here", process=1, program="test"), started)
         if self.previous:
             self.scribe.note(e.EarlierRecalled(earlier=self._earlier()))
         self.scribe.note(e.TopicSurveyed(provider="local", hits=hits))
         return self
 
-    def _earlier(self) -> EarlierSession:
+    def _earlier(self) -> v.EarlierSession:
         say, url = self.say, self.pages[1]
         gone = fact(url, say("Fsync was never needed."))
-        known = KnownSource(url=url, title=say("A page"), digest="1" * 64)
-        return EarlierSession(
+        known = v.KnownSource(url=url, title=say("A page"), digest="1" * 64)
+        return v.EarlierSession(
             session=self.previous, reported_at="2026-11-21T02:16:00.000Z", facts=(gone,), sources=(known,), cited=()
         )
 
     def _changes(self) -> e.ChangesFound:
         say, facts, (_, second, third) = self.say, self.facts, self.pages
         (gone,) = self._earlier().facts
-        unread = SourceChange(url=third, title=say("T"), before="1" * 64, reason=say("it answered with an error"))
-        changes = Changes(
+        unread = v.SourceChange(url=third, title=say("T"), before="1" * 64, reason=say("it answered with an error"))
+        changes = v.Changes(
             session=self.previous, since="2026-11-21T02:16:00.000Z", added=(facts[0].id,), noticed=(facts[1].id,), gone=(gone,),
-            changed=(FactChange(before=gone, after=facts[2].id),), kept=2, unread=(unread,),
-            sources=(SourceChange(url=second, title=say("T"), before="1" * 64, after="2" * 64),),
+            changed=(v.FactChange(before=gone, after=facts[2].id),), kept=2, unread=(unread,),
+            sources=(v.SourceChange(url=second, title=say("T"), before="1" * 64, after="2" * 64),),
         )  # fmt: skip
         return e.ChangesFound(changes=changes)
 
     def planned(self) -> Story:
         say = self.say
         views = (
-            Perspective(
+            v.Perspective(
                 id="basic-facts", name=say("Basic facts"), focus=say("What is known"), questions=(say("What is fsync?"),)
             ),
-            Perspective(id="sceptic", name=say("Sceptic"), focus=say("What fails"), questions=(say("What can go wrong?"),)),
+            v.Perspective(id="sceptic", name=say("Sceptic"), focus=say("What fails"), questions=(say("What can go wrong?"),)),
         )
         self.scribe.note(e.PlanCreated(perspectives=views, nodes=first_plan(views)))
         return self
@@ -167,12 +151,12 @@ class Story:
         self._worker("search_1", "sceptic", self.pages[2:], self.facts[3:])
         return self
 
-    def _worker(self, name: str, view: str, pages: tuple[str, ...], facts: tuple[Fact, ...]) -> None:
+    def _worker(self, name: str, view: str, pages: tuple[str, ...], facts: tuple[v.Fact, ...]) -> None:
         say, queries = self.say, (self.say(f"{name} power cut"), self.say(f"{name} that fails"))
         self.scribe.note(
             e.WorkerStarted(worker_id=name, perspective_id=view),
             e.WorkerThought(worker_id=name, iteration=1, reasoning=say("Start with fsync."), queries=queries),
-            e.SearchCompleted(query=queries[0], provider="local", hits=tuple(Hit(url=url, title=say("T")) for url in pages)),
+            e.SearchCompleted(query=queries[0], provider="local", hits=tuple(v.Hit(url=url, title=say("T")) for url in pages)),
             e.StepFailed(
                 step=f"SearchFor:{queries[1]}", error="SearchFailed", message=say("it timed out"), recoverable=False, attempt=2
             ),
@@ -185,10 +169,10 @@ class Story:
             e.WorkerCompleted(worker_id=name, reason="1 iteration", facts=len(facts)),
         )
 
-    def _read(self, worker: str, url: str, facts: tuple[Fact, ...]) -> None:
+    def _read(self, worker: str, url: str, facts: tuple[v.Fact, ...]) -> None:
         say, text = self.say, self.texts.get(url)
         digest = self.store.objects.put(text.encode()) if text is not None else digest_of(url.encode("utf-8", "replace"))
-        rejected = (RejectedFact(claim=say("Made up"), quote=say("nowhere"), reason=say("the quote stands in no page")),)
+        rejected = (v.RejectedFact(claim=say("Made up"), quote=say("nowhere"), reason=say("the quote stands in no page")),)
         read = e.PageRead(
             url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("A. N. Author"),
             published=say("2025-02-20"), final_url=url + "/", media_type="text/html",
@@ -196,15 +180,15 @@ class Story:
         )  # fmt: skip
         observed = e.FactsObserved(worker_id=worker, iteration=1, url=url, digest=digest, facts=facts, rejected=rejected)
         self.scribe.note(
-            read, observed.model_copy(update={"cost": Cost(total_tokens=30, input_tokens=20, output_tokens=10, usd=0.01)})
+            read, observed.model_copy(update={"cost": v.Cost(total_tokens=30, input_tokens=20, output_tokens=10, usd=0.01)})
         )
 
     def analysed(self) -> Story:
         say, facts = self.say, self.facts
-        pair = Contradiction(
+        pair = v.Contradiction(
             id="c1", subject=say("flushed data"), kind="polarity", a=facts[3].id, b=facts[2].id, explanation=say("They differ")
         )
-        gaps = (Gap(question=say("How loud is it?"), reason=say("no fact")),)
+        gaps = (v.Gap(question=say("How loud is it?"), reason=say("no fact")),)
         self.scribe.note(
             e.AnalysisStarted(round=0),
             e.ContradictionsFound(round=0, contradictions=(pair,)),
@@ -214,13 +198,13 @@ class Story:
 
     def reported(self) -> Story:
         say, facts = self.say, self.facts
-        sentences = tuple(Sentence(text=found.quote, facts=(found.id,)) for found in facts[:4])
-        both = Sentence(text=say("Two quotes bear this out."), facts=(facts[0].id, facts[1].id, facts[2].id))
-        paragraph = Paragraph(sentences=(*sentences, both))
-        section = ReportSection(id="s1", title=say("What fsync does"), paragraphs=(paragraph,))
+        sentences = tuple(v.Sentence(text=found.quote, facts=(found.id,)) for found in facts[:4])
+        both = v.Sentence(text=say("Two quotes bear this out."), facts=(facts[0].id, facts[1].id, facts[2].id))
+        paragraph = v.Paragraph(sentences=(*sentences, both))
+        section = v.ReportSection(id="s1", title=say("What fsync does"), paragraphs=(paragraph,))
         numbered = enumerate(self.pages, start=1)
         references = tuple(
-            Reference(
+            v.Reference(
                 number=number, url=url, title=say("A page"), digest=digest_of(url.encode("utf-8", "replace")),
                 facts=tuple(found.id for found in facts[:4] if found.url == url),
             )
@@ -235,7 +219,7 @@ class Story:
                 contradictions=state.analyses[0].contradictions or (), unknowns=state.analyses[0].gaps or (),
                 limits=(say("2 searches could not be made"),), words=120, cut=1,
             ),
-            e.ResearchCompleted(duration_s=30.0, cost=Cost(usd=0.03), sources=3, facts=5),
+            e.ResearchCompleted(duration_s=30.0, cost=v.Cost(usd=0.03), sources=3, facts=5),
         )  # fmt: skip
         return self
 
@@ -256,7 +240,7 @@ def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Sa
     ended = [
         n.QueryEnded(
             query_id=story.query_id, query=say(story.query), session=story.id, status=story.scribe.session.state.status,
-            reason=say("why"), cost=Cost(usd=0.03), duration_s=30.0,
+            reason=say("why"), cost=v.Cost(usd=0.03), duration_s=30.0,
         )
         for story in stories
     ]  # fmt: skip

@@ -19,16 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.vault.export import (
-    BROWSERS,
-    CitedSource,
-    Portable,
-    cited_sources,
-    converted,
-    page,
-    portable,
-    references,
-)
+from pipeline.vault.export import BROWSERS, CitedSource, Portable, cited_sources, converted, page, portable, references
 from pipeline.vault.model import Quoted
 from pipeline.vault.note import block_id, citekey
 from pipeline.vault.output.escaping import inert

@@ -17,19 +17,8 @@ from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
 from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
-from pipeline.vault.output.escaping import (
-    Inert,
-    Link,
-    address,
-    before_space,
-    bill,
-    fenced,
-    host_of,
-    inert,
-    moment,
-    plain,
-    superscript,
-)
+from pipeline.vault.output import escaping
+from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain, superscript
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import flat, prose
 
@@ -60,7 +49,7 @@ def made_by(loaded: LoadedSession) -> View:
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
         "search": state.config.search,
         "seconds": spent.seconds,
-        "cost": bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd),
+        "cost": escaping.bill(spent.charged_usd, spent.assumed_usd, spent.expected_usd),
     }
 
 
@@ -401,7 +390,7 @@ def properties_of(
         "cssclasses": (OWN_CLASS, f"{OWN_CLASS}-{kind}"),
     }
     if created:
-        properties["created"] = moment(created)
+        properties["created"] = escaping.moment(created)
     if status:
         properties["status"] = status
     if language != labels.ENGLISH:

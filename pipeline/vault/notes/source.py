@@ -12,14 +12,7 @@ from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, key_of
 from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes.parts import address_words, best_link, place_of, properties_of
-from pipeline.vault.output.escaping import (
-    Inert,
-    file_address,
-    host_of,
-    plain,
-    property_address,
-    web_address,
-)
+from pipeline.vault.output.escaping import Inert, file_address, host_of, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import claim_beside, flat, is_plain
 
