@@ -29,7 +29,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "list": ("reading_commands", "List the queries with their sessions and reports."),
         "ask": ("ask_command", "Answer QUESTION from stored pages and your documents."),
         "retry": ("run_commands", "Retry failed and not-found queries."),
-        "resume": ("session_commands", "Continue SESSION where it stopped."),
+        "resume": ("run_commands", "Continue SESSION where it stopped."),
     },
     "Reading": {
         "serve": ("build_commands", "Serve the site on this machine."),

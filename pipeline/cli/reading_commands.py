@@ -14,10 +14,9 @@ from pipeline.cli.command_parts import import_named, read_sessions, report_left_
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.session import ResearchSession, state_at
-from pipeline.domain.state import OUTCOME_WORDS, SessionState
+from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.domain.why import Why, value_of
 from pipeline.domain.why import why as why_of
 from pipeline.errors import LogError, SessionUnknown, UsageError
@@ -241,13 +240,8 @@ def show(console: Console, session: str, version: int | None) -> None:
         raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
     state = state_at(store, name, version) if version else newest
     last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
-    show_session(console, state, decode(last[0].data) if last else None)
-
-
-def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
-    """Print a session as ``research show`` does."""
     report = workspace_adapters.report_of(console.folder)(state.id)
-    console.data(show_lines(state, last, console.path(report)), shown(state, report))
+    console.data(show_lines(state, decode(last[0].data) if last else None, console.path(report)), shown(state, report))
 
 
 def imports_of(console: Console, store: EventStore) -> list[Import]:

@@ -1,9 +1,9 @@
-"""The commands that work through the queue, ``run`` and ``retry``: decide what is due, work, build, print the outcome."""
+"""The commands that work through the queue, ``run``, ``retry`` and ``resume``: decide what is due, work, print the outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +13,11 @@ from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decis
 from pipeline.cli.command_parts import (
     amount,
     length,
+    read_sessions,
     report_build_problems,
     report_left_out,
+    require_workspace,
+    session_named,
     try_builds,
 )
 from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
@@ -25,7 +28,7 @@ from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import first_few
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import workspace_adapters
-from pipeline.wiring.store_adapters import require_queue
+from pipeline.wiring.store_adapters import require_queue, store_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,21 +92,34 @@ def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
     _run_queue(console, "research retry", Selection(ids, options["tags"], failed, options["limit"], failed), options)
 
 
+@click.command()
+@click.argument("session")
+@click.option("--lock-wait", type=length, metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m.")
+@click.pass_obj
+def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
+    """Continue SESSION where it stopped, as research run does with its query's id. A failed or cancelled one is reopened."""
+    require_workspace(console.folder)
+    store = store_of(console.folder)
+    name = session_named(console.folder, store, session)
+    queries = {one.id: one.query_id for one in read_sessions(console, store, again=True).sessions}
+    _run_queue(console, "research resume", Selection((queries.get(name, name),)), {"lock_wait": lock_wait})
+
+
 def _run_queue(console: Console, program: str, selection: Selection, options: dict[str, Any]) -> None:
     request = Request(
         selection,
-        moment(options["deadline"]),
-        options["max_cost"],
+        moment(options.get("deadline")),
+        options.get("max_cost"),
         program == "research retry",
         options["lock_wait"],
-        options["worker_wait"] if options["distribute"] else None,
+        options["worker_wait"] if options.get("distribute") else None,
     )
-    if options["dry_run"]:
+    if options.get("dry_run"):
         from pipeline.cli.night import print_dry_run
 
         print_dry_run(console, request)
         return
-    with unattended_run(console, program, options["ping_url_file"]) as run:
+    with unattended_run(console, program, options.get("ping_url_file")) as run:
         end(work(run, request))
 
 

@@ -78,12 +78,6 @@ def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path) -> None:
     assert again["written"] == []
 
 
-def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspace: Path) -> None:
-    said(workspace, "run")
-    assert said(workspace, "resume", "harbour").code == 1
-    assert "is complete" in said(workspace, "resume", "harbour").err
-
-
 def spoil_queue(folder: Path) -> str:
     (folder / "queries.yaml").write_text("queries:\n  - query: Fine\n    mood: deep\n")
     return "queries.yaml:3:5"

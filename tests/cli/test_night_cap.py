@@ -71,7 +71,7 @@ def test_what_was_asked_and_consolidated_counts_and_what_is_left_binds_talks_and
     assert sent == 1
     sent, resumed = calls(standin, lambda: said(folder, "resume", "depth"))
     assert (sent, resumed.code) == (0, 3)
-    assert "the night's budget of" in resumed.err
+    assert "the night's limit of" in resumed.out
 
 
 def test_what_is_left_of_the_cap_binds_a_consolidation(folder: Path, standin: Standin) -> None:
