@@ -7,9 +7,9 @@ of the model's server. Belongs to one event loop.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,6 +64,8 @@ from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.workspace_adapters import templates_of
 
 C = TypeVar("C", EmbeddingClient, Reranker)
+WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
+ASK_WAIT_S = 20.0  # how long a person who asks waits for them
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
 
@@ -129,7 +131,8 @@ class AdapterFactory:
 
     ``extractor`` takes the text out of documents and web pages, in place of one that is started when it is needed. ``night`` is
     the night's budget, in place of one of which nothing is spent. The ``pace`` towards hosts and providers is kept with other
-    machines.
+    machines. ``wait_s`` is how long searches wait for vectors of passages. ``documents`` is the search over the workspace's own
+    documents and over the pages that sessions stored.
     """
 
     workspace: Workspace
@@ -138,6 +141,7 @@ class AdapterFactory:
     extractor: Extractor | None = None
     night: Budget | None = None
     pace: SharedPace | None = None
+    wait_s: float = WAIT_S
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -147,11 +151,12 @@ class AdapterFactory:
         self._redaction = Redaction(secrets_of(settings, self.keys))
         self._http = http_of(settings, self.keys)
         self._extractor = self.extractor or Extractor()
-        self._meaning = meaning_of(settings, self.keys, lambda: self._http, self.workspace.folder)
-        self._reranker = reranker_of(settings, self.keys, lambda: self._http)
-        self._documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker)
+        self._meaning = meaning_of(settings, self.keys, self._http, self.workspace.folder, self.wait_s)
+        one = settings.reranker
+        self._reranker = client_of(Reranker, one, "reranker", settings, self.keys, self._http) if one else None
+        self.documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker, self.store)
         self._closers += [self._http.aclose, self._extractor.aclose]
-        self._searches = Searches(settings, self.keys, self._http, self._documents, self.pace)
+        self._searches = Searches(settings, self.keys, self._http, self.documents, self.pace)
         self._night = self.night or Budget(limits.caps, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
 
@@ -163,7 +168,7 @@ class AdapterFactory:
             SearchFailed: the index cannot be built.
         """
         try:
-            return self._documents.refresh()
+            return self.documents.refresh()
         except (CorpusUnusable, SearchFailed):
             if needed:
                 raise
@@ -179,7 +184,7 @@ class AdapterFactory:
         model = self._meaning.model
         token = paying.set(CombinedBudget((self._night,)))
         try:
-            async for one in self._documents.embed():
+            async for one in self.documents.embed():
                 yield PassagesEmbedded(model=model, passages=one.done, left=one.left, tokens=one.tokens, cost=one.cost)
         except (StepError, CorpusUnusable) as error:
             cost = error.cost if isinstance(error, StepError) and error.cost else Cost()
@@ -198,7 +203,7 @@ class AdapterFactory:
         return StepContext(
             reasoner=self._model(config.reasoner).for_query((ledger, night)) if config.has_model else PassageReasoner(),
             search=self._search(state, ledger, night),
-            fetch=Fetches(self._documents, self._web, self._redaction.text),
+            fetch=Fetches(self.documents, self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),
             rated=lambda query_id: read_decisions(self.store).ratings.about(query_id),
         )
@@ -236,7 +241,7 @@ class AdapterFactory:
         web = [name for name in state.config.search if name != LOCAL]
         chain = self._searches.chain(web)
         within = state.config.within
-        local: Search = FallbackChain([Member(self._documents.inside(within))]) if within else self._searches.chain([LOCAL])
+        local: Search = FallbackChain([Member(self.documents.inside(within))]) if within else self._searches.chain([LOCAL])
         if self._meaning or self._reranker:
             local = Charged(local, CombinedBudget((ledger, night)))
         if not web:
@@ -282,8 +287,6 @@ class AdapterFactory:
         return WebFetch(http, self._extractor, contact=settings.contact, cache=cache, limits=limits, pace=self.pace)
 
 
-WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
-ASK_WAIT_S = 20.0  # how long a person who asks waits for them
 _AT_ONCE = 4  # requests to a server that is not on this machine
 _PUBLIC_PRICE = 0.2  # USD a million tokens: the worst case of a model whose price nobody named
 
@@ -302,12 +305,10 @@ def client_of(make: type[C], choice: RerankerChoice, what: str, settings: Settin
     return make(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
 
 
-def meaning_of(
-    settings: Settings, keys: Keys, http: Callable[[], HttpClient], folder: Path, wait_s: float = WAIT_S
-) -> Meaning | None:
+def meaning_of(settings: Settings, keys: Keys, http: HttpClient, folder: Path, wait_s: float) -> Meaning | None:
     """Return the search by meaning of the workspace in ``folder``; None for words alone. Raises as ``client_of``.
 
-    ``http`` gives the client for a server; ``wait_s`` is how long searches wait for vectors of passages.
+    ``wait_s`` is how long searches wait for vectors of passages.
 
     Raises:
         UsageError: the folder of the model holds none, or a package for it is missing.
@@ -317,12 +318,7 @@ def meaning_of(
         return Meaning(LocalEmbedder(model), wait_s)
     if isinstance(settings.embeddings, str):
         return None
-    return Meaning(client_of(EmbeddingClient, settings.embeddings, "embeddings", settings, keys, http()), wait_s)
-
-
-def reranker_of(settings: Settings, keys: Keys, http: Callable[[], HttpClient]) -> Reranker | None:
-    """Return the reranker that the settings name. Raises as ``client_of``."""
-    return client_of(Reranker, settings.reranker, "reranker", settings, keys, http()) if settings.reranker else None
+    return Meaning(client_of(EmbeddingClient, settings.embeddings, "embeddings", settings, keys, http), wait_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,31 +372,21 @@ async def talk_context(
     Raises:
         UsageError: the talk's model, or that of the embeddings, is not set up (any more).
     """
-    settings, corpus = workspace.queue.settings, Corpus(workspace.corpora)
+    corpus = Corpus(workspace.corpora)
     is_unusable = bool(corpus.unusable())
 
     def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
         return not is_unusable and page_origin(url) == "own" and not corpus.path_at(url.partition("#")[0]).exists()
 
-    async with AsyncExitStack() as opened:
-
-        @cache
-        def http() -> HttpClient:
-            client = http_of(settings, keys)
-            opened.push_async_callback(client.aclose)
-            return client
-
+    factory = AdapterFactory(workspace, store, keys, night=night, wait_s=ASK_WAIT_S)
+    try:
         budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
-        meaning = meaning_of(settings, keys, http, workspace.folder, ASK_WAIT_S)
-        searched = documents_of(workspace, meaning, None, reranker_of(settings, keys, http), store)
-        pages = Charged(searched, CombinedBudget((budget, night) if night else (budget,)))
+        pages = Charged(factory.documents, CombinedBudget((budget, night) if night else (budget,)))
         plain = PassageReasoner()
-        reasoner: Reasoner = plain
-        if state.reasoner != EXTRACTIVE:
-            factory = AdapterFactory(workspace, store, keys, night=night)
-            opened.push_async_callback(factory.aclose)
-            reasoner = factory.model_for(state.reasoner, budget)
+        reasoner = plain if state.reasoner == EXTRACTIVE else factory.model_for(state.reasoner, budget)
         yield TalkContext(
             reasoner, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, state.last_at[:10],
             is_gone, None if is_unusable else pages,
         )  # fmt: skip
+    finally:
+        await factory.aclose()

@@ -15,6 +15,7 @@ from pipeline.config.settings import load_workspace
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.errors import ServiceFailed, UsageError
+from pipeline.net.client import SERVICES, HttpClient
 from pipeline.search import local_model
 from pipeline.search.local_model import LocalEmbedder, files_of, minilm
 from pipeline.search.vectors import VectorModel, cosine, packed
@@ -104,7 +105,7 @@ def test_without_the_packages_words_alone_count_and_doctor_says_so(tmp_path: Pat
     assert "searched by words only: a-package-of-no-name is not installed" in doctor.out + doctor.err
     (folder / "queries.yaml").write_text("settings: {embeddings: {folder: mine}}\nqueries: [a question]\n")
     with pytest.raises(UsageError, match="a-package-of-no-name is not installed"):
-        meaning_of(load_workspace(folder).queue.settings, Keys(folder, {}), lambda: pytest.fail("no network"), folder)
+        meaning_of(load_workspace(folder).queue.settings, Keys(folder, {}), HttpClient(SERVICES), folder, 1.0)
 
 
 def test_help_and_a_run_without_anything_to_do_import_no_numeric_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
