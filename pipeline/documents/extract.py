@@ -270,7 +270,7 @@ def refuse_by_name_and_size(path: Path, size: int) -> None:
         raise ReadFailed(f"its {size / 1e6:,.0f} MB exceed the limit of {size_limit(kind) / 1e6:,.0f} MB")
 
 
-VERSION = 4  # of the text that the readers give; raised when they give another for the same bytes
+VERSION = 5  # of the text that the readers give; raised when they give another for the same bytes
 MAX_TEXT = 10_000_000  # characters
 _LONG = 500_000
 # Pictures that are written into a page as letters make it many times as large; they hold no text.

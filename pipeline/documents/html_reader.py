@@ -22,6 +22,9 @@ from pipeline.text.words import word_count
 
 _LONG_TAG, _MOST_ATTRIBUTES = 20_000, 5_000  # characters; words
 _DEEPEST = 150  # elements nested deeper are read as plain text, so that the walk may recurse
+_MOST_NESTED = 5_000
+# Elements that nest: the parser's time is quadratic in how deep they do, and it cannot be asked before.
+_NESTING = re.compile(r"<(/?)(?:div|section|article|blockquote|[uod]l|figure|details|center|form|table|nav)\b", re.IGNORECASE)
 
 
 def _names(names: str) -> frozenset[str]:
@@ -50,6 +53,7 @@ _LANDMARKS = {
     "header": "banner", "banner": "banner", "aside": "aside", "complementary": "aside",
     "form": "aside", "dialog": "aside", "alertdialog": "aside",
 }  # fmt: skip
+_WAYS = "link[rel=prev][href], link[rel=previous][href], link[rel=next][href], link[rel=up][href]"
 _SENTENCE_ENDS = frozenset(".!?:;…。！？؟।։።")
 _SENTENCE, _LONG = 5, 12  # words that are not links: with a full stop, without
 _MOSTLY = 0.5  # the share of links in a menu's text
@@ -86,16 +90,18 @@ class _Block:
     main: bool
     hidden: bool
     words: int = field(init=False)
+    is_long: bool = field(init=False)
     is_sentence: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.words = word_count(self.text)
         self.linked = min(self.linked, self.words)
-        own = self.words - self.linked
-        ends = any(cell.rstrip("\"'”»)] ")[-1:] in _SENTENCE_ENDS for cell in self.text.split(" | "))
-        self.is_sentence = self.kind == "code" or (
-            self.kind != "heading" and (own >= _LONG or (own >= _SENTENCE and ends))
-        )  # the words that are not links make one, or several
+        cells = self.text.split(" | ")
+        own = max(map(word_count, cells)) - self.linked
+        self.is_long = self.kind == "code" or own >= _LONG
+        ends = any(cell.rstrip("\"'”»)] ")[-1:] in _SENTENCE_ENDS for cell in cells)
+        # The words that are not links make one, or several.
+        self.is_sentence = self.kind != "heading" and (self.is_long or (own >= _SENTENCE and ends))
 
     @property
     def is_links(self) -> bool:
@@ -109,14 +115,19 @@ def read_html(source: str, name: str, *, all_is_content: bool = False) -> Page:
     ``all_is_content`` is said of HTML that was made from a document without menus.
 
     Raises:
-        ReadFailed: an element has too many attributes, or the document holds no text.
+        ReadFailed: elements are nested too deep, one has too many attributes, or the document holds no text.
     """
+    depth = 0
+    for tag in _NESTING.finditer(source):
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        if depth > _MOST_NESTED:
+            raise ReadFailed(f"its elements are nested more than {_MOST_NESTED:,} deep")
     # The parser's time is quadratic in an element's attributes; it cannot be asked for their number.
     if any(len(tag) > _LONG_TAG and sum(map(str.isspace, tag.partition(">")[0])) > _MOST_ATTRIBUTES for tag in source.split("<")):
         raise ReadFailed(f"an element has more than {_MOST_ATTRIBUTES} attributes")
     tree = LexborHTMLParser(_NOSCRIPT.sub(r"\1template", source))
     _style_elements(tree)
-    walker = _Walker(tree)
+    walker = _Walker(tree, name)
     blocks, dropped = (walker.blocks, Counter[str]()) if all_is_content else _judged(walker.blocks, walker.regions)
     page, hidden = PageText(), False
     for block in blocks:
@@ -226,11 +237,11 @@ def _colour(value: str) -> _Colour:
 class _Walker:
     """Walks one document in order and collects its blocks. ``regions`` are the kinds of the landmarks; the first is the page."""
 
-    def __init__(self, tree: LexborHTMLParser) -> None:
+    def __init__(self, tree: LexborHTMLParser, name: str) -> None:
         self.blocks: list[_Block] = []
         self.regions: list[str] = [""]
         self.dropped: Counter[str] = Counter()
-        self._tree = tree
+        self._tree, self._file = tree, name.removesuffix(".html")
         self._parts: list[str] = []
         self._flat = 0  # inside a heading, a term or a cell blocks are only words
         self._linked = self._local = 0
@@ -248,6 +259,7 @@ class _Walker:
         self._notes: list[tuple[str, LexborNode]] = []
         self._noted: set[int] = set()
         self._by_id: dict[str, LexborNode] = {}
+        self._menus = _menus(tree)
         if tree.body is not None:
             self._node(tree.body, 0)
             self._flush()
@@ -328,7 +340,7 @@ class _Walker:
             return
         self._flush()
         before = self._region, self._main, self._item
-        if landmark := _LANDMARKS.get(role) or _LANDMARKS.get(tag):
+        if landmark := "menu" if node.mem_id in self._menus else _LANDMARKS.get(role) or _LANDMARKS.get(tag):
             self.regions.append(landmark)
             self._region = len(self.regions) - 1
         self._main = self._main or tag == "main" or role == "main"
@@ -405,6 +417,9 @@ class _Walker:
 
     def _link(self, node: LexborNode, address: str, is_note: bool, depth: int) -> None:
         text = node.text(deep=True).strip()
+        page, _, part = address.partition("#")
+        if page.removesuffix(".html") == self._file and part:
+            address = f"#{part}"
         if address.startswith("#"):
             if text and not any(map(str.isalnum, text)):
                 return  # the sign that links to a heading, or back from a note
@@ -472,10 +487,10 @@ class _Walker:
 
     def _emit(self, kind: BlockKind, text: str, level: int = 0, anchor: str = "") -> None:
         """Add a block if it has text; before it the terms that no definition followed, and the heading that is due."""
-        linked, local, self._linked, self._local, self._target = self._linked, self._local, 0, 0, ""
         if self._lead:
             lead, self._lead = self._lead, ""
             self._emit("item", lead)
+        linked, local, self._linked, self._local, self._target = self._linked, self._local, 0, 0, ""
         if text.strip(" |"):
             if kind == "heading":
                 self._latest, self._again = (level, text), False
@@ -503,7 +518,8 @@ class _Walker:
         for row in sorted(rows, key=lambda row: row.parent is None or row.parent.tag != "thead"):
             cells: list[str] = []
             below: dict[int, tuple[str, int]] = {}
-            for cell in (*(cell for cell in row.iter() if cell.tag in ("td", "th")), None):
+            found = [cell for cell in row.iter() if cell.tag in ("td", "th")]
+            for cell in (*found, None):
                 while len(cells) in spans:
                     text, left = spans[len(cells)]
                     below |= {len(cells): (text, left - 1)} if left > 1 else {}
@@ -511,12 +527,26 @@ class _Walker:
                 if cell is None:
                     break
                 text, high = self._words_of(cell, depth), _span(cell, "rowspan")
+                heads = cell.tag == "th" and len(found) > 1
                 for number in range(min(_span(cell, "colspan"), _WIDEST - len(cells))):
-                    here = text if number == 0 or cell.tag == "th" else ""
+                    here = text if number == 0 or heads else ""
                     below |= {len(cells): (here, high - 1)} if high > 1 else {}
                     cells.append(here)
             spans = below
             self._emit(*row_text(cells))
+
+
+def _menus(tree: LexborHTMLParser) -> frozenset[int]:
+    """Return the ids of the tables and lists with two links to pages that the head names as the next, previous or upper one."""
+    targets = {link.attributes.get("href") for link in tree.css(_WAYS)}
+    found: Counter[int] = Counter()
+    for link in tree.css("a[href]") if targets else ():
+        if link.attributes.get("href") in targets:
+            around: LexborNode | None = link
+            while around is not None and around.tag not in ("table", "ul", "ol"):
+                around = around.parent
+            found.update([around.mem_id] if around is not None else [])
+    return frozenset(one for one, links in found.items() if links > 1)
 
 
 def _code_parts(node: LexborNode, depth: int) -> Iterator[str]:
@@ -629,10 +659,12 @@ def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Blo
         at for at, block in enumerate(blocks)
         if not reasons[at] and (block.is_sentence or (not block.is_links and (block.level == 1 or block.words > 2)))
     ]  # fmt: skip
-    first, last = (content[0], content[-1]) if content else (0, len(blocks))
+    # The text begins with a heading, a long sentence or what announces a list: a site's slogan may stand before its menu.
+    begins = (at for at in content if blocks[at].kind == "heading" or blocks[at].is_long or blocks[at].text.endswith(":"))
+    first, last = (next(begins, content[0]), content[-1]) if content else (0, len(blocks))
     for at, block in enumerate(blocks):
         if not reasons[at] and block.is_links and not block.is_sentence and block.kind != "heading":
-            if block.local > _MOSTLY * block.words and block.kind == "item":
+            if block.local > _MOSTLY * block.words if block.kind == "item" else block.local >= block.words:
                 reasons[at] = "table of contents"
             elif content and not first <= at <= last and not block.main:
                 reasons[at] = "links"

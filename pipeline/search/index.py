@@ -27,7 +27,7 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
 _EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite")  # of earlier versions
-VERSION = 24  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
+VERSION = 25  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.documents.html_reader import read_html
+from pipeline.errors import ReadFailed
 from pipeline.text.passages import blocks
 
 SAID = "<p>This is what the page has to say.</p>"
@@ -57,8 +58,28 @@ def test_a_block_that_holds_a_sentence_is_never_left_out(around: str, page: str)
 def test_a_list_of_links_inside_the_text_stays_and_a_table_of_contents_does_not() -> None:
     see = "<p>See also these pages on the matter:</p><ul><li><a href=a>Locks of the canal</a><li><a href=b>Tides</a></ul>"
     assert "- Locks of the canal\n- Tides" in body(f"<h1>Canal</h1>{SAID}{see}{SAID}")
-    contents = "<ul>" + "".join(f"<li><a href=#p{n}>Part number {n}</a>" for n in range(4)) + "</ul>"
-    assert "Part number" not in body(f"<h1>Canal</h1>{SAID}{contents}{SAID}")
+    parts = [f"<a href={page}#p{n}>Part number {n}</a>" for n in range(4) for page in ("", "name.html")]
+    for kind in ("<ul><li>{}</ul>", "<dl><dt>{}</dl>", "<p>{}</p>"):
+        contents = "".join(kind.format(part) for part in parts)
+        assert "Part number" not in body(f"<h1>Canal</h1>{SAID}{contents}{SAID}")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<table><tr><th colspan=3>T<tr><td><a href=p>Prev</a><th>Chapter 7. Locks<td><a href=n>Next</a></table>",
+        "<table><tr><td><a href=p>Prev</a><td>Home<td><a href=n>Next</a><tr><td>7.1. How the locks of the canal were built"
+        "<td>Up<td>7.3. What the keepers of the locks do at night</table>",
+        "<ul><li><a href=p>Prev</a><li>The handbook of canals<li><a href=n>Next</a></ul>",
+        f"<p>Small. Fast. Choose any two.</p><ul>{LINKS}</ul><p>T</p>",
+    ],
+)
+def test_the_navigation_of_a_manual_is_left_out(around: str) -> None:
+    head = "<title>T</title><link rel=prev href=p><link rel=next href=n>"
+    text = read_html(f"{head}<body>{around}<h2>On its locks</h2>{SAID}<p>The last <a href=n>part</a>.</p>", "name").text
+    assert text.removeprefix("# T\n\n").removeprefix("Small. Fast. Choose any two.\n\n") == (
+        "## On its locks {#on-its-locks}\n\nThis is what the page has to say.\n\nThe last part.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,3 +270,5 @@ def test_the_title_goes_without_the_name_of_the_site(title: str, heading: str, e
 def test_a_deeply_nested_page_is_read() -> None:
     assert body("<div>" * 900 + "<p>deep</p>") == "deep"
     assert body("<div>" * 5_000 + "x") == "x"
+    with pytest.raises(ReadFailed, match="nested more than 5,000 deep"):
+        body("<ul><li>" * 60_000 + "x")
