@@ -12,7 +12,7 @@ import html
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -135,9 +135,7 @@ def percent_encoded(text: str) -> str:
 T = TypeVar("T")
 
 MAX_BYTES = 2_000_000
-LONGEST_PAUSE = 60.0  # seconds
 DEADLINE_S = 30.0
-_LONGEST_QUERY = 1_000
 _LONGEST_TEXT = 4_000
 # The tags that result lists mark words with, and no others: without it "<b>" is shown, and with more "vector<int>" is lost.
 _TAG = re.compile(
@@ -153,30 +151,38 @@ _SAID = (
 
 
 class Provider:
-    """The base of all providers. None of them sends or waits.
+    """The base of all providers: the search at the ``path`` below ``base_url``. None of them sends or waits.
 
     ``price`` is the cost of one search in USD if the reply does not state it. ``rows`` is where the reply has its results, and
-    ``total`` where it has their number. Replies with a status of ``refused``, or with one of the words ``refusals`` in an error,
-    say that no search will pass tonight; ``hint`` says what to do then. ``pause_s`` is how long to wait after a status 429 whose
-    headers name no time.
+    ``total`` where it has their number; ``fields`` are the names of address, title, snippet and date in a row. Replies with a
+    status of ``refused``, or with one of the words ``refusals`` in an error, say that no search will pass tonight; ``hint`` says
+    what to do then. A query may be ``longest`` characters long, and a reply holds at most ``most`` hits. Searches start ``gap_s``
+    seconds apart, by the provider's terms; with ``one_at_a_time`` each waits for the one before it to end.
     """
 
-    name = ""
+    name = path = ""
     price = 0.0
     rows: tuple[str, ...] = ()
     total: tuple[str, ...] = ()
+    fields: tuple[str, str, str, str] = ("url", "title", "content", "published_date")
     refused: tuple[int, ...] = (401, 402, 403)
     refusals: tuple[str, ...] = ()
     hint = ""
-    pause_s: float | None = None
+    longest, most = 400, 100
+    gap_s = 0.0
+    one_at_a_time = False
+
+    def __init__(self, base_url: str, key: Secret | None = None) -> None:
+        self._base, self._url, self._key = base_url, f"{base_url.rstrip('/')}{self.path}", key or Secret("")
 
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for a search."""
+        """Return the request for a search, with a query and a number of hits that the provider takes."""
         raise NotImplementedError
 
     def hit(self, row: Any) -> Hit | None:
         """Return the hit of a row; None if it has no address."""
-        raise NotImplementedError
+        url, title, snippet, published = (row.get(name) for name in self.fields)
+        return hit(url, title, snippet, published)
 
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply by its status and errors; raising ``Malformed`` counts as ``Again``."""
@@ -191,7 +197,7 @@ class Provider:
         if reply.status in self.refused or (body and any(word in words for word in self.refusals)):
             return Refused(why, self.hint)
         if reply.status == 429:
-            return Again(why, pace_of(reply.headers).pause_s or self.pause_s)
+            return Again(why, self.gap_s or None)
         return Failed(why) if reply.status in (400, 404, 422) else judged_by_status(reply)
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
@@ -218,32 +224,6 @@ class Provider:
     def usd(self, reply: Reply) -> float:  # noqa: ARG002 - for providers whose replies state a price
         """Return the cost in USD of a reply with the verdict ``Good``: the usual price, unless the reply states another."""
         return self.price
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """The rate that a reply allows. ``gap_s``: seconds between requests; ``pause_s``: seconds until the next may be sent."""
-
-    gap_s: float = 0.0
-    pause_s: float = 0.0
-
-
-def pace_of(headers: Mapping[str, str]) -> Pace:
-    """Return the pace that the ``x-ratelimit-*`` headers allow; a header holds one number per window; others are ignored.
-
-    A spent window that takes longer than ``LONGEST_PAUSE`` to reset is a quota: it gives no pause, and the next reply is judged.
-    """
-
-    def numbers(listed: str) -> list[float]:
-        parts = [part.strip() for part in listed.split(",")]
-        return [float(part) if part.isascii() and part.isdigit() and len(part) < 16 else float("inf") for part in parts if part]
-
-    policy = [part.partition(";w=") for part in headers.get("x-ratelimit-policy", "").split(",")]
-    windows = [(*numbers(limit), *numbers(seconds)) for limit, _, seconds in policy]
-    left, resets = (numbers(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "reset"))
-    spent = [reset for rest, reset in zip(left, resets, strict=False) if rest <= 0 and reset <= LONGEST_PAUSE]
-    gaps = [one[1] / one[0] for one in windows if len(one) == 2 and one[0] > 0 and 0 < one[1] <= LONGEST_PAUSE]
-    return Pace(max(gaps, default=0.0), max(spent, default=0.0))
 
 
 class Pacer:
@@ -283,11 +263,6 @@ class Pacer:
                     self._free_at = max(self._free_at, self._clock() + self.gap_s)
         return await work()
 
-    def slow_down(self, pace: Pace) -> None:
-        """Apply the pace that a reply allows; it never shortens the gap."""
-        self.gap_s = max(self.gap_s, pace.gap_s)
-        self._free_at = max(self._free_at, self._clock() + pace.pause_s)
-
 
 class WebSearch:
     """Searches one provider. ``headers`` are sent with every request (``user-agent``)."""
@@ -306,10 +281,10 @@ class WebSearch:
             SearchFailed: the search failed, for now or for good; its ``cost`` is what attempts without a reply may have cost.
             ProviderRefused: key, quota or credit is missing or used up.
         """
-        wanted = one_line(query, _LONGEST_QUERY)
+        wanted = one_line(query, self._provider.longest)
         if not wanted:
             raise SearchFailed(f"The query for {self.name} is empty", hint="write a query")
-        call = self._provider.call(wanted, limit)
+        call = self._provider.call(wanted, max(1, min(limit, self._provider.most)))
         headers = {**self._headers, **call.headers}
         call = replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=self._pacer.gap_s)
 
@@ -328,7 +303,6 @@ class WebSearch:
         return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self.price))
 
     def _judge(self, reply: Reply) -> Verdict:
-        self._pacer.slow_down(pace_of(reply.headers))
         verdict = self._provider.judge(reply)
         if isinstance(verdict, Good):
             self._provider.hits(reply)
@@ -377,18 +351,14 @@ def hit(urls: object, title: object, snippet: object = "", published: object = "
 class Brave(Provider):
     """Needs a key. 1,000 searches cost 5 USD; failed ones are free. A wrong key is a 422, a spent quota a 429 with a code."""
 
-    name, price = "brave", 0.005
-    rows = ("web", "results")
+    name, price, path = "brave", 0.005, "/res/v1/web/search"
+    rows, most, gap_s = ("web", "results"), 20, 1.0
     refusals = ("QUOTA_LIMITED", "SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_NOT_FOUND", "x-subscription-token")
     hint = "check BRAVE_API_KEY, and the plan's limits at api-dashboard.search.brave.com"
 
-    def __init__(self, key: Secret, base_url: str = "https://api.search.brave.com") -> None:
-        self._key, self._url = key, f"{base_url}/res/v1/web/search"
-
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for at most 20 hits; the query is cut to 50 words and 400 characters."""
-        words = one_line(" ".join(query.split()[:50]), 400)
-        params: dict[str, str | int] = {"q": words, "count": max(1, min(limit, 20)), "extra_snippets": "true"}
+        """Return the request; the query is cut to 50 words."""
+        params: dict[str, str | int] = {"q": " ".join(query.split()[:50]), "count": limit, "extra_snippets": "true"}
         headers = {"x-subscription-token": self._key.reveal(), "accept": "application/json"}
         return Call(self.name, "GET", self._url, headers, params)
 
@@ -410,17 +380,14 @@ class Brave(Provider):
 class Tavily(Provider):
     """Needs a key. A search costs one credit, counted as 0.008 USD, the price without a plan; 432 and 433: it is used up."""
 
-    name, price = "tavily", 0.008
-    rows = ("results",)
+    name, price, path = "tavily", 0.008, "/search"
+    rows, most = ("results",), 20
     refused = (401, 402, 403, 432, 433)
     hint = "check TAVILY_API_KEY, and the plan's limits at app.tavily.com"
 
-    def __init__(self, key: Secret, base_url: str = "https://api.tavily.com") -> None:
-        self._key, self._url = key, f"{base_url}/search"
-
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for at most 20 hits; the query is cut to 400 characters."""
-        body = {"query": one_line(query, 400), "search_depth": "basic", "topic": "general", "max_results": max(1, min(limit, 20))}
+        """Return the request."""
+        body = {"query": query, "search_depth": "basic", "topic": "general", "max_results": limit}
         body |= {"include_answer": False, "include_raw_content": False, "include_usage": True}
         return Call(self.name, "POST", self._url, {"authorization": f"Bearer {self._key.reveal()}"}, json=body)
 
@@ -430,74 +397,54 @@ class Tavily(Provider):
         known = isinstance(credits_used, int | float) and not isinstance(credits_used, bool) and 0 <= credits_used < 1_000
         return self.price * (credits_used if known else 1)
 
-    def hit(self, row: Any) -> Hit | None:
-        """Return the hit of a row."""
-        return hit(row.get("url"), row.get("title"), row.get("content"), row.get("published_date"))
-
 
 class Searxng(Provider):
     """Needs the server's address and no key. No results while engines do not respond is an outage."""
 
-    name = "searxng"
-    rows = ("results",)
+    name, path = "searxng", "/search"
+    rows, fields = ("results",), ("url", "title", "content", "publishedDate")
     hint = "add json to search.formats in the server's settings.yml, and check SEARXNG_URL"
-    _NO_JSON = "it does not answer in JSON"
     _COMMAND = re.compile(r"(?<!\S)[!:]+(?=\S)")  # SearXNG's commands (``!!g``, ``:de``), which must not act
-
-    def __init__(self, base_url: str) -> None:
-        self._url = f"{base_url.rstrip('/')}/search"
 
     def call(self, query: str, _limit: int) -> Call:
         """Return the request for one page of hits."""
-        params: dict[str, str | int] = {"q": one_line(self._COMMAND.sub("", query), 400), "format": "json"}
+        params: dict[str, str | int] = {"q": self._COMMAND.sub("", query), "format": "json"}
         return Call(self.name, "GET", self._url, params={**params, "categories": "general", "language": "all", "pageno": 1})
 
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply; a web page instead of JSON is a wrong setting."""
-        if reply.status == 403:
-            return Refused(self._NO_JSON, self.hint)
-        if 300 <= reply.status < 400:
-            return Failed("it redirects elsewhere instead of searching")
         if reply.status != 200:
-            return judged_by_status(reply)
+            return super().judge(reply)
         try:
             found, listed = self.hits(reply), reply.json_object().get("unresponsive_engines")
         except Malformed as error:
             if error.kind == "html":
-                return Refused(self._NO_JSON, self.hint)
+                return Refused("it does not answer in JSON", self.hint)
             raise
         engines = [one if isinstance(one, list) else [one] for one in (listed if isinstance(listed, list) else [])]
         silent = ", ".join(one_line(plain(": ".join(map(str, one))), 200) or "an engine" for one in engines[:5])
         return Again(f"it found nothing, and engines did not respond: {silent}", down=True) if silent and not found else Good()
 
-    def hit(self, row: Any) -> Hit | None:
-        """Return the hit of a row."""
-        return hit(row.get("url"), row.get("title"), row.get("content"), row.get("publishedDate"))
-
 
 class Wikipedia(Provider):
     """Needs no key. ``base_url`` selects the language. Errors come with status 200; 403 means that no contact was sent."""
 
-    name = "wikipedia"
+    name, path = "wikipedia", "/w/api.php"
+    longest, most = 300, 50
     rows, total = ("query", "search"), ("query", "searchinfo", "totalhits")
     hint = "write `contact:` with an e-mail address or a page under settings in queries.yaml; Wikipedia requires it"
     _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error", "cirrussearch-too-busy-error")
 
-    def __init__(self, base_url: str = "https://en.wikipedia.org") -> None:
-        self._base = base_url
-
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for at most 50 hits; the query is cut to 300 characters."""
-        params: dict[str, str | int] = {"action": "query", "list": "search", "srsearch": one_line(query, 300)}
-        params |= {"srlimit": max(1, min(limit, 50)), "srprop": "snippet|timestamp", "format": "json", "formatversion": 2}
-        return Call(self.name, "GET", f"{self._base}/w/api.php", params={**params, "maxlag": 5})
+        """Return the request."""
+        params: dict[str, str | int] = {"action": "query", "list": "search", "srsearch": query}
+        params |= {"srlimit": limit, "srprop": "snippet|timestamp", "format": "json", "formatversion": 2, "maxlag": 5}
+        return Call(self.name, "GET", self._url, params=params)
 
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply."""
-        if reply.status == 403:
-            return Refused("it requires a contact address", self.hint)
         if reply.status != 200:
-            return judged_by_status(reply)
+            return super().judge(reply)
         error = reply.json_object().get("error")
         if error is None:
             return Good()
@@ -507,15 +454,12 @@ class Wikipedia(Provider):
     def hit(self, row: Any) -> Hit | None:
         """Return the hit of a row."""
         title = row.get("title")
-        if not isinstance(title, str) or not title.strip():
-            return None
-        url = f"{self._base}/wiki/{quote(title.replace(' ', '_'), safe='/:()', errors='replace')}"
-        return hit(url, title, row.get("snippet"), row.get("timestamp"))
+        name = quote(title.strip().replace(" ", "_"), safe="/:()", errors="replace") if isinstance(title, str) else ""
+        return hit(f"{self._base}/wiki/{name}" if name else None, title, row.get("snippet"), row.get("timestamp"))
 
 
 # -- scientific works -------------------------------------------------------------------------------------------------------
 
-ARXIV_GAP_S, SCHOLAR_GAP_S = 3.0, 1.0  # between two requests, by their terms
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _TOTAL = "{http://a9.com/-/spec/opensearch/1.1/}totalResults"
 Element = ElementTree.Element
@@ -540,30 +484,26 @@ def parse_feed(body: bytes) -> Element:
 
 
 class Arxiv(Provider):
-    """Needs no key. An Atom feed; errors are entries of it."""
+    """Needs no key. An Atom feed; errors are entries of it. Its terms allow one connection."""
 
-    name = "arxiv"
+    name, path = "arxiv", "/api/query"
+    longest, most, gap_s, one_at_a_time = 1_000, 50, 3.0, True
     # arXiv joins words by operators, so a question is taken apart, without the words that all papers have.
     _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
     _STOP = frozenset(("and", "or", "andnot", "to", "the", "a", "an", "of", "in", "on", "for", "is", "are", "was", "were"))
     _STOP |= frozenset(("how", "what", "why", "does", "do", "did", "with", "by", "at"))
 
-    def __init__(self, base_url: str = "https://export.arxiv.org") -> None:
-        self._url = f"{base_url}/api/query"
-
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for at most 50 hits: papers with any of the query's words, the most relevant first."""
+        """Return the request for papers with any of the query's words, the most relevant first."""
         words = dict.fromkeys(word for word in self._WORD.findall(query.lower()) if word not in self._STOP)
         asked = " OR ".join(f"all:{word}" for word in islice(words, 12)) or f"all:{query[:100]}"
-        params: dict[str, str | int] = {"search_query": asked, "start": 0, "max_results": max(1, min(limit, 50))}
+        params: dict[str, str | int] = {"search_query": asked, "start": 0, "max_results": limit}
         return Call(self.name, "GET", self._url, params=params)
 
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply."""
-        if reply.status == 429:
-            return Again("it asks for fewer requests", ARXIV_GAP_S, down=True)
         if reply.status not in (200, 400):
-            return judged_by_status(reply)
+            return super().judge(reply)
         entries = parse_feed(reply.body).iter(f"{_ATOM}entry")
         error = next((entry for entry in entries if "/api/errors" in entry.findtext(f"{_ATOM}id", "")), None)
         if error is None and reply.status == 200:
@@ -590,20 +530,17 @@ class Arxiv(Provider):
 class Openalex(Provider):
     """Works without a key, within a small daily budget; each reply states its price."""
 
-    name, price = "openalex", 0.001
+    name, price, path = "openalex", 0.001, "/works"
     rows, total = ("results",), ("meta", "count")
     refusals = ("Insufficient budget", "insufficient budget")
     hint = "its budget starts again at midnight UTC; with OPENALEX_API_KEY it is ten times as large as without"
     _FIELDS = "id,doi,display_name,publication_date,open_access,primary_location,abstract_inverted_index,is_retracted"
     _MOST_WORDS = 2_000
 
-    def __init__(self, key: Secret | None = None, base_url: str = "https://api.openalex.org") -> None:
-        self._key, self._url = key, f"{base_url}/works"
-
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for at most 100 hits."""
-        params: dict[str, str | int] = {"search": one_line(query, 400), "per_page": max(1, min(limit, 100))}
-        key = {"api_key": self._key.reveal()} if self._key is not None else {}
+        """Return the request."""
+        params: dict[str, str | int] = {"search": query, "per_page": limit}
+        key = {"api_key": self._key.reveal()} if self._key.reveal() else {}
         return Call(self.name, "GET", self._url, params={**params, "select": self._FIELDS, **key})
 
     def usd(self, reply: Reply) -> float:
@@ -630,20 +567,17 @@ class Openalex(Provider):
 class SemanticScholar(Provider):
     """Often refuses requests without a key; with a key, one request a second is allowed. An empty result has no ``data``."""
 
-    name = "semanticscholar"
+    name, path = "semanticscholar", "/graph/v1/paper/search"
+    longest, gap_s = 300, 1.0
     rows, total = ("data",), ("total",)
     hint = "check SEMANTIC_SCHOLAR_API_KEY"
-    pause_s = SCHOLAR_GAP_S
     _FIELDS = "title,url,abstract,year,publicationDate,openAccessPdf,externalIds"
 
-    def __init__(self, key: Secret | None = None, base_url: str = "https://api.semanticscholar.org") -> None:
-        self._key, self._url = key, f"{base_url}/graph/v1/paper/search"
-
     def call(self, query: str, limit: int) -> Call:
-        """Return the request for at most 100 hits. A query with a hyphen has no results there."""
-        headers = {"x-api-key": self._key.reveal()} if self._key is not None else {}
-        params: dict[str, str | int] = {"query": one_line(query, 300).replace("-", " "), "fields": self._FIELDS, "offset": 0}
-        return Call(self.name, "GET", self._url, headers, {**params, "limit": max(1, min(limit, 100))})
+        """Return the request. A query with a hyphen has no results there."""
+        headers = {"x-api-key": self._key.reveal()} if self._key.reveal() else {}
+        params: dict[str, str | int] = {"query": query.replace("-", " "), "fields": self._FIELDS, "offset": 0, "limit": limit}
+        return Call(self.name, "GET", self._url, headers, params)
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
@@ -664,16 +598,8 @@ class SemanticScholar(Provider):
         return hit(urls, row.get("title"), row.get("abstract"), published)
 
 
-_MADE: dict[str, Callable[[Secret | None, str], Provider]] = {
-    "brave": lambda key, url: Brave(key or Secret(""), url),
-    "tavily": lambda key, url: Tavily(key or Secret(""), url),
-    "searxng": lambda _key, url: Searxng(url),
-    "wikipedia": lambda _key, url: Wikipedia(url),
-    "arxiv": lambda _key, url: Arxiv(url),
-    "openalex": Openalex,
-    "semanticscholar": SemanticScholar,
-}
-NAMES = tuple(_MADE)
+PROVIDER_BY_NAME = {one.name: one for one in (Brave, Tavily, Searxng, Wikipedia, Arxiv, Openalex, SemanticScholar)}
+NAMES = tuple(PROVIDER_BY_NAME)
 
 
 def web_search(
@@ -684,7 +610,6 @@ def web_search(
     Raises:
         KeyError: there is no such provider.
     """
-    # arXiv's terms allow one connection, so its requests run one at a time.
-    gap_s = {"arxiv": ARXIV_GAP_S, "semanticscholar": SCHOLAR_GAP_S}.get(name, 0.0)
-    pacer = Pacer(gap_s, one_at_a_time=name == "arxiv", name=name, shared=pace)
-    return WebSearch(_MADE[name](key, url), http, pacer, headers)
+    provider = PROVIDER_BY_NAME[name](url, key)
+    pacer = Pacer(provider.gap_s, one_at_a_time=provider.one_at_a_time, name=name, shared=pace)
+    return WebSearch(provider, http, pacer, headers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,17 +17,9 @@ from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import (
     NAMES,
-    Arxiv,
-    Brave,
-    Openalex,
-    Pace,
+    PROVIDER_BY_NAME,
     Pacer,
     Provider,
-    Searxng,
-    SemanticScholar,
-    Tavily,
-    Wikipedia,
-    pace_of,
     parse_feed,
     web_search,
 )
@@ -37,15 +28,13 @@ from tests.net.clocks import Clock
 from tests.search.replies import Bench, Script, reply
 
 KEY = Secret("canary-key")
-MADE: dict[str, Callable[[], Provider]] = {
-    "brave": lambda: Brave(KEY),
-    "tavily": lambda: Tavily(KEY),
-    "searxng": lambda: Searxng("https://searx.example.org/"),
-    "wikipedia": Wikipedia,
-    "arxiv": Arxiv,
-    "openalex": Openalex,
-    "semanticscholar": SemanticScholar,
-}
+
+
+def made(name: str, key: Secret | None = KEY) -> Provider:
+    """The provider at its own address."""
+    return PROVIDER_BY_NAME[name](SEARCHES[name].url or "https://searx.example.org/", key)
+
+
 BRAVE: dict[str, Any] = {
     "title": "Private <strong>Search</strong> Engine &amp; more",
     "url": "HTTPS://Example.com?utm_source=b#top",
@@ -126,7 +115,6 @@ def asked(bench: Bench, query: str = "a", limit: int = 5) -> tuple[Hit, ...]:
 
 def test_every_provider_of_the_settings_can_be_made() -> None:
     assert {"local", *NAMES} == set(PROVIDERS) == {"local", *SEARCHES}
-    assert MADE.keys() == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,7 +142,7 @@ def test_a_provider_is_asked_at_the_given_address_under_its_own_circuit(name: st
     ],
 )
 def test_nothing_found_is_an_answer(name: str, body: Any) -> None:
-    assert asked(Bench(MADE[name](), reply(body))) == ()
+    assert asked(Bench(made(name), reply(body))) == ()
 
 
 DAMAGED: dict[str, list[Any]] = {
@@ -178,7 +166,7 @@ DAMAGED: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize(("name", "body"), [(name, body) for name, bodies in DAMAGED.items() for body in bodies])
 def test_a_damaged_reply_is_a_failure_and_never_an_empty_result_and_tries_keep_the_distance(name: str, body: Any) -> None:
-    bench = Bench(MADE[name](), lambda: reply(body), gap_s=3.0)
+    bench = Bench(made(name), lambda: reply(body), gap_s=3.0)
     with pytest.raises(SearchFailed) as caught:
         asked(bench)
     assert caught.value.retryable
@@ -209,7 +197,7 @@ WRONG = [{"loc": ["header", "x-subscription-token"], "type": "missing"}]
     ],
 )
 def test_a_wrong_key_a_spent_month_or_a_wrong_setting_is_asked_once_and_never_again(name: str, status: int, body: Any) -> None:
-    bench = Bench(MADE[name](), lambda: reply(body, status))
+    bench = Bench(made(name), lambda: reply(body, status))
     for _ in range(2):
         with pytest.raises(ProviderRefused, match=f"{name} refuses us: .") as caught:
             asked(bench)
@@ -224,7 +212,7 @@ def test_a_wrong_key_a_spent_month_or_a_wrong_setting_is_asked_once_and_never_ag
         ("brave", 422, brave_error("VALIDATION", meta={"errors": [{"loc": ["query", "country"]}]}), r"Refused\.", 1),
         ("tavily", 400, {"detail": {"error": "Query is too long"}}, "Query is too long", 1),
         ("tavily", 422, {"detail": [{"type": "string_type", "msg": "Query is too long"}]}, "Query is too long", 1),
-        ("searxng", 302, "", "redirects elsewhere", 1),
+        ("searxng", 302, "", "status 302", 1),
         ("searxng", 400, {"error": "No query"}, ".", 1),
         ("searxng", 429, "Too Many Requests", ".", 3),
         ("searxng", 200, listed(unresponsive_engines=SILENT), "google: Suspended: too many requests, brave: timeout", 3),
@@ -240,7 +228,7 @@ def test_a_wrong_key_a_spent_month_or_a_wrong_setting_is_asked_once_and_never_ag
 def test_what_may_pass_is_tried_again_and_the_rest_fails_this_search_alone(
     name: str, status: int, body: Any, why: str, sent: int
 ) -> None:
-    bench = Bench(MADE[name](), lambda: reply(body, status))
+    bench = Bench(made(name), lambda: reply(body, status))
     with pytest.raises(SearchFailed, match=why):
         asked(bench)
     assert bench.hits == sent
@@ -255,7 +243,7 @@ def test_what_may_pass_is_tried_again_and_the_rest_fails_this_search_alone(
     ],
 )
 def test_a_burst_is_waited_out(name: str, first: Any, then: Any, slept: float) -> None:
-    bench = Bench(MADE[name](), first, reply(then))
+    bench = Bench(made(name), first, reply(then))
     assert len(asked(bench)) == 1
     assert sum(bench.clock.slept) == pytest.approx(slept)
 
@@ -264,7 +252,7 @@ def test_a_burst_is_waited_out(name: str, first: Any, then: Any, slept: float) -
 
 
 def test_brave_hits_are_plain_text_under_canonical_addresses_and_each_search_has_its_price() -> None:
-    bench = Bench(Brave(KEY), reply(brave(BRAVE, {**BRAVE, "url": "http://example.com/"})))
+    bench = Bench(made("brave"), reply(brave(BRAVE, {**BRAVE, "url": "http://example.com/"})))
     result = asyncio.run(bench.search.search("wort " * 100, 100))
     (hit,) = result.hits
     assert (result.provider, result.cost.usd) == ("brave", 0.005)
@@ -276,7 +264,7 @@ def test_brave_hits_are_plain_text_under_canonical_addresses_and_each_search_has
 
 
 def test_a_wrong_key_is_tried_once_however_many_searches_wait() -> None:
-    bench = Bench(Brave(KEY), lambda: reply(brave_error("SUBSCRIPTION_TOKEN_INVALID"), 422))
+    bench = Bench(made("brave"), lambda: reply(brave_error("SUBSCRIPTION_TOKEN_INVALID"), 422))
 
     async def all_at_once() -> list[Any]:
         return await asyncio.gather(*(bench.search.search(str(n), 5) for n in range(8)), return_exceptions=True)
@@ -285,19 +273,14 @@ def test_a_wrong_key_is_tried_once_however_many_searches_wait() -> None:
     assert bench.hits == 1
 
 
-def test_the_rate_of_brave_is_waited_out_and_the_month_is_not() -> None:
-    limits = {"remaining": "0, 1000", "reset": "7, 1419704", "policy": "1;w=1, 15000;w=2592000"}
-    headers = {f"X-RateLimit-{name}": value for name, value in limits.items()}
-    bench = Bench(Brave(KEY), reply(brave_error("RATE_LIMITED"), 429, headers), lambda: reply(brave(BRAVE)))
+def test_the_rate_of_brave_is_waited_out() -> None:
+    bench = Bench(made("brave"), reply(brave_error("RATE_LIMITED"), 429), lambda: reply(brave(BRAVE)))
     assert len(asked(bench)) == 1
-    assert sum(bench.clock.slept) == pytest.approx(7)
-    asked(bench)
-    assert bench.hits == 3
-    assert sum(bench.clock.slept) < 10
+    assert sum(bench.clock.slept) == pytest.approx(1)
 
 
 def test_a_search_that_was_lost_may_have_been_billed() -> None:
-    bench = Bench(Brave(KEY), lambda: (_ for _ in ()).throw(ConnectionResetError()))
+    bench = Bench(made("brave"), lambda: (_ for _ in ()).throw(ConnectionResetError()))
     with pytest.raises(SearchFailed) as caught:
         asked(bench)
     assert caught.value.cost is not None
@@ -306,7 +289,7 @@ def test_a_search_that_was_lost_may_have_been_billed() -> None:
 
 @pytest.mark.parametrize("usage", [({"credits": 2}, 0.016), ({"credits": "2"}, 0.008), ({"credits": True}, 0.008), (None, 0.008)])
 def test_tavilys_credits_are_money(usage: tuple[Any, float]) -> None:
-    bench = Bench(Tavily(KEY), reply(listed(TAVILY, usage=usage[0])))
+    bench = Bench(made("tavily"), reply(listed(TAVILY, usage=usage[0])))
     result = asyncio.run(bench.search.search("who", 100))
     assert (result.cost.usd, result.hits[0].snippet) == (usage[1], "std::vector<int>")
     body = json.loads(bench.asked.content)
@@ -316,7 +299,7 @@ def test_tavilys_credits_are_money(usage: tuple[Any, float]) -> None:
 
 @pytest.mark.parametrize("silent", [SILENT, None, "google", [None], [[1, None]], {"google": 1}])
 def test_hits_of_searxng_count_though_some_engines_are_silent_and_its_commands_become_plain_words(silent: Any) -> None:
-    bench = Bench(MADE["searxng"](), reply(listed(SEARXNG, unresponsive_engines=silent)))
+    bench = Bench(made("searxng"), reply(listed(SEARXNG, unresponsive_engines=silent)))
     (hit,) = asked(bench, "!!g :de what is a:b! != c")
     assert (hit.url, hit.published) == ("https://e.org/a", "2024-05-06")
     assert bench.asked.url.params["q"] == "g de what is a:b! = c"
@@ -324,7 +307,7 @@ def test_hits_of_searxng_count_though_some_engines_are_silent_and_its_commands_b
 
 
 def test_a_title_of_wikipedia_becomes_the_articles_address() -> None:
-    bench = Bench(Wikipedia(), reply(wikipedia(WIKIPEDIA)))
+    bench = Bench(made("wikipedia"), reply(wikipedia(WIKIPEDIA)))
     (hit,) = asked(bench, "q" * 500, 100)
     assert hit.url == "https://en.wikipedia.org/wiki/C%2B%2B/%C3%A9_(language)%3F"
     assert (hit.title, hit.snippet, hit.published) == ("C++/é (language)?", 'Asyncio is "fast"', "2024-02-01")
@@ -333,7 +316,7 @@ def test_a_title_of_wikipedia_becomes_the_articles_address() -> None:
 
 
 def test_an_entry_of_arxiv_is_a_hit_under_its_page_without_a_version() -> None:
-    bench = Bench(Arxiv(), reply(feed(ENTRY, "1000")))
+    bench = Bench(made("arxiv"), reply(feed(ENTRY, "1000")))
     (hit,) = asked(bench, "What is the electron-yield of HERA?")
     assert hit.url == "https://arxiv.org/abs/hep-ex/0307015"
     assert (hit.title, hit.snippet, hit.published) == ("Multi-Electron Production at HERA & more", "We measure.", "2003-07-07")
@@ -341,7 +324,7 @@ def test_an_entry_of_arxiv_is_a_hit_under_its_page_without_a_version() -> None:
 
 
 def test_a_query_to_arxiv_never_writes_its_own_operators() -> None:
-    bench = Bench(Arxiv(), reply(feed(ENTRY, "1")))
+    bench = Bench(made("arxiv"), reply(feed(ENTRY, "1")))
     asked(bench, 'au:x ANDNOT (ti:"y") & max_results=9')
     assert bench.asked.url.params["search_query"] == "all:au OR all:x OR all:ti OR all:y OR all:max OR all:results OR all:9"
     assert bench.asked.url.params["max_results"] == "5"
@@ -354,14 +337,14 @@ def test_any_bytes_are_a_feed_or_malformed(data: bytes) -> None:
 
 
 def test_an_abstract_of_openalex_is_put_together_and_the_price_read() -> None:
-    bench = Bench(Openalex(Secret("alex-canary")), reply(openalex(OPENALEX), headers={"x-ratelimit-cost-usd": "0.0015"}))
+    bench = Bench(made("openalex", Secret("alex-canary")), reply(openalex(OPENALEX), headers={"x-ratelimit-cost-usd": "0.0015"}))
     result = asyncio.run(bench.search.search("a", 500))
     (hit,) = result.hits
     assert (hit.url, hit.title, hit.published) == ("https://peerj.com/articles/4375.pdf", "The state of OA", "2018-02-13")
     assert (hit.snippet, result.cost.usd) == ("Despite growing interest, growing", 0.0015)
     assert (bench.asked.url.params["per_page"], bench.asked.url.params["api_key"]) == ("100", "alex-canary")
     for cost in ("", "-1", "nan", "1e9"):
-        without = Bench(Openalex(), reply(openalex(OPENALEX), headers={"x-ratelimit-cost-usd": cost}))
+        without = Bench(made("openalex", None), reply(openalex(OPENALEX), headers={"x-ratelimit-cost-usd": cost}))
         assert asyncio.run(without.search.search("a", 5)).cost.usd == 0.001
         assert "api_key" not in str(without.asked.url)
 
@@ -378,7 +361,7 @@ BARE = {**OPENALEX, "open_access": None, "primary_location": None, "abstract_inv
     ],
 )
 def test_fields_of_openalex_may_be_null_and_a_retracted_work_says_so(row: dict[str, Any], url: str, snippet: str) -> None:
-    (hit,) = asked(Bench(Openalex(), reply(openalex(row))))
+    (hit,) = asked(Bench(made("openalex", None), reply(openalex(row))))
     assert (hit.url, hit.snippet[: len(snippet)]) == (url, snippet)
 
 
@@ -392,7 +375,7 @@ def test_fields_of_openalex_may_be_null_and_a_retracted_work_says_so(row: dict[s
     ],
 )
 def test_of_semantic_scholars_addresses_the_paper_itself_is_the_better_one(change: dict[str, Any], url: str) -> None:
-    bench = Bench(SemanticScholar(KEY), reply(scholar(None, {**SCHOLAR, **change})))
+    bench = Bench(made("semanticscholar"), reply(scholar(None, {**SCHOLAR, **change})))
     (hit,) = asked(bench, "log-structured", 500)
     assert (hit.url, hit.snippet, hit.published) == (url, "", "2019")
     assert bench.asked.headers["x-api-key"] == "canary-key"
@@ -402,34 +385,9 @@ def test_of_semantic_scholars_addresses_the_paper_itself_is_the_better_one(chang
 # -- the pace --------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("headers", "pace"),
-    [
-        ({}, Pace()),
-        ({"policy": "1;w=1, 15000;w=2592000", "remaining": "1, 1000", "reset": "1, 1419704"}, Pace(1.0, 0.0)),
-        ({"policy": "50;w=1, 15000;w=2592000", "remaining": "0, 1000", "reset": "1, 1419704"}, Pace(0.02, 1.0)),
-        ({"remaining": "0", "reset": "30"}, Pace(0.0, 30.0)),
-        ({"remaining": "0", "reset": "61"}, Pace()),
-        ({"policy": "1;w=0, ;w=, 1e309;w=1", "remaining": "0, -1", "reset": "5, x"}, Pace(0.0, 5.0)),
-    ],
-)
-def test_headers_say_how_fast(headers: dict[str, str], pace: Pace) -> None:
-    assert pace_of({f"x-ratelimit-{name}": value for name, value in headers.items()}) == pace
-
-
-@given(st.text(), st.text(), st.text("0123456789,;=w.- ", max_size=20))
-def test_any_headers_are_a_bounded_pace(policy: str, remaining: str, reset: str) -> None:
-    pace = pace_of({"x-ratelimit-policy": policy, "x-ratelimit-remaining": remaining, "x-ratelimit-reset": reset})
-    assert 0 <= pace.gap_s <= 60
-    assert 0 <= pace.pause_s <= 60
-
-
-@pytest.mark.parametrize(("gap_s", "told", "starts"), [(3.0, Pace(), [0, 3, 6]), (0.0, Pace(2.0, 7.0), [7, 9, 11])])
-def test_calls_start_a_gap_apart_and_after_a_pause_that_was_told(gap_s: float, told: Pace, starts: list[float]) -> None:
+def test_calls_start_a_gap_apart() -> None:
     clock = Clock()
-    pacer = Pacer(gap_s, clock=clock, sleep=clock.sleep)
-    pacer.slow_down(told)
-    pacer.slow_down(Pace())
+    pacer = Pacer(3.0, clock=clock, sleep=clock.sleep)
     found: list[float] = []
 
     async def work() -> None:
@@ -440,4 +398,4 @@ def test_calls_start_a_gap_apart_and_after_a_pause_that_was_told(gap_s: float, t
         await asyncio.gather(*(pacer.run(work) for _ in range(3)))
 
     asyncio.run(several())
-    assert found == starts
+    assert found == [0, 3, 6]
