@@ -117,7 +117,6 @@ def _line(line: str, agent: str) -> str:
 
 
 ALLOW_ALL = parse_robots(b"", "*")
-ALLOW_NOTHING = parse_robots(b"User-agent: *\nDisallow: /", "*")
 
 
 _DAY_S = 86_400.0
@@ -162,7 +161,6 @@ class RobotsCache:
                     break
                 place = redirect_target(place, reply.headers["location"])
         except (ServiceUnavailable, ServiceFailed, ReadFailed) as error:
-            rules = ALLOW_NOTHING
             why = f"the site's robots.txt cannot be read, so none of its pages may be ({error.message})"
         self._rules_by_site[site_of(url)] = _CachedRules(rules, self._clock() + (_HOUR_S if why else _DAY_S), why)
 
@@ -173,7 +171,7 @@ class RobotsCache:
             ReadFailed: ``url`` must not be read.
         """
         cached = self._rules_by_site[site_of(url)]
-        if not cached.rules.allow(url):
+        if cached.why or not cached.rules.allow(url):
             raise ReadFailed(cached.why or "its robots.txt forbids reading it")
         return cached.rules.delay_s
 
@@ -187,29 +185,6 @@ def _judge(reply: Reply) -> Verdict:
 MOST_PAGES = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class CachedPage:
-    """A page and the validators that its server sent with it; at least one of them is not ""."""
-
-    page: Page
-    etag: str
-    last_modified: str
-
-    def conditions(self) -> dict[str, str]:
-        """Return the headers of a conditional request for the page."""
-        found = {"if-none-match": self.etag, "if-modified-since": self.last_modified}
-        return {name: value for name, value in found.items() if value}
-
-
-def cacheable(page: Page, headers: Mapping[str, str]) -> CachedPage | None:
-    """Return the page with its validators, or None if its server sent none or forbids caching."""
-    sent = (headers.get(name, "") for name in ("etag", "last-modified"))
-    etag, modified = (value if value.isascii() and value.isprintable() and len(value) <= 200 else "" for value in sent)
-    if not (etag or modified) or "no-store" in headers.get("cache-control", "").lower():
-        return None
-    return CachedPage(page, etag, modified)
-
-
 class PageCache:
     """Keeps at most ``MOST_PAGES`` pages in ``folder``, one file each; ``redact`` removes API keys from what is written.
 
@@ -219,18 +194,23 @@ class PageCache:
     def __init__(self, folder: Path, redact: Callable[[bytes], bytes] = lambda data: data) -> None:
         self._folder, self._redact = folder, redact
 
-    def get(self, url: str) -> CachedPage | None:
-        """Return the cached page of the address ``url``, or None."""
+    def get(self, url: str) -> tuple[Page, dict[str, str]] | None:
+        """Return the cached page of ``url`` and the headers of a conditional request for it, or None."""
         try:
             found = json.loads(gzip.decompress(read_bytes(self._path(url))))
             page = found["page"] | {name: tuple(found["page"].get(name, ())) for name in ("notices", "sheets")}
-            return CachedPage(Page(**page), found["etag"], found["last_modified"])
+            return Page(**page), dict(found["conditions"])
         except (OSError, EOFError, ValueError, TypeError, KeyError):
             return None
 
-    def put(self, url: str, cached: CachedPage) -> None:
-        """Store a page; if there are too many, delete the oldest."""
-        data = gzip.compress(self._redact(json.dumps(asdict(cached)).encode("ascii")), mtime=0)
+    def put(self, url: str, page: Page, sent: Mapping[str, str]) -> None:
+        """Store a page if the headers ``sent`` with it have what it can be asked for with; of too many, delete the oldest."""
+        asked = (("if-none-match", sent.get("etag", "")), ("if-modified-since", sent.get("last-modified", "")))
+        conditions = {name: value for name, value in asked if value.isascii() and value.isprintable() and 0 < len(value) <= 200}
+        if not conditions or "no-store" in sent.get("cache-control", "").lower():
+            return
+        kept = json.dumps({"page": asdict(page), "conditions": conditions}).encode("ascii")
+        data = gzip.compress(self._redact(kept), mtime=0)
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             write(self._path(url), data, mode=0o600)
@@ -331,12 +311,12 @@ class WebFetch:
             async with self._turn(host), self._slots:
                 await self._robots.fetch_rules(url)
         async with self._turn(host, self._robots.check(url)), self._slots:
-            cached = self._cache.get(url) if self._cache is not None else None
-            headers = self._headers | (cached.conditions() if cached is not None else {})
+            known, conditions = (self._cache.get(url) if self._cache is not None else None) or (None, {})
+            headers = self._headers | conditions
             call = Call(host, "GET", url, headers, max_bytes=limits.max_bytes, deadline_s=limits.exchange_s, gap_s=limits.pause_s)
             reply = await self._http.send(call, judge_page)
-            if reply.status == 304 and cached is not None:
-                return cached.page
+            if reply.status == 304 and known is not None:
+                return known
             return _redirect(url, reply) or await self._page(url, reply)
 
     @asynccontextmanager
@@ -360,8 +340,8 @@ class WebFetch:
         tags = usage_notices("robots", reply.headers.get("x-robots-tag", ""))
         tags += usage_notices("tdm-reservation", reply.headers.get("tdm-reservation", ""))
         page = replace(page, notices=tuple(dict.fromkeys((*tags, *page.notices))))
-        if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
-            self._cache.put(url, cached)
+        if self._cache is not None:
+            self._cache.put(url, page, reply.headers)
         return page
 
 

@@ -215,11 +215,6 @@ class Index:
         self._scope = None
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def compact(self) -> None:
-        """Rewrite the file without the gaps that vectors in the order of their coming leave: a seventh of it."""
-        self._db.execute("VACUUM")
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def count(self, digests: Iterable[str]) -> int:
         """Return the number of passages that these pages have."""
         known = dict(self._db.execute("SELECT digest, passages FROM pages"))

@@ -166,7 +166,6 @@ _log = logging.getLogger(__name__)
 _OF_PAGES = ("page.read", "research.pruned")
 _BATCH_FILES, _BATCH_BYTES = 200, 20_000_000  # of a transaction
 _TIDY_AFTER = 50  # changed pages
-_COMPACT_AFTER = 1_000  # new vectors
 _RETRY = -1
 _RERANKED = 50  # passages that a reranker orders
 
@@ -264,12 +263,9 @@ class PassageSearch:
         if self._meaning is None:
             return
         with self._translated():
-            scope, done = await self._on(self._folder_scope), 0
+            scope = await self._on(self._folder_scope)
             while progress := await self._meaning.complete(scope, self._on):
-                done += progress.done
                 yield progress
-            if done > _COMPACT_AFTER:
-                await self._on(lambda index: index.compact())
 
     async def read(self, url: str) -> Page:
         """Return the current text of the document at ``url``.
