@@ -14,7 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -82,14 +82,11 @@ class Source(NamedTuple):
 
 @dataclass(eq=False)
 class Scope:
-    """The pages that a search ranks, by the digest of their text; and, once they were loaded, the vectors of their passages."""
+    """The pages that a search ranks, by the digest of their text; and, once they are known, the passages in them."""
 
     sources: Mapping[str, Source]
     keys: dict[int, int] | None = None  # of the passages' texts by number; of equal texts the lowest number stands for all
     missing: list[int] | None = None  # numbers of passages without a vector
-    signatures: list[tuple[int, int]] = field(default_factory=list)
-    vectors: dict[int, bytes] = field(default_factory=dict)
-    generation: int = -1
 
 
 class Candidate(NamedTuple):
@@ -319,9 +316,10 @@ class Index:
         row = self._db.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
         return bytes(row[0]) if row else None
 
-    def vectors(self) -> dict[int, bytes]:
-        """Return all vectors by key."""
-        return dict(self._db.execute("SELECT key, vector FROM vectors"))
+    def vectors_of(self, scope: Scope) -> dict[int, bytes]:
+        """Return the vectors of the passages of ``scope`` by number."""
+        known = dict(self._db.execute("SELECT key, vector FROM vectors"))
+        return {number: known[key] for number, key in self.keys(scope).items() if key in known}
 
     def put_vectors(self, vectors: Mapping[int, bytes]) -> None:
         """Keep vectors durably."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import StepError
 from pipeline.search.index import Index, Scope, Source
-from pipeline.search.vectors import ByMeaning, Meaning, cosine, nearest, packed, signature
+from pipeline.search.vectors import ByMeaning, Meaning, cosine, nearest, packed
 from pipeline.text.normalise import digest_of
 from tests.embedding_server import Stage, reply_to
 
@@ -88,7 +88,7 @@ def test_replies_that_came_before_a_failure_are_kept(stage: Stage, tmp_path: Pat
     with pytest.raises(StepError) as caught:
         asyncio.run(model(stage, at_once=2).complete(kept.scope, kept))
     assert caught.value.cost.usd > 0
-    assert len(kept.index.vectors()) == 32
+    assert len(kept.index.vectors_of(kept.scope)) == 32
 
 
 def test_a_server_that_fails_leaves_the_ranking_by_words_and_is_named_once_in_the_log(
@@ -174,13 +174,12 @@ def test_the_nearest_are_those_that_comparing_all_finds() -> None:
     draw = Random(7)
     subjects = [[draw.gauss(0, 1) for _ in range(128)] for _ in range(20)]
     kept = {number: packed(array("f", [value + draw.gauss(0, 0.7) for value in subjects[number % 20]])) for number in range(800)}
-    signatures = [(signature(vector), number) for number, vector in kept.items()]
     shares = []
     for _ in range(4):
         near = draw.choice(list(kept.values()))
         query = packed(array("f", [value + draw.gauss(0, 20) for value in array("b", near)]))
         best = sorted(kept, key=lambda number: (-cosine(query, kept[number]), number))[:20]
-        found = list(nearest(query, signatures, kept, 20))
+        found = list(nearest(query, kept, 20))
         assert found[0] == best[0]
         shares.append(len(set(found) & set(best)) / 20)
     assert sum(shares) / len(shares) > 0.75
