@@ -1,4 +1,4 @@
-"""Memory at work: ended sessions leave their statements, procedures and solutions in a stream; new sessions recall them.
+"""Memory at work: ended sessions leave their statements and procedures in a stream; new sessions recall them.
 
 With a model, each session gets two sentences, and is recorded as soon as they are there, so a process that dies costs at most the
 call that was under way. A damaged stream of memory is reported and hides none of the others.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, takewhile
 
+from pipeline.domain import steps as s
 from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
 from pipeline.domain.report_parts import BEGINNING, cites_anything, facts_of_parts, kept_text
@@ -23,55 +24,28 @@ from pipeline.domain.state import (
     search_nodes,
     validation_round,
 )
-from pipeline.domain.steps import (
-    AskApproval,
-    CheckReport,
-    ChoosePassages,
-    Compare,
-    Complete,
-    ExtendPlan,
-    Fail,
-    FailWorker,
-    FindGaps,
-    FinishWorker,
-    MakeReport,
-    MendReport,
-    NextRound,
-    PlainPlan,
-    PlainReading,
-    Plan,
-    Read,
-    ReadPages,
-    SearchFor,
-    StartAnalysis,
-    StartSynthesis,
-    StartWorker,
-    Step,
-    Survey,
-    WriteReport,
-)
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import counted
 from pipeline.text.words import language_of
 
 
-def step_or_fail(state: SessionState, step: Step) -> Step:
+def step_or_fail(state: SessionState, step: s.Step) -> s.Step:
     """Return a step that the session cannot do without, or the end of the session if it failed for good."""
     if not state.failed_for_good(step.key):
         return step
     failure = state.failures[step.key]
-    return Fail(failure.error, f"{type(step).__name__.lower()}: {failure.message}")
+    return s.Fail(failure.error, f"{type(step).__name__.lower()}: {failure.message}")
 
 
-def with_substitute(state: SessionState, step: Step, plain: Step) -> Step:
+def with_substitute(state: SessionState, step: s.Step, plain: s.Step) -> s.Step:
     """Return a step of the model; if it failed for good, the one that does the same without the model."""
     return step_or_fail(state, plain if state.failed_for_good(step.key) else step)
 
 
-def no_evidence(state: SessionState) -> Fail:
+def no_evidence(state: SessionState) -> s.Fail:
     """Return the end of a session without facts. The reason is a spent cap, failed steps, or sources without an answer."""
     if state.exhausted:
-        return Fail("budget", f"stopped before any evidence was found: {state.exhausted} exhausted")
+        return s.Fail("budget", f"stopped before any evidence was found: {state.exhausted} exhausted")
     failed = [failure for failure in state.failures.values() if failure.final]
     last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
     searches, pages = len(state.searches), len(state.pages)
@@ -83,7 +57,7 @@ def no_evidence(state: SessionState) -> Fail:
         or any(step.observed for worker in state.workers.values() for step in worker.iterations)
     )
     if last is not None and not observed:
-        return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
+        return s.Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     survey = state.survey or SearchDone("", ())
     languages, documents, absent = survey.languages, survey.statistics.documents, survey.absent[:3]
     if state.config.has_model:
@@ -100,7 +74,7 @@ def no_evidence(state: SessionState) -> Fail:
         theirs = " and ".join(name.capitalize() for name in languages[:3])
         reason += f"; the question is in {own.capitalize()}, the documents are in {theirs}"
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
-    return Fail(NO_EVIDENCE, f"{reason} ({effort}{without})")
+    return s.Fail(NO_EVIDENCE, f"{reason} ({effort}{without})")
 
 
 def _failure_text(failure: Failure) -> str:
@@ -108,29 +82,29 @@ def _failure_text(failure: Failure) -> str:
     return f"{kind.lower()} {what}: {failure.message}"
 
 
-def worker_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
+def worker_steps(state: SessionState, node: PlanNode) -> Iterator[s.Step]:
     """Yield the start or the next steps of a node's worker. Workers beyond ``max_workers`` start when those before have ended."""
     worker = state.workers.get(node.id)
     if worker and state.exhausted:
-        yield FinishWorker(worker.id, f"{STOPPED}{state.exhausted} exhausted")
+        yield s.FinishWorker(worker.id, f"{STOPPED}{state.exhausted} exhausted")
         return
     first = wave_of(state, node.id)[0]
     before = [state.workers.get(other.id) for other in takewhile(lambda other: other.id != first, search_nodes(state))]
     if all(other and other.status != "running" for other in before):
-        yield from _iteration_steps(state, worker) if worker else [StartWorker(node.id)]
+        yield from _iteration_steps(state, worker) if worker else [s.StartWorker(node.id)]
 
 
-def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
+def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[s.Step]:
     done = len(worker.iterations)
     if done == 0 or worker.iterations[-1].evaluated:
         # Gaps are searched for once more; without a model all searches are made at once.
         most = 1 if worker.round or not state.config.has_model else state.config.iterations
         if done >= most:
-            yield FinishWorker(worker.id, counted(done, "iteration"))
+            yield s.FinishWorker(worker.id, counted(done, "iteration"))
         elif done and worker.iterations[-1].sufficient:
-            yield FinishWorker(worker.id, "nothing left to ask")
+            yield s.FinishWorker(worker.id, "nothing left to ask")
         else:
-            yield NextRound(worker.id, done + 1)
+            yield s.NextRound(worker.id, done + 1)
     elif searches := open_searches(state, worker):
         yield from searches
     elif not _waits_for_others(state, worker, done):
@@ -151,7 +125,7 @@ def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bo
     return False
 
 
-def open_searches(state: SessionState, worker: Worker) -> list[Step]:
+def open_searches(state: SessionState, worker: Worker) -> list[s.Step]:
     """Return the searches of a worker's latest iteration that are still to be made; only then are its pages chosen for good.
 
     None of an iteration that was evaluated: a search that had failed for good and may be tried again, in a session that was
@@ -159,14 +133,14 @@ def open_searches(state: SessionState, worker: Worker) -> list[Step]:
     """
     if worker.iterations[-1].evaluated:
         return []
-    steps = (SearchFor(query) for query in worker.iterations[-1].queries if query not in state.searches)
+    steps = (s.SearchFor(query) for query in worker.iterations[-1].queries if query not in state.searches)
     return [step for step in steps if not state.failed_for_good(step.key)]
 
 
-def page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator[Step]:
+def page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator[s.Step]:
     """Yield the open reads of the pages chosen in this iteration; a page that fails is left out."""
     for url in chosen_pages(state, worker, iteration):
-        step = Read(url)
+        step = s.Read(url)
         if url not in state.pages and not state.failed_for_good(step.key):
             yield step
 
@@ -178,30 +152,30 @@ def pages_to_read(state: SessionState, worker: Worker, iteration: int) -> tuple[
     return tuple(url for url in chosen if not ((seen := state.observed.get(url)) and seen.whole))
 
 
-def _reading_step(state: SessionState, worker: Worker, iteration: int) -> Step:
+def _reading_step(state: SessionState, worker: Worker, iteration: int) -> s.Step:
     """Return the reading of an iteration's pages, or the end of the worker if there are none, or no model to read them."""
     if not state.config.has_model:
-        return FinishWorker(worker.id, counted(iteration, "iteration"))
+        return s.FinishWorker(worker.id, counted(iteration, "iteration"))
     if pages_to_read(state, worker, iteration):
-        substitute = PlainReading(worker.id, iteration)
-        step = with_substitute(state, ReadPages(worker.id, iteration), substitute)
-        return step if isinstance(step, ReadPages | PlainReading) else FailWorker(worker.id, substitute.key)
-    asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
-    tried: list[Step] = [Read(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
+        substitute = s.PlainReading(worker.id, iteration)
+        step = with_substitute(state, s.ReadPages(worker.id, iteration), substitute)
+        return step if isinstance(step, s.ReadPages | s.PlainReading) else s.FailWorker(worker.id, substitute.key)
+    asked: list[s.Step] = [s.SearchFor(query) for query in worker.iterations[-1].queries]
+    tried: list[s.Step] = [s.Read(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(worker):
-            return FailWorker(worker.id, steps[0].key)
-    return FinishWorker(worker.id, "no page that was not read")
+            return s.FailWorker(worker.id, steps[0].key)
+    return s.FinishWorker(worker.id, "no page that was not read")
 
 
-def gap_steps(state: SessionState, number: int) -> Iterator[Step]:
+def gap_steps(state: SessionState, number: int) -> Iterator[s.Step]:
     """Yield the end of a round of gathering (0-based), its gaps, and the worker for them if one is due."""
     if number == len(state.analyses):
-        yield StartAnalysis(number)
+        yield s.StartAnalysis(number)
     elif state.analyses[number].gaps is None:
-        yield FindGaps(number)
+        yield s.FindGaps(number)
     elif needs_gap_worker(state, number):
-        yield ExtendPlan(number)
+        yield s.ExtendPlan(number)
 
 
 def round_ended(state: SessionState, number: int) -> bool:
@@ -216,21 +190,21 @@ def needs_gap_worker(state: SessionState, number: int) -> bool:
     return may and bool(state.analyses[number].gaps)
 
 
-def last_steps(state: SessionState) -> list[Step]:
+def last_steps(state: SessionState) -> list[s.Step]:
     """Return the next step of a session whose text is ready.
 
     What a recurring query needs comes first: reading the earlier sources again, then comparing the sessions.
     """
-    if state.earlier is not None and state.changes is None and not state.failed_for_good(Compare().key):
-        return list(reread_steps(state)) or [Compare()]
-    return [Complete() if state.report else MakeReport()]
+    if state.earlier is not None and state.changes is None and not state.failed_for_good(s.Compare().key):
+        return list(reread_steps(state)) or [s.Compare()]
+    return [s.Complete() if state.report else s.MakeReport()]
 
 
-def reread_steps(state: SessionState) -> Iterator[Step]:
+def reread_steps(state: SessionState) -> Iterator[s.Step]:
     """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
     for url in state.earlier.cited if state.earlier and not state.exhausted else ():
-        if url not in state.pages and may_be_read(url, state.config) and not state.failed_for_good(Read(url).key):
-            yield Read(url)
+        if url not in state.pages and may_be_read(url, state.config) and not state.failed_for_good(s.Read(url).key):
+            yield s.Read(url)
 
 
 def node_ended(state: SessionState, node_id: str) -> bool:
@@ -249,28 +223,28 @@ def is_ready(state: SessionState, node: PlanNode) -> bool:
     return not node_ended(state, node.id) and all(node_ended(state, name) for name in node.depends_on)
 
 
-def node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
+def node_steps(state: SessionState, node: PlanNode) -> Iterator[s.Step]:
     """Return the steps of a ready node that may start now."""
     if node.task == "search":
         return worker_steps(state, node)
     if node.task == "validate":
         return gap_steps(state, validation_round(node))
     if state.facts and state.config.has_model:
-        return iter([StartSynthesis()])
+        return iter([s.StartSynthesis()])
     # A model that could not make the plan, or read some pages, is not believed either when it finds nothing in the others.
     is_unread = not state.config.has_model or not state.observed or state.without_model
-    if not (state.pages and is_unread) or state.passages is not None or state.failed_for_good(ChoosePassages().key):
+    if not (state.pages and is_unread) or state.passages is not None or state.failed_for_good(s.ChoosePassages().key):
         return iter([no_evidence(state)])
-    return iter(list(reread_steps(state)) or [ChoosePassages()])
+    return iter(list(reread_steps(state)) or [s.ChoosePassages()])
 
 
-def report_steps(state: SessionState) -> Iterator[Step]:
+def report_steps(state: SessionState) -> Iterator[s.Step]:
     """Yield the parts of the report side by side, its beginning after them, then the comparison, the report, the end.
 
     Where nothing of the text may stay, or none was written, the session falls back to the passages that it has read.
     """
     if state.report is not None:
-        yield Complete()
+        yield s.Complete()
         return
     count = len(facts_of_parts(state))
     steps = [step for part in range(1, count + 1) if (step := part_step(state, part))]
@@ -281,36 +255,36 @@ def report_steps(state: SessionState) -> Iterator[Step]:
     elif cites_anything(kept_text(state)[0]):
         yield from last_steps(state)
     elif state.passages is None:
-        yield step_or_fail(state, ChoosePassages())
+        yield step_or_fail(state, s.ChoosePassages())
     else:
         yield no_evidence(state)
 
 
-def part_step(state: SessionState, part: int) -> Step | None:
+def part_step(state: SessionState, part: int) -> s.Step | None:
     """Return the next step of one part of the report; a part that cannot be written, checked or mended stays as it is."""
     text = state.parts.get(part)
-    step: Step | None = None
+    step: s.Step | None = None
     if text is None:
-        step = WriteReport(part)
+        step = s.WriteReport(part)
     elif not text.checked and text.new != ():
-        step = CheckReport(part, text.revision)
+        step = s.CheckReport(part, text.revision)
     elif text.revision == 0 and (text.verdicts or text.additions):
-        step = MendReport(part)
+        step = s.MendReport(part)
     return None if step is None or state.failed_for_good(step.key) else step
 
 
-def agenda(state: SessionState) -> tuple[Step, ...]:
+def agenda(state: SessionState) -> tuple[s.Step, ...]:
     """Return the steps that may start now, each once, in a fixed order; empty if it has ended or waits for approval."""
     if state.ended or state.waiting or state.status == "pending":
         return ()
     if state.exhausted and not state.nodes:
         return (no_evidence(state),)
     if state.survey is None:
-        return (step_or_fail(state, Survey()),)
+        return (step_or_fail(state, s.Survey()),)
     if not state.nodes:
-        return (with_substitute(state, Plan(), PlainPlan()),)
+        return (with_substitute(state, s.Plan(), s.PlainPlan()),)
     if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
-        return (AskApproval(),)
+        return (s.AskApproval(),)
     if state.passages:
         return tuple(last_steps(state))
     if state.synthesis and state.config.has_model:
@@ -319,4 +293,4 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     steps = chain.from_iterable(node_steps(state, node) for node in nodes)
     found = tuple(dict.fromkeys(chain(steps, reread_steps(state))))
     # A Fail step must come last: no other step, such as finishing a worker, can be recorded after it.
-    return tuple(step for step in found if not isinstance(step, Fail)) or found
+    return tuple(step for step in found if not isinstance(step, s.Fail)) or found

@@ -22,8 +22,6 @@ def apply(state: s.SessionState, event: e.EventBase) -> None:
     _change(state, event)
     if isinstance(event, e.Answered):
         _settle(state, event)
-        if event.step in state.failures and not isinstance(event, e.StepFailed):
-            state.failures[event.step].met = True
     state.version = event.version
     if state.runs and not event.run_id.startswith(MERGE):
         state.runs[-1].last_at = event.at

@@ -20,10 +20,9 @@ from typing import NamedTuple
 from pipeline.domain import values as v
 from pipeline.domain.events.night_events import SessionConsolidated
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
-from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, origin_of, page_of
+from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, page_of
 from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order
 from pipeline.domain.values import Recalled, RecalledEpisode, RecalledStatement
-from pipeline.text.normalise import one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.times import moment_of, timestamp
 from pipeline.text.words import jaccard, stems
@@ -129,7 +128,6 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
             v.Statement(
                 **{name: getattr(fact, name) for name in ("claim", "quote", "url", "digest")},
                 fact=fact.id,
-                standing="disputed" if fact.id in disputed else "single",
                 cited=fact.id in cited,
             )
             for fact in kept[:MOST_KEPT]
@@ -139,17 +137,7 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
             *(v.Superseded(fact=fact.id) for fact in (changes.gone if changes else ())),
         ),
         procedures=(procedure,) if procedure.queries or procedure.fruitless else (),
-        solutions=tuple(dict.fromkeys(_solutions(state))),
     )
-
-
-def _solutions(state: SessionState) -> Iterator[v.Solution]:
-    """Yield how each error was met: it was tried again, or done without the model, or nothing helped."""
-    for failure in sorted(state.failures.values(), key=lambda failure: failure.step):
-        kind, _, rest = failure.step.partition(":")
-        met: v.Met = "retry" if failure.met else "fallback" if failure.step in state.without_model else "nothing"
-        where, message = origin_of(rest) if kind == "Read" else "", one_line(failure.message, 200)
-        yield v.Solution(error=failure.error, step=kind, where=where, message=message, met=met, worked=met != "nothing")
 
 
 def cost_of_calls(events: Iterable[EventBase]) -> v.Cost:

@@ -40,7 +40,7 @@ class RunSpan:
 
 @dataclass(slots=True)
 class Failure:
-    """A step that failed. ``final``: it is not tried again unless the session is reopened. ``met``: it succeeded later."""
+    """A step that failed. ``final``: it is not tried again unless the session is reopened."""
 
     step: str
     attempts: int
@@ -48,7 +48,6 @@ class Failure:
     error: str
     message: str
     at: str
-    met: bool = False
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
 EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
 AnswerKind = Literal["how-to", "comparison", "decision", "what-changed", "explanation", "overview"]
-Standing = Literal["corroborated", "single", "disputed"]
 Outcome = Literal["answered", "in-part", "passages", "not-found"]  # how a session ended; only a model can say *answered*
 BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
 Basis = Literal["quoted", "derived", "bridge", "beyond"]
@@ -329,16 +328,15 @@ class FactChange(Value):
 
 
 class Changes(Value):
-    """The differences from an earlier session. ``added``, ``noticed`` and ``FactChange.after`` are ids of this session's facts.
+    """The differences from an earlier session. ``added`` and ``FactChange.after`` are ids of this session's facts.
 
-    A ``noticed`` fact was in a source before, but was found only now. ``kept`` counts the earlier facts that are still stated.
+    A fact that was in a source before, and was found only now, is none. ``kept`` counts the earlier facts that are still stated.
     Facts from sources that were not read again (``unread``) are not counted.
     """
 
     session: str
     since: str
     added: tuple[str, ...] = ()
-    noticed: tuple[str, ...] = ()
     changed: tuple[FactChange, ...] = ()
     gone: tuple[Fact, ...] = ()
     sources: tuple[SourceChange, ...] = ()
@@ -363,9 +361,6 @@ class Spent:
     usd: float = 0.0
     assumed_usd: float = 0.0
     expected_usd: float = 0.0
-
-
-Met = Literal["retry", "fallback", "other page", "reopening", "nothing"]
 
 
 class Episode(Value):
@@ -394,7 +389,6 @@ class Statement(Value):
     quote: str
     url: str
     digest: str
-    standing: Standing = "single"
     cited: bool = False
 
 
@@ -414,20 +408,6 @@ class Procedure(Value):
     subject: tuple[str, ...]
     queries: tuple[str, ...] = ()
     fruitless: tuple[str, ...] = ()
-
-
-class Solution(Value):
-    """An error, and what it was met by. ``step`` is the kind of step, ``where`` a host, model or search.
-
-    ``message`` is without addresses and numbers; ``worked``: the session got what it wanted in the end.
-    """
-
-    error: str
-    step: str
-    where: str
-    message: str
-    met: Met
-    worked: bool
 
 
 class RecalledStatement(Value):

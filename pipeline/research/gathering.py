@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from pipeline.config.services import LOCAL
+from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, may_be_read, page_of
 from pipeline.domain.reasoner_questions import PlanQuestion
@@ -23,19 +24,6 @@ from pipeline.domain.state import (
     gap_plan,
     search_nodes,
     workers_in_order,
-)
-from pipeline.domain.steps import (
-    ExtendPlan,
-    FailWorker,
-    FindGaps,
-    FinishWorker,
-    NextRound,
-    PlainPlan,
-    Plan,
-    Read,
-    SearchFor,
-    StartWorker,
-    Survey,
 )
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
@@ -81,7 +69,7 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     return replace(result, hits=tuple(hit.model_copy(update=texts) for hit, texts in zip(hits[:count], cleaned, strict=False)))
 
 
-async def survey(_step: Survey, state: SessionState, context: StepContext) -> StepResult:
+async def survey(_step: s.Survey, state: SessionState, context: StepContext) -> StepResult:
     """Search for the query itself."""
     result = await searched(state.query, state.config.survey_hits, state.config, context)
     event = e.TopicSurveyed(
@@ -101,7 +89,7 @@ def _window(context: StepContext) -> int:
     return window
 
 
-async def make_plan(step: Plan | PlainPlan, state: SessionState, context: StepContext) -> StepResult:
+async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: StepContext) -> StepResult:
     """Ask for the kind of answer and the perspectives, with their first queries, and make the DAG.
 
     Without a model, the question itself is the only perspective, with a search for each of its parts. Of an earlier session on
@@ -112,7 +100,7 @@ async def make_plan(step: Plan | PlainPlan, state: SessionState, context: StepCo
     """
     config, earlier = state.config, state.earlier
     validates = config.has_model
-    if not validates or isinstance(step, PlainPlan):
+    if not validates or isinstance(step, s.PlainPlan):
         asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
         nodes = first_plan((plain,), validates=validates)
@@ -186,7 +174,7 @@ def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.Approva
     return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=validates))
 
 
-def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
+def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
     """Collect the questions that the last readings left open, each once: the first of each worker, then the second ones.
 
     What one worker left open and another one beside it found is not open; what was found before, that worker was shown.
@@ -222,7 +210,7 @@ def find_gaps(step: FindGaps, state: SessionState) -> StepResult:
     return StepResult((e.GapsFound(round=step.round, gaps=gaps),))
 
 
-def extend_plan(step: ExtendPlan, state: SessionState) -> StepResult:
+def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
     """Add a worker to the plan that searches once more for what the round left open.
 
     Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
@@ -268,7 +256,7 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     return tuple(ordered[: -(-state.config.pages_per_iteration // 3)])
 
 
-def start_worker(step: StartWorker, state: SessionState) -> StepResult:
+def start_worker(step: s.StartWorker, state: SessionState) -> StepResult:
     """Start the worker of a search node, with the first queries of its perspective and the pages that earlier nights found."""
     node = state.nodes[step.worker_id]
     view = state.perspectives[node.perspective]
@@ -282,19 +270,19 @@ def start_worker(step: StartWorker, state: SessionState) -> StepResult:
     return StepResult((started, thought))
 
 
-def finish_worker(step: FinishWorker, state: SessionState) -> StepResult:
+def finish_worker(step: s.FinishWorker, state: SessionState) -> StepResult:
     """Record that a worker has finished."""
     facts = len(facts_of(state.workers[step.worker_id]))
     return StepResult((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
 
 
-def fail_worker(step: FailWorker, state: SessionState) -> StepResult:
+def fail_worker(step: s.FailWorker, state: SessionState) -> StepResult:
     """Record that a worker failed, with the failure of the step that ended it."""
     failure = state.failures[step.step]
     return StepResult((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
 
 
-def next_round(step: NextRound, state: SessionState) -> StepResult:
+def next_round(step: s.NextRound, state: SessionState) -> StepResult:
     """Go on with the searches that the last reading named; an older session may name only what is still open."""
     worker = state.workers[step.worker_id]
     view = state.perspectives[worker.perspective_id]
@@ -305,7 +293,7 @@ def next_round(step: NextRound, state: SessionState) -> StepResult:
     return StepResult((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=queries),))
 
 
-async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> StepResult:
+async def search_for(step: s.SearchFor, state: SessionState, step_context: StepContext) -> StepResult:
     """Make one search."""
     result = await searched(step.query, state.config.hits_per_query, state.config, step_context)
     found = e.SearchCompleted(
@@ -314,7 +302,7 @@ async def search_for(step: SearchFor, state: SessionState, step_context: StepCon
     return StepResult((found,))
 
 
-async def read(step: Read, _state: SessionState, step_context: StepContext) -> StepResult:
+async def read(step: s.Read, _state: SessionState, step_context: StepContext) -> StepResult:
     """Read one page; its text is returned as an object to store.
 
     Raises:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import (
     all_facts,
@@ -17,18 +18,6 @@ from pipeline.domain.findings import (
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import ChoosePassages, Compare, Complete, MakeReport, Read
-from pipeline.domain.values import (
-    Changes,
-    EarlierSession,
-    Fact,
-    FactChange,
-    KnownSource,
-    Paragraph,
-    Reference,
-    ReportSection,
-    Sentence,
-    SourceChange,
-)
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
@@ -87,7 +76,7 @@ def make_report(_step: MakeReport, state: SessionState) -> StepResult:
     return StepResult((report,))
 
 
-def references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
+def references(state: SessionState, sentences: tuple[v.Sentence, ...]) -> tuple[v.Reference, ...]:
     """Return one reference for each page: first those that the text cites, then those of contradictions only."""
     cited: dict[str, dict[str, None]] = {}
     names = [name for sentence in sentences for name in sentence.facts]
@@ -95,7 +84,7 @@ def references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Re
     for name in names:
         cited.setdefault(state.facts[name].url, {})[name] = None
     return tuple(
-        Reference(number=number, url=url, title=state.pages[url].title, digest=state.pages[url].digest, facts=tuple(facts))
+        v.Reference(number=number, url=url, title=state.pages[url].title, digest=state.pages[url].digest, facts=tuple(facts))
         for number, (url, facts) in enumerate(cited.items(), start=1)
     )
 
@@ -177,15 +166,15 @@ async def choose_passages(_step: ChoosePassages, state: SessionState, context: S
 def report_of_passages(state: SessionState) -> e.ReportGenerated:
     """Return the report of the chosen passages: the first one, then the others by document, in the order of its best passage."""
     facts = [state.facts[name] for name in state.passages or ()]
-    by_page: dict[str, list[Fact]] = {}
+    by_page: dict[str, list[v.Fact]] = {}
     for fact in facts[1:]:
         by_page.setdefault(fact.url, []).append(fact)
     sections = tuple(
-        ReportSection(
+        v.ReportSection(
             id=f"section_{number}",
             title=found[0].path[0] if found[0].path else state.pages[url].title,
             paragraphs=tuple(
-                Paragraph(sentences=(_quoted(fact),), kind="passages") for fact in sorted(found, key=lambda fact: fact.start)
+                v.Paragraph(sentences=(_quoted(fact),), kind="passages") for fact in sorted(found, key=lambda fact: fact.start)
             ),
         )
         for number, (url, found) in enumerate(by_page.items(), start=1)
@@ -203,8 +192,8 @@ def report_of_passages(state: SessionState) -> e.ReportGenerated:
     )
 
 
-def _quoted(fact: Fact) -> Sentence:
-    return Sentence(text=fact.quote, facts=(fact.id,))
+def _quoted(fact: v.Fact) -> v.Sentence:
+    return v.Sentence(text=fact.quote, facts=(fact.id,))
 
 
 REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of one source if one replaced the other
@@ -212,25 +201,25 @@ REPLACEMENT_SIMILARITY = 0.5  # least Jaccard similarity of two statements of on
 TextOf = Callable[[str], str]
 
 
-def earlier_session(state: SessionState) -> EarlierSession:
+def earlier_session(state: SessionState) -> v.EarlierSession:
     """Return the facts, sources and citations of a complete session, for the next session on its query."""
-    return EarlierSession(
+    return v.EarlierSession(
         session=state.id,
         reported_at=state.ended_at,
         facts=all_facts(state),
-        sources=tuple(KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()),
+        sources=tuple(v.KnownSource(url=page.url, title=page.title, digest=page.digest) for page in state.pages.values()),
         cited=tuple(reference.url for reference in state.report.references) if state.report else (),
     )
 
 
-def session_changes(earlier: EarlierSession, state: SessionState, text_of: TextOf) -> Changes:
+def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: TextOf) -> v.Changes:
     """Return what is new in ``state``; ``text_of`` returns a page's text by its digest, "" if it was pruned.
 
     An earlier fact is kept if the source's current text contains its quote. A current fact is new only if the source's earlier
     text did not contain its quote. A lost fact and the most similar new one of its source are a change; each is in one at most.
     """
 
-    def states(digest: str, fact: Fact) -> bool:
+    def states(digest: str, fact: v.Fact) -> bool:
         return digest == fact.digest or holds_quote(text_of(digest), fact.quote)
 
     before, facts = {source.url: source for source in earlier.sources}, all_facts(state)
@@ -238,13 +227,8 @@ def session_changes(earlier: EarlierSession, state: SessionState, text_of: TextO
     read_again = [fact for fact in earlier.facts if fact.id in known or fact.url in state.pages]
     lost = [fact for fact in read_again if fact.id not in known and not states(state.pages[fact.url].digest, fact)]
     quotes = {normalised(fact.quote) for fact in earlier.facts}
-    fresh: list[Fact] = []
-    noticed: list[str] = []  # it was in the sources already
-    for fact in (one for one in facts if one.id not in ids):
-        if normalised(fact.quote) in quotes or (fact.url in before and states(before[fact.url].digest, fact)):
-            noticed.append(fact.id)
-        else:
-            fresh.append(fact)
+    unknown = [fact for fact in facts if fact.id not in ids and normalised(fact.quote) not in quotes]
+    fresh = [fact for fact in unknown if not (fact.url in before and states(before[fact.url].digest, fact))]
     alike = sorted(
         (-jaccard(content_stems(old.quote), content_stems(new.quote)), place, other)
         for place, old in enumerate(lost)
@@ -259,16 +243,15 @@ def session_changes(earlier: EarlierSession, state: SessionState, text_of: TextO
     for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
         failure = state.failures.get(Read(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
-        unread.append(SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
-    return Changes(
+        unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
+    return v.Changes(
         session=earlier.session,
         since=earlier.reported_at,
         added=tuple(fact.id for other, fact in enumerate(fresh) if other not in partner.values()),
-        noticed=tuple(noticed),
-        changed=tuple(FactChange(before=lost[place], after=fresh[other].id) for place, other in sorted(partner.items())),
+        changed=tuple(v.FactChange(before=lost[place], after=fresh[other].id) for place, other in sorted(partner.items())),
         gone=tuple(fact for place, fact in enumerate(lost) if place not in partner),
         sources=tuple(
-            SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
+            v.SourceChange(url=page.url, title=page.title, before=source.digest, after=page.digest)
             for source in earlier.sources
             if (page := state.pages.get(source.url)) and page.digest != source.digest
         ),

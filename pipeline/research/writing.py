@@ -13,6 +13,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, Literal
 
+from pipeline.domain import values as v
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import all_facts, open_gaps, origin_of
 from pipeline.domain.reasoner_questions import Check, CheckedSentence, CheckQuestion, Clash, ReportQuestion, key_of
@@ -32,17 +33,6 @@ from pipeline.domain.report_parts import (
 )
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
-from pipeline.domain.values import (
-    Addition,
-    Contradiction,
-    CutSentence,
-    Fact,
-    Outcome,
-    Paragraph,
-    ReportSection,
-    Sentence,
-    Verdict,
-)
 from pipeline.errors import AnswerInvalid
 from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
@@ -62,7 +52,7 @@ _NUMBER = re.compile(r"(\d+(?:[.,:'’\u00a0\u202f]\d+)*)(?:[^\S\n]?-?([^\W\d_]+
 _SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def warning_of(text: str, facts: Sequence[Fact], query: str, beside: str = "", *, derived: bool = False) -> str:
+def warning_of(text: str, facts: Sequence[v.Fact], query: str, beside: str = "", *, derived: bool = False) -> str:
     """Return what the quotes of ``facts``, those that a sentence cites, do not have of it, in a few words; "" if nothing.
 
     What the question has, or ``beside``, such as the numbers of the report's steps, needs no quote. The numbers of a sentence
@@ -79,7 +69,7 @@ def warning_of(text: str, facts: Sequence[Fact], query: str, beside: str = "", *
 
 
 def checked(
-    one: Sentence, facts: Mapping[str, Fact], query: str, beside: str, keys: Mapping[str, str] = MappingProxyType({})
+    one: v.Sentence, facts: Mapping[str, v.Fact], query: str, beside: str, keys: Mapping[str, str] = MappingProxyType({})
 ) -> CheckedSentence:
     """Return a sentence as a model checks it: with the ``keys`` of the facts that it cites, how it cites them, and the warning.
 
@@ -161,8 +151,8 @@ def _joined(text: str) -> str:
     return "".join(sign for sign in text.casefold() if sign.isalnum())
 
 
-_SAID: Mapping[str, Outcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
-_WORST_LAST: tuple[Outcome, ...] = ("answered", "in-part", "not-found")
+_SAID: Mapping[str, v.Outcome] = {"answered": "answered", "in-part": "in-part", "not-answered": "not-found"}
+_WORST_LAST: tuple[v.Outcome, ...] = ("answered", "in-part", "not-found")
 _BEGINNING_WORDS = 120
 UNFOUND = "It only says what was not found, which is listed once."
 
@@ -173,7 +163,7 @@ def start_synthesis(_step: StartSynthesis, state: SessionState) -> StepResult:
     return StepResult((e.SynthesisStarted(facts=len(facts), sources=len({fact.url for fact in facts})),))
 
 
-def _evidence(state: SessionState, facts: Mapping[str, Fact]) -> dict[str, Any]:
+def _evidence(state: SessionState, facts: Mapping[str, v.Fact]) -> dict[str, Any]:
     """Return the fields that the questions about one part have in common."""
     urls = dict.fromkeys(fact.url for fact in facts.values())
     dates = {url: state.pages[url].published for url in urls if url in state.pages and state.pages[url].published}
@@ -263,7 +253,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     left = [place for place in sorted(verdicts) if verdicts[place].reason == UNFOUND and unfound[place] not in unknown]
     more = {
         "missing": {name: one_line(one.reason, 400) for name, one in lacks.items()},
-        "additions": tuple(Addition(after=_place_of(one.after, items), text=one.text) for one in lacks.values()),
+        "additions": tuple(v.Addition(after=_place_of(one.after, items), text=one.text) for one in lacks.values()),
         "claims": claims,
         "overstated": tuple(name for name in claims if name in overstated),
         "answered": tuple(unknown[key] for key in dict.fromkeys(map(key_of, said.answered)) if key in unknown),
@@ -294,10 +284,10 @@ def _checked(item: Item, state: SessionState, keys: Mapping[str, str] = MappingP
     return checked(item.sentence, state.facts, state.query, f"{today_of(state)} {numbers}", keys)
 
 
-def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], unfound: Iterable[int]) -> dict[int, Verdict]:
+def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], unfound: Iterable[int]) -> dict[int, v.Verdict]:
     """Return why items may not stay as they are, by place: what the model says, unknown keys, and claims that cite nothing."""
     verdicts = {
-        asked[key]: Verdict(sentence=asked[key], supported=False, reason=one_line(one.reason, 400), text=one.text)
+        asked[key]: v.Verdict(sentence=asked[key], supported=False, reason=one_line(one.reason, 400), text=one.text)
         for one in said.faults
         if (key := key_of(one.sentence)) in asked
     }
@@ -306,17 +296,17 @@ def _verdicts(said: Check, items: tuple[Item, ...], asked: Mapping[str, int], un
         one = items[place].sentence
         if one is None or (one.facts and not one.unknown):
             continue
-        known = verdicts.get(place, Verdict(sentence=place, supported=False, reason="It cites nothing."))
+        known = verdicts.get(place, v.Verdict(sentence=place, supported=False, reason="It cites nothing."))
         if one.unknown:
             verdicts[place] = known.model_copy(update={"reason": "It cites evidence that there is not."})
         elif place in unfound:
-            verdicts[place] = Verdict(sentence=place, supported=False, reason=UNFOUND)
+            verdicts[place] = v.Verdict(sentence=place, supported=False, reason=UNFOUND)
         elif place not in claimless:
             verdicts[place] = known
     return verdicts
 
 
-def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterator[Contradiction]:
+def _contradictions(said: Iterable[Clash], facts: Mapping[str, v.Fact]) -> Iterator[v.Contradiction]:
     """Yield the pairs of facts from different sources that contradict each other, each once."""
     seen: set[frozenset[str]] = set()
     for clash in said:
@@ -326,7 +316,7 @@ def _contradictions(said: Iterable[Clash], facts: Mapping[str, Fact]) -> Iterato
         pair = frozenset((first.id, second.id))
         if pair not in seen:
             seen.add(pair)
-            yield Contradiction(
+            yield v.Contradiction(
                 id=f"c-{digest_of(' '.join(sorted(pair)).encode())[:12]}",
                 subject=in_words(clash.subject)[:120],
                 kind=clash.kind,
@@ -343,7 +333,7 @@ def mend_report(step: MendReport, state: SessionState) -> StepResult:
     more, unless the checker was warned of the same in the sentence before.
     """
     part, facts = state.parts[step.part], facts_for(state, step.part)
-    lost: list[CutSentence] = []
+    lost: list[v.CutSentence] = []
     new: dict[str, str] = {}  # what the checker was warned of, by the sentence that it wrote
     sections = tuple(_mended(part, facts, state, lost, new))
     doubtful = []
@@ -356,8 +346,8 @@ def mend_report(step: MendReport, state: SessionState) -> StepResult:
 
 
 def _mended(
-    part: ReportPart, facts: Mapping[str, Fact], state: SessionState, lost: list[CutSentence], new: dict[str, str]
-) -> Iterator[ReportSection]:
+    part: ReportPart, facts: Mapping[str, v.Fact], state: SessionState, lost: list[v.CutSentence], new: dict[str, str]
+) -> Iterator[v.ReportSection]:
     """Yield the sections after the changes; add what was left out to ``lost``, and what the checker wrote to ``new``."""
     added: dict[int, list[str]] = {}
     for addition in part.additions:
@@ -368,16 +358,16 @@ def _mended(
         title = plain_line(part.verdicts[place].text) if place in part.verdicts else section.title
         opening = [one for text in added.get(place, ()) if (one := _with_evidence(read_sentence(text, facts)))]
         new |= {one.text: "" for one in opening}
-        paragraphs = [Paragraph(sentences=tuple(opening))] if opening else []
+        paragraphs = [v.Paragraph(sentences=tuple(opening))] if opening else []
         for paragraph in section.paragraphs:
-            before: list[Sentence] = []
-            after: list[Sentence | None] = []
+            before: list[v.Sentence] = []
+            after: list[v.Sentence | None] = []
             following = [one.within for one in paragraph.sentences[1:]] + [""]
             level: Literal["", "item", "list"] = ""
             for sentence, next_within in zip(paragraph.sentences, following, strict=True):
                 place = next(places)
                 level = level if sentence.within == "item" else sentence.within
-                kept: Sentence | None = sentence
+                kept: v.Sentence | None = sentence
                 if verdict := part.verdicts.get(place):
                     kept = _read_as(verdict.text, paragraph, facts)
                     if kept and after and after[-1] and kept.text.startswith(f"{after[-1].text} "):  # written once more with it
@@ -396,11 +386,11 @@ def _mended(
         yield section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)})
 
 
-def _with_evidence(one: Sentence | None) -> Sentence | None:
+def _with_evidence(one: v.Sentence | None) -> v.Sentence | None:
     return one if one and one.facts and not one.unknown else None
 
 
-def _read_as(text: str, paragraph: Paragraph, facts: Mapping[str, Fact]) -> Sentence | None:
+def _read_as(text: str, paragraph: v.Paragraph, facts: Mapping[str, v.Fact]) -> v.Sentence | None:
     """Return a new sentence in the form of its paragraph; None without evidence. A row keeps its columns; code has no citation
     of its own, so a changed piece of code is shown as a sentence."""
     if paragraph.form == "table" and text.strip().startswith("|"):

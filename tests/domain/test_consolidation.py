@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pipeline.domain.events import session_events as e
 from pipeline.domain.memory import consolidated
 from pipeline.domain.state import SessionState
@@ -40,7 +38,6 @@ def test_statements_are_the_facts_that_were_cited_or_disputed() -> None:
         "After fsync has returned, an append is durable.",
         "One drive in nine loses flushed data.",
     ]
-    assert found["One drive in nine loses flushed data."].standing == "disputed"
     assert all(one.cited and one.digest for one in found.values())
 
 
@@ -58,18 +55,6 @@ def test_a_search_whose_pages_gave_no_fact_was_fruitless() -> None:
         e.SearchCompleted(query="nothing here", provider="local", hits=()),
     )
     assert "nothing here" in consolidated(story.scribe.session.state).procedures[0].fruitless
-
-
-def test_an_error_is_met_by_a_retry_or_by_nothing() -> None:
-    story = Story(MemoryStore(), pages=PAGES).begin().planned()
-    failure: dict[str, Any] = {"error": "ReadFailed", "message": "timed out", "attempt": 1}
-    story.scribe.note(
-        e.StepFailed(step="Read:https://a.example/x", recoverable=True, **failure),
-        e.PageRead(url="https://a.example/x", title="T", digest="0" * 64, characters=1, step="Read:https://a.example/x"),
-        e.StepFailed(step="Read:https://b.example/x", recoverable=False, **failure),
-    )
-    found = consolidated(story.scribe.session.state).solutions
-    assert {(one.where, one.met, one.worked) for one in found} == {("a.example", "retry", True), ("b.example", "nothing", False)}
 
 
 def test_a_session_researched_again_says_which_statements_its_sources_no_longer_make() -> None:

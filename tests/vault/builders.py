@@ -129,7 +129,7 @@ class Story:
         (gone,) = self._earlier().facts
         unread = v.SourceChange(url=third, title=say("T"), before="1" * 64, reason=say("it answered with an error"))
         changes = v.Changes(
-            session=self.previous, since="2026-11-21T02:16:00.000Z", added=(facts[0].id,), noticed=(facts[1].id,), gone=(gone,),
+            session=self.previous, since="2026-11-21T02:16:00.000Z", added=(facts[0].id,), gone=(gone,),
             changed=(v.FactChange(before=gone, after=facts[2].id),), kept=2, unread=(unread,),
             sources=(v.SourceChange(url=second, title=say("T"), before="1" * 64, after="2" * 64),),
         )  # fmt: skip

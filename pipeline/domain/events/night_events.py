@@ -137,7 +137,6 @@ class SessionConsolidated(Answered):
     statements: tuple[v.Statement, ...] = ()
     superseded: tuple[v.Superseded, ...] = ()
     procedures: tuple[v.Procedure, ...] = ()
-    solutions: tuple[v.Solution, ...] = ()
 
 
 class MemoryEnded(EventBase):
