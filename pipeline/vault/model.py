@@ -143,7 +143,7 @@ class Card(Summary):
     A question that its sources do not answer has a note in place of its report.
     ``answer`` is the report's first sentence that says enough, ``disputed`` whether a source denies it, ``news`` is what changed
     (None for the first report on a question), ``open`` the questions left open, ``cited`` the addresses of the report's sources.
-    ``read`` are the pages that the session read, in order, ``compared_with`` is the session that it is compared with.
+    ``read`` are the pages that the session read, in order.
     Until the names of all notes are known, the paths are those that its notes would have alone.
     """
 
@@ -159,7 +159,6 @@ class Card(Summary):
     open: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     read: tuple[Reading, ...] = ()
-    compared_with: str = ""
 
     @property
     def has_report(self) -> bool:
@@ -197,7 +196,6 @@ def card_of(state: SessionState, events: Sequence[e.EventBase]) -> Card:
         open=tuple(gap.question for gap in unknowns),
         cited=tuple(entry.url for entry in report.references) if report else (),
         read=_readings(state),
-        compared_with=state.changes.session if state.changes else "",
     )
 
 
@@ -299,14 +297,13 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
 class Beside:
     """What the notes of a session show of others.
 
-    ``before`` is what the session before on the same question made, ``compared`` that with which this one is compared, ``after``
-    the session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days.
+    ``before`` is what the session before on the same question made, ``after`` the
+    session that followed; ``later`` its report. ``reports`` are the earlier reports, the latest first, with their days.
     ``sources`` are the links to all sources that the session names. ``asked`` is what was asked about it since, as notes show it;
     ``rated`` is how its passages are rated, by fact.
     """
 
     before: Link | None = None
-    compared: Link | None = None
     after: Link | None = None
     later: Link | None = None
     reports: tuple[tuple[Link, str], ...] = ()

@@ -56,14 +56,12 @@ COPY = "copy"
 class Part:
     """The files that are made for one owner from one value; ``notes`` are kind, path and key of each note among them.
 
-    ``kinds`` are those whose templates they need, none for files that are no notes. Which of ``reports``, by their notes' ids,
-    are hidden belongs to the value, and is known when all notes are.
+    Which of ``reports``, by their notes' ids, are hidden belongs to the value, and is known when all notes are.
     """
 
     owner: str
     value: str
     make: Callable[[], Iterable[Note | Plain]]
-    kinds: tuple[Kind, ...] = ()
     notes: tuple[tuple[Kind, str, str], ...] = ()
     reports: tuple[str, ...] = ()
 
@@ -179,8 +177,7 @@ class Build:
         yield from self._source_parts(model, noted)
         for name, (link, _at) in self._values.imports.items():
             make = partial(self._import, name, link.path)
-            note: tuple[Kind, str, str] = ("session", link.path, "")
-            yield Part(f"import:{name}", self._values.marks[name] + link.path, make, ("session",), (note,))
+            yield Part(f"import:{name}", self._values.marks[name] + link.path, make, (("session", link.path, ""),))
         for night in model.nights:
             yield _of_value(f"night:{night.date}", night_note(model, night))
         for topic, found in topics_of(cards).items():
@@ -201,10 +198,9 @@ class Build:
             passed[name] = found
             name = found.previous_session
         reports = [one for one in passed.values() if one.has_report and one.query_id == card.query_id]
-        before, compared = (model.by_id.get(name) for name in (card.previous_session, card.compared_with))
+        before = model.by_id.get(card.previous_session)
         return Beside(
             before=best_link(before) if before else None,
-            compared=best_link(compared) if compared else None,
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_report else None,  # a session without a report takes the place of none
             reports=tuple((best_link(one), one.started_at) for one in reports),
@@ -230,8 +226,7 @@ class Build:
         notes += [("report", card.report_path, "")] if card.has_note else []
         # Its own paths are its value too: another note may have taken its name.
         value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
-        kinds: tuple[Kind, ...] = ("session", "report", "worker")
-        return Part(f"session:{card.id}", value, made, kinds, tuple(notes), (f"report:{card.id}",))
+        return Part(f"session:{card.id}", value, made, tuple(notes), (f"report:{card.id}",))
 
     def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
@@ -246,7 +241,7 @@ class Build:
                 sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
                 reports = tuple(f"report:{card.id}" for card, _ in readings)
                 make, value = partial(note, url, place.path, readings), repr((place, sessions, self.documents))
-                yield Part(f"source:{url}", value, make, ("source",), (("source", place.path, ""),), reports)
+                yield Part(f"source:{url}", value, make, (("source", place.path, ""),), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
         if found := import_of(name, decode_all(record.data for record in self.store.load(name))):
@@ -259,7 +254,8 @@ class Build:
         version_of = cache(self.renderer.version_of)
         self._made: dict[str, str] = {}
         for part in self._parts:
-            versions, hidden = map(version_of, part.kinds), (name for name in part.reports if name in self._decisions.hidden)
+            versions = map(version_of, sorted({kind for kind, _, _ in part.notes}))
+            hidden = (name for name in part.reports if name in self._decisions.hidden)
             digest = digest_of(" ".join((*versions, part.value, *hidden)).encode("utf-8", "replace"))[:16]
             is_due = due is None or part.owner in due | altered or part.owner == "templates:"
             if not is_due and known.get(part.owner) == digest:
@@ -324,7 +320,7 @@ class Build:
 
 def _of_value(owner: str, note: Note) -> Part:
     """The part of a note that is made already."""
-    return Part(owner, repr(note), lambda: [note], (note.kind,), ((note.kind, note.path, note.key),))
+    return Part(owner, repr(note), lambda: [note], ((note.kind, note.path, note.key),))
 
 
 def _sources(cards: Iterable[Card], taken: Names) -> dict[str, Link]:

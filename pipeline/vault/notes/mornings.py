@@ -15,7 +15,7 @@ from pipeline.text.words import language_code
 from pipeline.vault.model import Card, News, Night, VaultModel
 from pipeline.vault.note import HOME, Note, Plain, View
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
-from pipeline.vault.output.escaping import Inert, Link, bill, joined, money
+from pipeline.vault.output.escaping import Inert, Link, bill, money
 
 MOST_OLDER, MOST_ATTENTION, MOST_TOPICS, MOST_IMPORTS = 20, 10, 20, 8  # that the home note lists
 MOST_LOST = 3  # documents that are gone; the rest is counted
@@ -78,7 +78,7 @@ def standing_words(card: Card) -> str:
 
 
 def news_words(news: News) -> str:
-    """Return what changed: ``4 new facts and 1 gone since 14 November 2026``, ``nothing new since …``.
+    """Return what changed: ``4 new facts, 1 gone since 14 November 2026``, ``nothing new since …``.
 
     Documents of the report before that were deleted or moved come first.
     """
@@ -89,7 +89,7 @@ def news_words(news: News) -> str:
         return gone or f"nothing new{since}"
     added = [labels.count(news.added, "new fact")] if news.added else []
     others = [f"{number:,} {word}" for number, word in ((news.changed, "changed"), (news.gone, "gone")) if number]
-    return "; ".join(filter(None, (gone, f"{joined([*added, *others])}{since}")))
+    return "; ".join(filter(None, (gone, f"{', '.join([*added, *others])}{since}")))
 
 
 def entry_of(model: VaultModel, card: Card) -> View:

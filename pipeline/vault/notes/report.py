@@ -128,7 +128,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
 
     return {
         "day": found.since,
-        "report": loaded.beside.compared,
+        "report": next((link for link, _ in loaded.beside.reports), None),
         "quiet": not (added or found.changed or found.gone),
         "added": [stated(name) for name in added[:MOST]],
         "more_added": max(0, len(added) - MOST),

@@ -15,7 +15,6 @@ Numbers, amounts and times come last: as words with their units, times in UTC.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -194,13 +193,6 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
 
 
-def joined(words: Sequence[str]) -> str:
-    """Return ``a``, ``a and b``, ``a, b and c``."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def duration(seconds: float) -> str:
     """Return seconds as ``under a second``, ``42 s``, ``3 min 12 s``, ``1 h 4 min``."""
     whole = int(seconds + 0.5)
@@ -225,11 +217,6 @@ def bill(usd: float, unknown: float = 0.0, likely: float = 0.0) -> str:
     if unknown <= 0:
         return money(usd) if usd > 0 else ""
     return f"{money(usd)} charged, up to {money(unknown)} not accounted for (about {money(likely)})"
-
-
-def clock(at: str) -> str:
-    """Return the hour and minute of an envelope's time: ``02:15``."""
-    return at[11:16]
 
 
 def moment(at: str) -> datetime:

@@ -77,7 +77,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "quote": markdown.markdown,
     "within": markdown.within,
     "listed": _listed,
-    "clock": escaping.clock,
     "sentence": escaping.sentence,
 }
 OF_LANGUAGE = ("counted", "duration", "day")  # filters of the note's language
