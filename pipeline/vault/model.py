@@ -393,16 +393,29 @@ class Night:
 
 @dataclass(frozen=True)
 class VaultModel:
-    """The whole vault: cards by session id, in order of their start, and by query id; sources by address; nights.
-
-    ``archived`` has the ids of the queries that were no longer in the queue when the latest night began.
-    """
+    """The whole vault: cards by session id, in order of their start; sources by address; nights."""
 
     by_id: Mapping[str, Card]
-    of_query: Mapping[str, tuple[Card, ...]]
     sources: Mapping[str, Link]
     nights: tuple[Night, ...]
-    archived: frozenset[str]
+
+    @cached_property
+    def of_query(self) -> dict[str, list[Card]]:
+        """The cards by query id, in order of their start."""
+        found: dict[str, list[Card]] = {}
+        for card in self.by_id.values():
+            found.setdefault(card.query_id, []).append(card)
+        return found
+
+    @cached_property
+    def archived(self) -> frozenset[str]:
+        """The ids of the queries that were no longer in the queue when the latest night began."""
+        return frozenset(self.nights[-1].batches[-1].started.archived if self.nights else ())
+
+    def reported_before(self, card: Card) -> list[Card]:
+        """Return the sessions before this one that have a report on its query, the latest first."""
+        same = self.of_query[card.query_id] if card.query_id else []
+        return [one for one in reversed(same) if one.has_report and (one.started_at, one.id) < (card.started_at, card.id)]
 
     @cached_property
     def costs(self) -> dict[str, Cost]:
@@ -416,17 +429,6 @@ class VaultModel:
                 sums[entry.session] = entry.cost
             found[night.date] = total(parts)
         return found
-
-
-def model_of(cards: Iterable[Card], sources: Mapping[str, Link], batches: Iterable[Batch]) -> VaultModel:
-    """Return the whole vault; ``cards`` in order of the sessions' start."""
-    by_id = {card.id: card for card in cards}
-    of_query: dict[str, list[Card]] = {}
-    for card in by_id.values():
-        of_query.setdefault(card.query_id, []).append(card)
-    nights = nights_from(batches)
-    archived = frozenset(nights[-1].batches[-1].started.archived if nights else ())
-    return VaultModel(by_id, {name: tuple(same) for name, same in of_query.items()}, sources, nights, archived)
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:

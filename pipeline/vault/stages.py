@@ -29,7 +29,7 @@ from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import SETTLED, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
-from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, model_of, named, readings_by_url
+from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url
 from pipeline.vault.note import ID, Kind, Names, Note, Plain, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
@@ -164,7 +164,8 @@ class Build:
         """The whole vault: the files of each kind and owner, the value that they are made from, and the path of every note."""
         taken = Names()
         cards = [named(card, taken) for card in self._values.cards.values()]
-        model = model_of(cards, _sources(cards, taken), self._values.batches.values())
+        nights = nights_from(self._values.batches.values())
+        model = VaultModel({card.id: card for card in cards}, _sources(cards, taken), nights)
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
         self._rated: dict[str, dict[str, str]] = {}
@@ -192,18 +193,12 @@ class Build:
 
     def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:
         """What the notes of a session show of others; ``after`` is the session that followed it."""
-        passed: dict[str, Card] = {}
-        name = card.previous_session
-        while name not in passed and (found := model.by_id.get(name)):
-            passed[name] = found
-            name = found.previous_session
-        reports = [one for one in passed.values() if one.has_report and one.query_id == card.query_id]
         before = model.by_id.get(card.previous_session)
         return Beside(
             before=best_link(before) if before else None,
             after=best_link(after) if after else None,
             later=best_link(after) if after and after.has_report else None,  # a session without a report takes the place of none
-            reports=tuple((best_link(one), one.started_at) for one in reports),
+            reports=tuple((best_link(one), one.started_at) for one in model.reported_before(card)),
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),

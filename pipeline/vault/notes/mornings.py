@@ -94,8 +94,6 @@ def news_words(news: News) -> str:
 
 def entry_of(model: VaultModel, card: Card) -> View:
     """Return the report of a card in short: the answer, how sure it is, what changed, what is open."""
-
-    before = [one for one in model.of_query.get(card.query_id, ()) if one.has_report and one.started_at < card.started_at]
     return {
         "report": best_link(card),
         "outcome": status_words(card.outcome),
@@ -104,7 +102,7 @@ def entry_of(model: VaultModel, card: Card) -> View:
         "news": news_words(card.news) if card.news else "",
         "question": next(iter(card.open), ""),
         "more_questions": max(0, len(card.open) - 1),
-        "earlier": len(before) if card.query_id else 0,
+        "earlier": len(model.reported_before(card)),
     }
 
 
