@@ -1,20 +1,34 @@
-"""Copying a whole log into another store."""
+"""Copies what one log has and another lacks. Nothing of it is believed before it was verified.
+
+Objects come before the records that name them, segments before those that continue them. So whenever the copying ends, what is
+there is sound. What either log has pruned or forgotten is not brought back.
+
+One's own log is copied stream by stream: as a whole, or refused by name. Another workspace's log, which somebody else may have
+written, is taken segment by segment, with the objects that these name: each must hold events, of which no object is missing, and
+continue what is known. A stream that both continued has two branches then.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
-from pipeline.domain.events.records import KINDS, kind_of
-from pipeline.errors import LogUnreadable, ObjectMissing
-from pipeline.store.layout import is_plain, is_shared, object_path, segment_path, stream_of
-from pipeline.store.objects import opened
-from pipeline.store.segments import Finding, RecordChain, Segment, join
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import KINDS, Kind, kind_of
+from pipeline.errors import LogError, LogUnreadable, ObjectMissing
+from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
+from pipeline.store.objects import FileObjects, opened
+from pipeline.store.segments import NAMED_OBJECT, Finding, Line, RecordChain, Segment, join, parse
 from pipeline.store.verification import StoredLog, tombstones_in
+from pipeline.system import files
 
-_NAMED_OBJECT = re.compile(rb'"(?:digest|exchange|report)":"([0-9a-f]{64})"')
+_KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')  # of a line: what is kept of a pruned session
+_LARGEST = 1 << 30  # bytes of a segment
+_SUFFIX = ".jsonl"
 
 
 class CopyTarget(StoredLog, Protocol):
@@ -33,12 +47,64 @@ class CopyTarget(StoredLog, Protocol):
         ...
 
 
+class OtherLog:
+    """The files of another workspace's log. Links, and names that no log has, are not followed but ``refused``."""
+
+    def __init__(self, root: Path) -> None:
+        self._layout, self.refused = Layout(root), list[Finding]()
+        self._paths: dict[str, list[Path]] = {}
+        try:
+            for path in self._segment_files(root):
+                shared = path.parent.name != "events"
+                self._paths.setdefault(stream_of(path.name) if shared else path.parent.parent.name, []).append(path)
+        except OSError as error:
+            hint = "check the folder and its permissions"
+            raise LogUnreadable(f"{root} cannot be read: {error.strerror}", hint=hint) from error
+
+    def _segment_files(self, folder: Path) -> Iterator[Path]:
+        with os.scandir(folder) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+        for entry in ordered:
+            path, name = Path(entry.path), self._layout.named(Path(entry.path))
+            if name in ("local", "damaged", "objects") or name.startswith("."):
+                continue
+            if entry.is_symlink():
+                self.refused.append(Finding(name, 0, "invalid", "it is a link"))
+            elif not is_plain(entry.name.replace("~", "-")):
+                self.refused.append(Finding(name, 0, "invalid", "no log has a file of this name"))
+            elif entry.is_dir():
+                yield from self._segment_files(path)
+            elif not entry.name.endswith(_SUFFIX) or not entry.is_file():
+                continue
+            elif entry.stat().st_size > _LARGEST:
+                self.refused.append(Finding(name, 0, "corrupt", "it is larger than any segment"))
+            else:
+                yield path
+
+    @property
+    def objects(self) -> FileObjects:
+        """Pages and exchanges."""
+        return FileObjects(self._layout)
+
+    def streams(self, kind: Kind) -> list[str]:
+        """Return the ids of all streams of a kind that have a segment, sorted."""
+        return sorted(name for name in self._paths if kind_of(name) == kind)
+
+    def segments(self, stream: str) -> list[Segment]:
+        """Return the stream's segments, each as far as it is sound."""
+        return [parse(self._layout.named(path), files.read_bytes(path), stream) for path in self._paths[stream]]
+
+    def written_off(self) -> tuple[str, ...]:
+        """Return nothing: what was accepted there need not be accepted here."""
+        return ()
+
+
 @dataclass(slots=True)
 class CopyReport:
     """What was copied, or would be: streams by id, segments by path, objects by digest; and what was ``refused``, and why.
 
     ``same`` counts the streams that were there already, ``ahead`` those that go on in the target; ``torn`` the ends left out,
-    ``gone`` the streams that are pruned or forgotten in the target.
+    ``gone`` the streams that are pruned or forgotten.
     """
 
     streams: list[str] = field(default_factory=list)
@@ -52,14 +118,15 @@ class CopyReport:
 
 
 def copy_log(source: StoredLog, target: CopyTarget, *, check: bool = False) -> CopyReport:
-    """Copy all of ``source`` that ``target`` lacks; ``check``: write nothing.
+    """Copy all of ``source`` that ``target`` lacks, whole streams only if it is one's own log; ``check``: write nothing.
 
     Raises:
         LogUnreadable, LogUnwritable: one of the stores does not let us.
         WorkspaceLocked: a process writes one of the streams.
     """
     copying = _Copying(source, target, check)
-    copying.take_objects(sorted(copying.here))
+    if copying.is_own:
+        copying.take_objects(sorted(copying.here - (copying.theirs.objects.keys() - copying.ours.objects.keys())))
     for stream in (name for kind in KINDS for name in source.streams(kind)):
         copying.take_stream(stream)
     if not check:
@@ -69,17 +136,19 @@ def copy_log(source: StoredLog, target: CopyTarget, *, check: bool = False) -> C
 
 
 class _Copying:
+    """Two logs, and what was copied so far. ``here`` and ``there`` are the objects of the source and of the target."""
+
     def __init__(self, source: StoredLog, target: CopyTarget, check: bool) -> None:
         self.source, self.target, self.check = source, target, check
-        self.report = CopyReport()
+        self.is_own = not isinstance(source, OtherLog)
+        self.report = CopyReport(refused=source.refused if isinstance(source, OtherLog) else [])
         self.here, self.there = frozenset(source.objects.ids()), set(target.objects.ids())
         self.ours, self.theirs = tombstones_in(source), tombstones_in(target)
 
     def take_objects(self, digests: Iterable[str]) -> None:
         """Copy those of the objects that the target lacks and the source has."""
         for digest in digests:
-            pruned_there = digest in self.theirs.objects and digest not in self.ours.objects
-            if digest in self.there or pruned_there or digest not in self.here:
+            if digest in self.there or digest not in self.here:
                 continue
             try:
                 body = self.source.objects.packed(digest)
@@ -93,63 +162,106 @@ class _Copying:
             self.report.objects.append(digest)
 
     def take_stream(self, stream: str) -> None:
-        """Copy a stream, unless it must be refused."""
+        """Copy a stream, or of another workspace's those of its segments that can be."""
+        report = self.report
         try:
-            segments = [segment for segment in self.source.segments(stream) if segment.lines or segment.finding]
+            ours = [segment for segment in self.source.segments(stream) if segment.lines or segment.finding]
             theirs = self.target.segments(stream)
         except LogUnreadable as error:
-            self.report.refused.append(Finding(segment_path(stream, ""), 0, "unreadable", error.message))
+            report.refused.append(Finding(segment_path(stream, ""), 0, "unreadable", error.message))
             return
-        chain = join(segments)
-        self.report.torn += len(chain.torn)
-        segments = [segment for segment in segments if segment.lines]
-        pruned = self.theirs.sessions.get(stream)
-        forgotten = kind_of(stream) == "session" and self.theirs.is_forgotten(stream)
-        if forgotten or (pruned is not None and chain.version <= pruned.up_to):  # there, and it did not go on since
-            self.report.gone += 1
+        last = max((line.record.version for segment in ours for line in segment.lines), default=0)
+        pruned = [stones.sessions[stream] for stones in (self.ours, self.theirs) if stream in stones.sessions]
+        if self.ours.is_forgotten(stream) or self.theirs.is_forgotten(stream) or any(last <= one.up_to for one in pruned):
+            report.gone += 1
             return
-        if refused := _refused(stream, segments, chain):
-            self.report.refused += refused
-        elif fresh := self._fresh(stream, segments, theirs):
-            named = {x.decode() for s in fresh for line in s.lines for x in _NAMED_OBJECT.findall(line.record.data)}
-            self.take_objects(sorted(named - self.there))
+        report.torn += len(join(ours).torn)
+        fresh, refused, is_ahead = self._compared(stream, ours, theirs)
+        united = {segment.path: segment for segment in theirs} | {one.path: replace(one, finding=None) for one in fresh}
+        chain = join(united.values())
+        broken = {one.path: one for one in chain.findings if one.kind == "detached" or (self.is_own and one.kind != "torn")}
+        if self.is_own and fresh and is_ahead:
+            broken = {"": Finding(segment_path(stream, ""), 0, "fork", "it goes on in both logs, each in another way")}
+        refused += [one for path, one in broken.items() if self.is_own or path in {segment.path for segment in fresh}]
+        fresh = [one for one in fresh if one.path not in broken and not (self.is_own and refused)]
+        report.refused += refused
+        if fresh:
+            self.take_objects(sorted({digest for one in fresh for line in one.lines for digest in self._needed(line)}))
             if not self.check:
-                self.target.write(stream, segments, chain)
-            self.report.streams.append(stream)
-            self.report.segments += [segment.path for segment in fresh]
+                self.target.write(stream, [one for one in united.values() if one.lines and one.path not in broken], chain)
+            report.streams.append(stream)
+            report.segments += [segment.path for segment in fresh]
+        elif not refused:
+            report.ahead += is_ahead
+            report.same += not is_ahead
 
-    def _fresh(self, stream: str, ours: Sequence[Segment], theirs: Sequence[Segment]) -> list[Segment]:
-        """Return the segments of which the target lacks records; none if it goes on by itself."""
-        known = {segment.path: [line.hash for line in segment.lines] for segment in theirs}
-        given = {segment.path: [line.hash for line in segment.lines] for segment in ours}
-        fresh = [segment for segment in ours if len(given[segment.path]) > len(known.get(segment.path, ()))]
-        is_ahead = any(len(hashes) > len(given.get(path, ())) for path, hashes in known.items())
-        pairs = (zip(hashes, given.get(path, ()), strict=False) for path, hashes in known.items())
-        differs = any(one != other for pair in pairs for one, other in pair)
-        damaged = [segment.finding for segment in theirs if segment.finding and segment.finding.kind != "torn"]
-        if differs and self.theirs.forgotten and self.theirs.forgotten.keys() >= self.ours.forgotten.keys():
-            self.report.ahead += 1  # what was forgotten there is struck out of it there
-            return []
-        if damaged or differs or (is_ahead and fresh):
-            self._refuse(stream, damaged)
-            return []
-        self.report.ahead += is_ahead
-        self.report.same += not (fresh or is_ahead)
-        return fresh
+    def _compared(
+        self, stream: str, ours: Sequence[Segment], theirs: Sequence[Segment]
+    ) -> tuple[list[Segment], list[Finding], bool]:
+        """Return the segments of which the target lacks records, what is refused, and whether the target goes on by itself."""
+        fresh, refused, given = list[Segment](), list[Finding](), {one.path: len(one.lines) for one in ours}
+        is_ahead = any(len(one.lines) > given.get(one.path, 0) for one in theirs)
+        held = {segment.path: segment for segment in theirs}
+        for segment in ours:
+            known = held.get(segment.path) or Segment(segment.path)
+            if segment.finding and segment.finding.kind != "torn":
+                refused.append(segment.finding)
+            elif not _has_place(stream, segment.path):
+                refused.append(Finding(segment.path, 0, "invalid", "no log has a file of this name"))
+            elif any(one.hash != other.hash for one, other in zip(segment.lines, known.lines, strict=False)):
+                unknown = self.ours.forgotten.keys() - self.theirs.forgotten.keys()
+                if (self.ours.forgotten or self.theirs.forgotten) and not (self.is_own and unknown):
+                    is_ahead = True  # what was forgotten is struck out of one of them
+                    continue
+                message = "another file of this name is there, and neither continues the other"
+                if unknown:
+                    message = "something was forgotten that the target still has: run research forget there too, then copy again"
+                refused.append(Finding(segment.path, 0, "fork", message))
+            elif len(segment.lines) > len(known.lines):
+                if known.finding and known.finding.kind != "torn":
+                    refused.append(Finding(segment.path, 0, "corrupt", f"in the target it is damaged: {known.finding}"))
+                elif self.is_own or not (why := self._unfit(segment)):
+                    fresh.append(segment)
+                else:
+                    refused.append(why)
+        return fresh, refused, is_ahead
 
-    def _refuse(self, stream: str, damaged: Sequence[Finding]) -> None:
-        message = "it goes on in both logs, each in another way"
-        if damaged:
-            message = f"in the target it is damaged: {damaged[0]}"
-        elif self.ours.forgotten.keys() - self.theirs.forgotten.keys():
-            message = "something was forgotten that the target still has: run research forget there too, then copy again"
-        self.report.refused.append(Finding(segment_path(stream, ""), 0, "corrupt" if damaged else "fork", message))
+    def _needed(self, line: Line) -> Iterator[str]:
+        """Yield the objects that a record names, without those that were pruned since."""
+        record = line.record
+        named = NAMED_OBJECT.findall(record.data)
+        if record.type == "session.pruned":
+            named += _KEPT_REPORT.findall(record.data)
+        for digest in map(bytes.decode, named):
+            stone = max(stones.objects.get(digest, "") for stones in (self.ours, self.theirs))
+            made_later = kind_of(record.session_id) == "memory"  # maybe from events whose pages were pruned by then
+            if not stone or (record.at > stone and not made_later):
+                yield digest
+
+    def _unfit(self, segment: Segment) -> Finding | None:
+        """Return why a sound segment must not be copied: it holds what is no event, or names an object that is nowhere.
+
+        The objects that it names are copied, and of a pruned session those that its kept report names.
+        """
+        try:
+            for _ in decode_all(line.record.data for line in segment.lines):
+                pass
+        except LogError as error:
+            return Finding(segment.path, 0, "invalid", error.message)
+        for number, line in enumerate(segment.lines, 1):
+            for digest in self._needed(line):
+                is_new = digest not in self.there
+                self.take_objects([digest])
+                if digest not in self.there:
+                    return Finding(segment.path, number, "object", f"the record names object {digest}, which is in neither log")
+                if is_new and line.record.type == "session.pruned":
+                    kept = NAMED_OBJECT.findall(self.source.objects.get(digest))
+                    self.take_objects(sorted(map(bytes.decode, kept)))
+        return None
 
 
-def _refused(stream: str, segments: Collection[Segment], chain: RecordChain) -> list[Finding]:
-    """Return why a stream must not be copied: it is damaged, has branches that were not joined, or names that no log has."""
-    names = [segment.path.rpartition("/")[2] for segment in segments]
-    odd = [name for name in names if not is_plain(name.replace("~", "-")) or not name.endswith(".jsonl")]
-    if not is_plain(stream) or odd or (is_shared(stream) and any(stream_of(name) != stream for name in names)):
-        return [Finding(segment_path(stream, ""), 0, "invalid", "no log has a stream or a file of this name")]
-    return [finding for finding in chain.findings if finding.kind != "torn"]
+def _has_place(stream: str, path: str) -> bool:
+    """Return whether a log keeps a segment of the stream there."""
+    folder, _, name = path.rpartition("/")
+    is_named = is_plain(name.replace("~", "-")) and name.endswith(_SUFFIX) and is_plain(stream)
+    return is_named and folder == segment_path(stream, "") and (not is_shared(stream) or stream_of(name) == stream)

@@ -18,7 +18,9 @@ from pipeline.domain.events.vault_events import NoteRated
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError
-from pipeline.store.other_log import Copied, copy_missing
+from pipeline.store.copying import CopyReport, OtherLog
+from pipeline.store.copying import copy_log as copy_other
+from pipeline.store.file_store import FileStore
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
 from pipeline.vault.build_cache import notes_in
@@ -88,7 +90,7 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
     record_decisions(folder, [NoteRated.model_validate({"note": found, "rating": rating, **about})])
 
 
-def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
+def copy_log(folder: Path, other: Path, *, check: bool) -> CopyReport:
     """Copy into the workspace's log what that of another workspace has more; ``check``: write nothing.
 
     Raises:
@@ -104,4 +106,4 @@ def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
         raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
     if os.path.realpath(log) == os.path.realpath(folder / "events"):
         raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
-    return copy_missing(folder / "events", log, check=check)
+    return copy_other(OtherLog(log), FileStore(folder / "events"), check=check)

@@ -20,8 +20,8 @@ from pipeline.domain.merging import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost
+from pipeline.store.copying import OtherLog, copy_log
 from pipeline.store.file_store import FileStore
-from pipeline.store.other_log import copy_missing
 from pipeline.store.segments import NAMED_OBJECT, Line, parse, seal
 from pipeline.store.verification import verify
 from tests.fakes import report_bytes
@@ -85,7 +85,7 @@ def unite(roots: list[Path], into: Path) -> Path:
     shutil.copytree(roots[0], into)
     shutil.rmtree(into / "local", ignore_errors=True)
     for other in roots[1:]:
-        refused = copy_missing(into, other).refused
+        refused = copy_log(OtherLog(other), FileStore(into)).refused
         assert not refused, refused
     store = store_in(into)
     for name in store.branched(store.marks(KINDS)):

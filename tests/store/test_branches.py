@@ -15,8 +15,8 @@ from pipeline.domain.events.vault_events import ObjectsPruned, SessionForgotten,
 from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
+from pipeline.store.copying import CopyReport, OtherLog, copy_log
 from pipeline.store.file_store import FileStore
-from pipeline.store.other_log import Copied, copy_missing
 from pipeline.store.segments import ZEROS, parse, seal
 from pipeline.store.verification import verify
 from pipeline.text.normalise import digest_of
@@ -24,6 +24,10 @@ from tests.recorded import recorded, records, stream
 
 READS = [event for event in stream() if isinstance(event, e.PageRead)]
 BASE = READS[0].version - 1
+
+
+def copy_missing(root: Path, other: Path, *, check: bool = False) -> CopyReport:
+    return copy_log(OtherLog(other), FileStore(root), check=check)
 
 
 def run_of(name: str, drafts: Sequence[e.EventBase], base: int = BASE) -> list[Record]:
@@ -89,7 +93,7 @@ def test_two_machines_that_join_on_their_own_write_the_same_file(laptop: Path, s
         FileStore(root, joined).join("s1")
     assert names(mine) == names(theirs)
     assert all((theirs / "sessions/s1/events" / name).read_bytes() == segment_of_name(mine, name) for name in names(mine))
-    assert copy_missing(mine, theirs) == Copied()
+    assert copy_missing(mine, theirs).segments == []
 
 
 def segment_of_name(root: Path, name: str) -> bytes:
@@ -146,7 +150,7 @@ def test_a_log_takes_over_only_what_it_lacks(laptop: Path, server: Path) -> None
     assert len(names(laptop)) == 2
     assert gone.exists()
     assert copy_missing(laptop, server).segments == checked.segments
-    assert copy_missing(laptop, server) == Copied()
+    assert copy_missing(laptop, server).segments == []
 
 
 def test_of_a_segment_in_both_logs_the_longer_one_is_taken(laptop: Path, server: Path) -> None:
@@ -212,7 +216,7 @@ def test_a_missing_object_and_one_that_is_a_pipe_are_refused(laptop: Path, serve
     theirs.unlink()
     assert "which is in neither log" in refusals(laptop, server)[0]
     os.mkfifo(theirs)
-    assert "which is in neither log" in refusals(laptop, server)[0]
+    assert "which is in neither log" in refusals(laptop, server)[1]
 
 
 def test_objects_that_no_record_names_are_not_taken(laptop: Path, server: Path) -> None:
@@ -300,10 +304,14 @@ def test_records_whose_page_was_pruned_are_taken_over_with_the_tombstone(laptop:
 
 
 def test_what_was_forgotten_here_is_not_brought_back(server: Path, tmp_path: Path) -> None:
-    root = tmp_path / "forgetful"
-    pruned(root, SessionForgotten(session=digest_of(b"s1")))
-    assert copy_missing(root, server) == Copied()
+    root, theirs = tmp_path / "forgetful", FileStore(server)
+    began = stamped(e.RunStarted(), "import-got-1", 1, "r", "r-1", "2026-11-22T02:15:00.000Z")
+    theirs.append("import-got-1", [record_of(began)], 0)
+    for number, name in enumerate((b"s1", b"import-got-1")):
+        pruned(root, SessionForgotten(session=digest_of(name)), f"prune-{number}")
+    assert copy_missing(root, server).segments == []
     assert not (root / "sessions").exists()
+    assert not (root / "imports").exists()
 
 
 def test_of_a_session_pruned_there_the_kept_report_and_its_pages_are_taken_over(server: Path, tmp_path: Path) -> None:
@@ -314,3 +322,4 @@ def test_of_a_session_pruned_there_the_kept_report_and_its_pages_are_taken_over(
     assert FileStore(root).objects.get(kept) == store.objects.get(kept)
     assert FileStore(root).objects.get(READS[0].digest) == store.objects.get(READS[0].digest)
     assert not (root / "sessions").exists()
+    assert not (root / "imports").exists()

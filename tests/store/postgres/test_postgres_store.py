@@ -31,13 +31,12 @@ from pipeline.errors import (
 )
 from pipeline.store.copying import copy_log
 from pipeline.store.file_store import FileStore
-from pipeline.store.other_log import copy_missing
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import migrate, roles
 from pipeline.store.verification import findings_in
 from tests.store.contract import EventStoreContract
 from tests.store.samples import files_in, record, records
-from tests.store.test_branches import laptop, server
+from tests.store.test_branches import copy_missing, laptop, server
 
 __all__ = ["laptop", "server"]
 EXAMPLES = itertools.count()
