@@ -125,10 +125,8 @@ def has_work_left(state: SessionState, tonight: ResearchConfig) -> bool:
     """
     if state.status == "not-found" or state.pruned or state.config.within != tonight.within:
         return False
-    config, spent = state.config, state.spent
-    caps = (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s)
-    used = (spent.usd, spent.total_tokens, spent.calls, working_seconds(state))
-    return not any(cap is not None and amount >= cap for cap, amount in zip(caps, used, strict=True))
+    caps = ((state.config.budget_usd, state.spent.usd), (state.config.timeout_s, working_seconds(state)))
+    return not any(cap is not None and used >= cap for cap, used in caps)
 
 
 def record_wish(

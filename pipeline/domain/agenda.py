@@ -22,7 +22,6 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
     search_nodes,
-    validation_round,
 )
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import counted
@@ -78,7 +77,7 @@ def no_evidence(state: SessionState) -> s.Fail:
 
 
 def _failure_text(failure: Failure) -> str:
-    kind, _, what = failure.step.partition(":")
+    kind, what = s.parts_of(failure.step)
     return f"{kind.lower()} {what}: {failure.message}"
 
 
@@ -140,7 +139,7 @@ def open_searches(state: SessionState, worker: Worker) -> list[s.Step]:
 def page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator[s.Step]:
     """Yield the open reads of the pages chosen in this iteration; a page that fails is left out."""
     for url in chosen_pages(state, worker, iteration):
-        step = s.Read(url)
+        step = s.FetchPage(url)
         if url not in state.pages and not state.failed_for_good(step.key):
             yield step
 
@@ -161,7 +160,7 @@ def _reading_step(state: SessionState, worker: Worker, iteration: int) -> s.Step
         step = with_substitute(state, s.ReadPages(worker.id, iteration), substitute)
         return step if isinstance(step, s.ReadPages | s.PlainReading) else s.FailWorker(worker.id, substitute.key)
     asked: list[s.Step] = [s.SearchFor(query) for query in worker.iterations[-1].queries]
-    tried: list[s.Step] = [s.Read(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
+    tried: list[s.Step] = [s.FetchPage(url) for url in chosen_pages(state, worker, iteration) if url not in state.pages]
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(worker):
             return s.FailWorker(worker.id, steps[0].key)
@@ -203,8 +202,13 @@ def last_steps(state: SessionState) -> list[s.Step]:
 def reread_steps(state: SessionState) -> Iterator[s.Step]:
     """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
     for url in state.earlier.cited if state.earlier and not state.exhausted else ():
-        if url not in state.pages and may_be_read(url, state.config) and not state.failed_for_good(s.Read(url).key):
-            yield s.Read(url)
+        if url not in state.pages and may_be_read(url, state.config) and not state.failed_for_good(s.FetchPage(url).key):
+            yield s.FetchPage(url)
+
+
+def round_of(state: SessionState, node: PlanNode) -> int:
+    """Return the round (0-based) that a validate node closes: each round has one, and they stand in order."""
+    return [one.id for one in state.nodes.values() if one.task == "validate"].index(node.id)
 
 
 def node_ended(state: SessionState, node_id: str) -> bool:
@@ -214,7 +218,7 @@ def node_ended(state: SessionState, node_id: str) -> bool:
         worker = state.workers.get(node_id)
         return worker.status != "running" if worker else bool(state.exhausted)
     if node.task == "validate":  # without a model nobody looks for gaps
-        return not state.config.has_model or round_ended(state, validation_round(node))
+        return not state.config.has_model or round_ended(state, round_of(state, node))
     return state.report is not None
 
 
@@ -228,7 +232,7 @@ def node_steps(state: SessionState, node: PlanNode) -> Iterator[s.Step]:
     if node.task == "search":
         return worker_steps(state, node)
     if node.task == "validate":
-        return gap_steps(state, validation_round(node))
+        return gap_steps(state, round_of(state, node))
     if state.facts and state.config.has_model:
         return iter([s.StartSynthesis()])
     # A model that could not make the plan, or read some pages, is not believed either when it finds nothing in the others.

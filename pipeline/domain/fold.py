@@ -11,7 +11,7 @@ from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import MERGE
 from pipeline.domain.events.vault_events import ResearchPruned
-from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step
+from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step, parts_of
 from pipeline.domain.values import Cost
 
 _log = logging.getLogger("pipeline.domain.fold")
@@ -195,7 +195,7 @@ def _settle(state: s.SessionState, event: e.Answered) -> None:
     sent, cost = state.open_calls.pop(event.step, []), event.cost
     _charge(state, cost)
     if sent and cost.calls and not cost.assumed_usd:
-        for kind in (event.step.partition(":")[0], s.ANY_STEP):
+        for kind in (parts_of(event.step)[0], s.ANY_STEP):
             state.call_histories.setdefault(kind, CallHistory()).add(sent[-1], cost)
     if cost.assumed_usd:
         worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)

@@ -21,42 +21,12 @@ from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.findings import facts_of
-from pipeline.domain.report_parts import BEGINNING, items_of
+from pipeline.domain.report_parts import BEGINNING
 from pipeline.domain.session import record_of, refusal, stamped, state_of
 from pipeline.domain.state import SessionState, expected_usd
 from pipeline.domain.talk import apply, talk_of
 from pipeline.domain.values import Cost, assumed, total
-from pipeline.text.normalise import counted, digest_of, one_line
-
-_LONGEST = 160
-
-
-def gist(event: e.EventBase) -> str:
-    """Return the content of an event; a conflict keeps 160 characters of it."""
-    match event:
-        case e.StepFailed():
-            return f"failed: {event.message}"
-        case e.TopicSurveyed() | e.SearchCompleted():
-            return f"{counted(len(event.hits), 'hit')}: {', '.join(hit.title or hit.url for hit in event.hits)}"
-        case e.PlanCreated():
-            return ", ".join(view.name for view in event.perspectives)
-        case e.WorkerThought():
-            return " | ".join(event.queries) or event.reasoning
-        case e.PageRead():
-            return f"{event.title}, {counted(event.characters, 'character')}"
-        case e.FactsObserved():
-            return f"{counted(len(event.facts), 'fact')}: {'; '.join(fact.claim for fact in event.facts)}"
-        case e.GapsFound():
-            return f"{counted(len(event.gaps), 'gap')}: {'; '.join(gap.question for gap in event.gaps)}"
-        case e.PassagesChosen():
-            return f"{counted(len(event.passages), 'passage')}: {'; '.join(fact.quote for fact in event.passages)}"
-        case e.ReportWritten() | e.ReportRevised():
-            return " ".join(item.text for item in items_of(event.sections))
-        case e.ClaimsChecked():
-            unsupported = sum(not verdict.supported for verdict in event.verdicts)
-            return f"{counted(unsupported, 'sentence')} not supported"
-    return event.type
-
+from pipeline.text.normalise import digest_of
 
 _NOT_COMPARED = {"id", "session_id", "version", "at", "run_id", "cost", "exchange", "seconds"}
 # What a run decides for itself, by its own clock, network and money, is no answer that another run could use.
@@ -184,9 +154,7 @@ def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Rec
         elif _payloads(known[name]) == _payloads(outcome):
             same += ids
         else:
-            own = known[name][0]
-            words = {"kept": one_line(gist(own), _LONGEST), "other": one_line(gist(first), _LONGEST)}
-            conflicts.append(e.Conflict(step=name, ours=own.id, theirs=first.id, **words))
+            conflicts.append(e.Conflict(step=name, ours=known[name][0].id, theirs=first.id))
         for event in outcome:
             fold.apply(theirs, event)
     merged = e.BranchMerged(

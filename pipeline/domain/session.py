@@ -15,7 +15,7 @@ from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
-from pipeline.domain.steps import Read, SearchFor
+from pipeline.domain.steps import FetchPage, SearchFor
 from pipeline.domain.summary import Summary, fold_id
 from pipeline.domain.values import Paragraph, ReportSection
 from pipeline.errors import CommandRefused
@@ -195,7 +195,7 @@ def progress(state: SessionState) -> tuple[int, int]:
     if not state.nodes:
         return done, done + (state.survey is None) + 1
     if not state.config.has_model:
-        return done, done + (state.passages is None) + sum(isinstance(step, SearchFor | Read) for step in agenda(state))
+        return done, done + (state.passages is None) + sum(isinstance(step, SearchFor | FetchPage) for step in agenda(state))
     ahead = sum(part_step(state, number) is not None for number in state.parts) if state.parts else 2
     for node in (one for one in state.nodes.values() if not node_ended(state, one.id)):
         ahead += {"search": 3 + state.config.pages_per_iteration, "validate": 2}.get(node.task, 0)

@@ -14,6 +14,7 @@ from typing import Literal
 from pipeline.domain import values as v
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
+from pipeline.domain.steps import parts_of
 from pipeline.domain.summary import ENDED
 from pipeline.domain.values import Perspective, PlanNode
 from pipeline.text.normalise import holds_quote
@@ -239,7 +240,7 @@ def cost_of(state: SessionState) -> v.Cost:
 def expected_usd(state: SessionState, step: str, worst: v.Cost) -> float:
     """Return what a call of a step probably cost, by the answered calls of steps of the same kind, or else of any."""
     known = state.call_histories
-    history = known.get(step.partition(":")[0]) or known.get(ANY_STEP) or CallHistory()
+    history = known.get(parts_of(step)[0]) or known.get(ANY_STEP) or CallHistory()
     return history.expected_usd(worst)
 
 
@@ -282,46 +283,25 @@ def outcome_of(state: SessionState) -> v.Outcome | Literal[""]:
     return said or ("passages" if not state.config.has_model else "answered")
 
 
-VALIDATE = "cross_validate"
-SYNTHESIZE = "synthesize"
+def plan_of(
+    perspectives: Sequence[Perspective], gap_round: int = 0, first_number: int = 0, *, validates: bool = True
+) -> tuple[PlanNode, ...]:
+    """Return search_0…n → cross_validate → synthesize, or what a gap round (1-based) adds: gap_m… → cross_validate_2 → …
 
+    ``first_number`` is that of its first search. Without a model nobody ``validates``.
+    """
 
-def first_plan(perspectives: Sequence[Perspective], *, validates: bool = True) -> tuple[PlanNode, ...]:
-    """Return search_0…n → cross_validate → synthesize; without a model nobody ``validates``."""
-    searches = tuple(_search_node(f"search_{number}", view, ()) for number, view in enumerate(perspectives))
-    if not validates:
-        return (*searches, _synthesize_node(tuple(node.id for node in searches)))
-    validate = PlanNode(
-        id=VALIDATE,
-        task="validate",
-        description="Cross-check the facts of all workers",
-        depends_on=tuple(node.id for node in searches),
-    )
-    return (*searches, validate, _synthesize_node((VALIDATE,)))
+    def closing(number: int) -> str:
+        return f"cross_validate_{number + 1}" if number else "cross_validate"
 
-
-def gap_plan(perspectives: Sequence[Perspective], gap_round: int, first_number: int) -> tuple[PlanNode, ...]:
-    """Return gap_m… → cross_validate_2 → synthesize for one gap round (1-based), with gap numbers from ``first_number`` on."""
-    before = VALIDATE if gap_round == 1 else f"{VALIDATE}_{gap_round}"
-    gaps = tuple(_search_node(f"gap_{number}", view, (before,)) for number, view in enumerate(perspectives, start=first_number))
-    validate = PlanNode(
-        id=f"{VALIDATE}_{gap_round + 1}",
-        task="validate",
-        description="Cross-check the facts of the gap workers with the rest",
-        depends_on=tuple(node.id for node in gaps),
-    )
-    return (*gaps, validate, _synthesize_node((before, validate.id)))
-
-
-def _search_node(node_id: str, view: Perspective, depends_on: tuple[str, ...]) -> PlanNode:
-    return PlanNode(id=node_id, task="search", description=view.name, depends_on=depends_on, perspective=view.id)
-
-
-def _synthesize_node(depends_on: tuple[str, ...]) -> PlanNode:
-    return PlanNode(id=SYNTHESIZE, task="synthesize", description="Write the report", depends_on=depends_on)
-
-
-def validation_round(node: PlanNode) -> int:
-    """Return the round (0-based) that a validate node closes: ``cross_validate`` 0, ``cross_validate_2`` 1."""
-    tail = node.id.removeprefix(VALIDATE).removeprefix("_")
-    return int(tail) - 1 if tail.isdigit() else 0
+    kind, before = ("gap", (closing(gap_round - 1),)) if gap_round else ("search", ())
+    nodes = [
+        PlanNode(id=f"{kind}_{number}", task="search", description=view.name, depends_on=before, perspective=view.id)
+        for number, view in enumerate(perspectives, start=first_number)
+    ]
+    last = tuple(node.id for node in nodes)
+    if validates:
+        about = "Cross-check the facts of all workers"
+        nodes.append(PlanNode(id=closing(gap_round), task="validate", description=about, depends_on=last))
+        last = (*before, closing(gap_round))
+    return (*nodes, PlanNode(id="synthesize", task="synthesize", description="Write the report", depends_on=last))

@@ -8,14 +8,24 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The base of all steps. A ``pure`` step needs no outside answer, so it has no cost and never waits."""
+    """The base of all steps. A ``pure`` step needs no outside answer, so it has no cost and never waits.
+
+    ``kind`` is its first word in the log where that is not the name of its class.
+    """
 
     pure: ClassVar[bool] = False
+    kind: ClassVar[str] = ""
 
     @property
     def key(self) -> str:
         """The step's name in the log, e.g. ``ReadPages:search_0:2``."""
-        return ":".join([type(self).__name__, *(str(getattr(self, part.name)) for part in fields(self))])
+        return ":".join([self.kind or type(self).__name__, *(str(getattr(self, part.name)) for part in fields(self))])
+
+
+def parts_of(key: str) -> tuple[str, str]:
+    """Return the kind of the step with that key, and what it is about: an address, a search, a worker and its iteration."""
+    kind, _, about = key.partition(":")
+    return kind, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +75,10 @@ class SearchFor(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Step):
-    """Read one page. A session reads a page once for all workers."""
+class FetchPage(Step):
+    """Fetch one page and take its text. A session does that once for all workers."""
 
+    kind = "Read"
     url: str
 
 

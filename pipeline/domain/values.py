@@ -95,8 +95,6 @@ class ResearchConfig(Value):
     report_words: int = 1_500
     attempts: int = 2
     budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
     timeout_s: float | None = None
     reasoner: str = EXTRACTIVE
     search: tuple[str, ...] = ("local",)
@@ -153,6 +151,11 @@ class PlanNode(Value):
     description: str
     depends_on: tuple[str, ...] = ()
     perspective: str = ""
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether it searches for what an earlier round left open."""
+        return self.task == "search" and bool(self.depends_on)
 
 
 class Fact(Value):

@@ -17,7 +17,7 @@ from pipeline.domain.budget import announce
 from pipeline.domain.events.session_events import Answered, BudgetExhausted, CallSent
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, seconds_between, working_seconds
-from pipeline.domain.steps import Read, Step
+from pipeline.domain.steps import FetchPage, Step
 from pipeline.domain.values import Cost
 from pipeline.engine.recorder import Recorder, failed
 from pipeline.engine.run_context import RunContext
@@ -109,10 +109,12 @@ class _SessionLoop:
             more = self.fatal is None and self._take_pure_steps()
             await self._recorder.flush()
             busy = set(self._tasks.values())
-            free = self._context.concurrency - sum(not isinstance(step, Read) for step in busy)
+            free = self._context.concurrency - sum(not isinstance(step, FetchPage) for step in busy)
             new = [step for step in agenda(self._state) if step not in busy] if more else []
-            asking = [step for step in new if not isinstance(step, Read)]
-            reads = [step for step in new if isinstance(step, Read)]  # reading bounds itself: it waits for its turn at a host
+            asking = [step for step in new if not isinstance(step, FetchPage)]
+            reads = [
+                step for step in new if isinstance(step, FetchPage)
+            ]  # reading bounds itself: it waits for its turn at a host
             for step in (*reads, *asking[: max(0, free)]):
                 self._tasks[asyncio.create_task(self._perform(step), name=step.key)] = step
             if not self._tasks:
@@ -141,7 +143,7 @@ class _SessionLoop:
         return self._take_pure_steps()
 
     async def _perform(self, step: Step) -> StepResult:
-        gate = None if isinstance(step, Read) else self._context.gate
+        gate = None if isinstance(step, FetchPage) else self._context.gate
         async with gate or nullcontext():
             if self._context.stop.asked or time_left_s(self._state, self._context) <= 0:
                 return StepResult(())  # it waited for its turn, and has not begun

@@ -20,8 +20,7 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
     asked_queries,
-    first_plan,
-    gap_plan,
+    plan_of,
     search_nodes,
     workers_in_order,
 )
@@ -103,7 +102,7 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     if not validates or isinstance(step, s.PlainPlan):
         asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
-        nodes = first_plan((plain,), validates=validates)
+        nodes = plan_of((plain,), validates=validates)
         return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=_window(context)),))
     facts = sorted(earlier.facts, key=lambda fact: fact.url not in earlier.cited) if earlier else []
     question = PlanQuestion(
@@ -121,7 +120,7 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     with charged_to(answer):
         planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
         views = _valid_perspectives(planned, config.perspectives, config.questions)
-    nodes = first_plan(views, validates=validates)
+    nodes = plan_of(views, validates=validates)
     return paid(
         answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=said.kind, recent=said.recent, window=_window(context))
     )
@@ -171,7 +170,7 @@ def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.Approva
         return e.ApprovalGiven()
     plain = tuple(view.model_copy(update={"queries": ()}) for view in views)  # they were made for the questions before
     sound = _valid_perspectives(plain, len(views), max(len(view.questions) for view in views))
-    return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound, validates=validates))
+    return e.ApprovalGiven(perspectives=sound, nodes=plan_of(sound, validates=validates))
 
 
 def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
@@ -216,7 +215,7 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
     Each open question is searched for by itself, for only what was searched for can be said not to be found; and so are the
     last queries, which nobody made: a model finds the words of the pages where the user's own are others.
     """
-    number = sum(node.id.startswith("gap_") for node in search_nodes(state))
+    number = sum(node.is_gap for node in search_nodes(state))
     questions = tuple(gap.question for gap in state.analyses[step.round].gaps or ())[:MAX_GAPS]
     last = [worker.iterations[-1] for worker in workers_in_order(state) if worker.iterations]
     queries = new_queries((query for iteration in last for query in iteration.next_queries or ()), state.searches, 4)
@@ -228,7 +227,7 @@ def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:
         queries=new_queries((*questions, *queries), state.searches),
     )
     return StepResult(
-        (e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=gap_plan((view,), step.round + 1, number)),)
+        (e.PlanExtended(round=step.round + 1, perspectives=(view,), nodes=plan_of((view,), step.round + 1, number)),)
     )
 
 
@@ -260,7 +259,7 @@ def start_worker(step: s.StartWorker, state: SessionState) -> StepResult:
     """Start the worker of a search node, with the first queries of its perspective and the pages that earlier nights found."""
     node = state.nodes[step.worker_id]
     view = state.perspectives[node.perspective]
-    number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
+    number = state.gap_rounds if node.is_gap else 0
     started = e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number)
     pages = () if number or not state.config.has_model else recalled_pages(state, view)
     queries = new_queries(view.queries or view.questions, (), MOST_QUERIES if number else state.config.queries_per_thought)
@@ -302,7 +301,7 @@ async def search_for(step: s.SearchFor, state: SessionState, step_context: StepC
     return StepResult((found,))
 
 
-async def read(step: s.Read, _state: SessionState, step_context: StepContext) -> StepResult:
+async def fetch_page(step: s.FetchPage, _state: SessionState, step_context: StepContext) -> StepResult:
     """Read one page; its text is returned as an object to store.
 
     Raises:

@@ -32,7 +32,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.Plan: gathering.make_plan,
     s.PlainPlan: gathering.make_plan,
     s.SearchFor: gathering.search_for,
-    s.Read: gathering.read,
+    s.FetchPage: gathering.fetch_page,
     s.ReadPages: reading.read_pages,
     s.PlainReading: reading.read_plainly,
     s.ChoosePassages: reporting.choose_passages,

@@ -17,7 +17,7 @@ from pipeline.domain.findings import (
 )
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
-from pipeline.domain.steps import ChoosePassages, Compare, Complete, MakeReport, Read
+from pipeline.domain.steps import ChoosePassages, Compare, Complete, FetchPage, MakeReport
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
@@ -241,7 +241,7 @@ def session_changes(earlier: v.EarlierSession, state: SessionState, text_of: Tex
             partner[place] = other
     unread = []
     for source in (before[url] for url in earlier.cited if url in before and url not in state.pages):
-        failure = state.failures.get(Read(source.url).key)
+        failure = state.failures.get(FetchPage(source.url).key)
         reason = failure.message if failure else "there was no time to read it again"
         unread.append(v.SourceChange(url=source.url, title=source.title, before=source.digest, reason=reason))
     return v.Changes(

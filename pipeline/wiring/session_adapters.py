@@ -199,7 +199,7 @@ class AdapterFactory:
             UsageError: a model or a provider that it names is not set up (any more).
         """
         config, night = state.config, night or self._night
-        ledger = Budget(Caps(config.budget_usd, config.budget_tokens, config.budget_calls), name="query", spent=cost_of(state))
+        ledger = Budget(Caps(config.budget_usd), name="query", spent=cost_of(state))
         return StepContext(
             reasoner=self._model(config.reasoner).for_query((ledger, night)) if config.has_model else PassageReasoner(),
             search=self._search(state, ledger, night),

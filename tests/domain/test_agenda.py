@@ -27,7 +27,7 @@ from tests.recorded import SMALL, after, before, stream
 from tests.seeds import FULL
 
 GATHERING = (
-    s.Survey, s.Plan, s.StartWorker, s.NextRound, s.SearchFor, s.Read, s.ReadPages, s.PlainReading, s.ExtendPlan,
+    s.Survey, s.Plan, s.StartWorker, s.NextRound, s.SearchFor, s.FetchPage, s.ReadPages, s.PlainReading, s.ExtendPlan,
 )  # fmt: skip
 WORK = s.StartWorker | s.NextRound | s.ReadPages | s.PlainReading
 BOUND = 400  # steps of a session as small as these
@@ -195,7 +195,7 @@ def test_no_page_is_read_before_all_workers_beside_have_searched() -> None:
     other = set(workers[1].iterations[0].queries) - set(state.searches)
     assert other
     assert {step.query for step in agenda(state) if isinstance(step, s.SearchFor)} == other
-    assert not any(isinstance(step, s.Read | s.ReadPages | s.FinishWorker) for step in agenda(state))
+    assert not any(isinstance(step, s.FetchPage | s.ReadPages | s.FinishWorker) for step in agenda(state))
 
 
 def test_a_reading_that_leaves_nothing_open_finishes_the_worker() -> None:

@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.state import first_plan, gap_plan
+from pipeline.domain.state import plan_of
 from pipeline.domain.values import Perspective, PlanNode
 
 
@@ -21,9 +21,9 @@ def by_id(*nodes: PlanNode) -> dict[str, PlanNode]:
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_whatever_is_laid_out_can_be_put_in_order(sizes: list[int]) -> None:
-    plan, number = by_id(*first_plan(views(sizes[0]))), 0
+    plan, number = by_id(*plan_of(views(sizes[0]))), 0
     for gap_round, size in enumerate(sizes[1:], start=1):
-        plan |= by_id(*gap_plan(views(size, f"gap-{gap_round}"), gap_round, number))
+        plan |= by_id(*plan_of(views(size, f"gap-{gap_round}"), gap_round, number))
         number += size
     order = list(TopologicalSorter({node.id: node.depends_on for node in plan.values()}).static_order())
     assert order[-1] == "synthesize"

@@ -7,8 +7,8 @@ from typing import Any
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import chosen_pages
-from pipeline.domain.state import SessionState, first_plan
-from pipeline.domain.steps import FinishWorker, Read, SearchFor
+from pipeline.domain.state import SessionState, plan_of
+from pipeline.domain.steps import FetchPage, FinishWorker, SearchFor
 from pipeline.domain.values import (
     EarlierSession,
     Hit,
@@ -44,7 +44,7 @@ def session(known: Recalled | None, *, search: tuple[str, ...] = ("local",), **c
     hits = tuple(Hit(url=f"corpus:new-{number}.md", title="New") for number in range(9))
     scribe.note(
         e.TopicSurveyed(provider="local", hits=hits),
-        e.PlanCreated(perspectives=(VIEW,), nodes=first_plan((VIEW,))),
+        e.PlanCreated(perspectives=(VIEW,), nodes=plan_of((VIEW,))),
         e.WorkerStarted(worker_id="search_0", perspective_id="basic-facts"),
     )
     return scribe
@@ -73,7 +73,7 @@ def test_recalled_pages_without_a_search_come_first_with_some_new_ones_beside_th
     state = thought_of(session(recalled("corpus:a.md")), (), ("corpus:a.md",))
     assert chosen_pages(state, state.workers["search_0"], 1) == ("corpus:a.md", "corpus:new-0.md")
     assert [step for step in agenda(state) if isinstance(step, FinishWorker | SearchFor)] == []
-    assert Read("corpus:a.md") in list(agenda(state))
+    assert FetchPage("corpus:a.md") in list(agenda(state))
 
 
 def test_beside_a_search_recalled_pages_are_one_more_ranking_and_fewer_others_are_read() -> None:

@@ -20,7 +20,7 @@ from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
-from pipeline.domain.steps import Read
+from pipeline.domain.steps import FetchPage
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
 from pipeline.research.reporting import earlier_session, session_changes
@@ -185,10 +185,10 @@ def earlier(*urls: str) -> EarlierSession:
 def test_sources_are_read_again_beside_the_work_and_skipped_once_a_cap_is_reached() -> None:
     state = session({LAND: []})
     state.status, state.survey, state.earlier = "searching", SearchDone("fake", ()), earlier(SEA, LAND)
-    assert Read(SEA) in agenda(state)
-    assert Read(LAND) not in agenda(state)
+    assert FetchPage(SEA) in agenda(state)
+    assert FetchPage(LAND) not in agenda(state)
     state.exhausted = "usd"
-    assert Read(SEA) not in agenda(state)
+    assert FetchPage(SEA) not in agenda(state)
 
 
 def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None:

@@ -15,7 +15,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
-from pipeline.domain.state import first_plan
+from pipeline.domain.state import plan_of
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
@@ -143,7 +143,7 @@ class Story:
             ),
             v.Perspective(id="sceptic", name=say("Sceptic"), focus=say("What fails"), questions=(say("What can go wrong?"),)),
         )
-        self.scribe.note(e.PlanCreated(perspectives=views, nodes=first_plan(views)))
+        self.scribe.note(e.PlanCreated(perspectives=views, nodes=plan_of(views)))
         return self
 
     def gathered(self) -> Story:

@@ -324,7 +324,7 @@ class ResearchReopened(EventBase):
 class Conflict(v.Value):
     """Two branches recorded different outcomes of one step: the ids of the event that counts, and of the other.
 
-    ``kept`` and ``other`` are what they say, in a few words.
+    ``kept`` and ``other``, in older logs, are what they say, in a few words.
     """
 
     step: str

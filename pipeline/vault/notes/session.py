@@ -11,6 +11,7 @@ from pipeline.domain.events.vault_events import NOT_CHECKED, Import
 from pipeline.domain.findings import facts_of, open_gaps, shown_pages
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
+from pipeline.domain.steps import parts_of
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
 from pipeline.vault.note import Note, View
@@ -69,7 +70,7 @@ def session_note(loaded: LoadedSession) -> Note:
 
 def _step_words(state: SessionState, key: str) -> str:
     """A step's name in words, as ``write report``, with what it searches for or reads, or whose step it is."""
-    kind, _, rest = key.partition(":")
+    kind, rest = parts_of(key)
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in kind).strip()
     if kind in ("SearchFor", "Read"):
         return f"{words} “{rest}”" if kind == "SearchFor" else f"{words} {rest}"
@@ -98,7 +99,7 @@ def _planned(loaded: LoadedSession, name: str) -> View:
         "name": parts.worker_link(loaded, name) if worker else parts.perspective_name(view),
         "focus": view.focus,
         "questions": view.questions,
-        "is_gap": name.startswith("gap_"),
+        "is_gap": state.nodes[name].is_gap,
         "facts": len(facts_of(worker)) if worker else 0,
         "outcome": parts.worker_outcome(state, worker) if worker else "",
     }
@@ -142,7 +143,7 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
         "block": Inert(loaded.workers[worker.id].block),
         "focus": perspective.focus,
         "questions": perspective.questions,
-        "is_gap": worker.id.startswith("gap_"),
+        "is_gap": worker.round > 0,
         "outcome": parts.worker_outcome(state, worker),
         "failed": worker.status == "failed",
         "under_way": worker.status == "running",
