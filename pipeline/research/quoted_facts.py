@@ -68,10 +68,12 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     for start, end in (*page.shown, Span(0, len(text))):
         if place := find_quote(text[start:end], quote):
             first, last = start + place.start, start + place.end
-            while last < len(text) and text[last] in ";|" and quote.endswith((";", "|")):  # of code and of table rows
-                last += 1
             word = next((place for place in range(first, last) if text[place].isalnum()), first)
+            end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)
             signs = "".join(takewhile(lambda sign: not sign.isalnum(), quote))  # as in "> 1000", "--force", "# reboot"
+            behind = "".join(takewhile(lambda sign: not sign.isalnum(), reversed(quote)))[::-1]  # as in "postsuper -d -"
+            if text.startswith(behind, end) and not text[end + len(behind) :][:1].isalnum():
+                last = max(last, end + len(behind))
             is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
             if text.endswith(signs, 0, word) and not is_heading:
                 first = min(first, word - len(signs))

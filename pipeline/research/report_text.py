@@ -171,11 +171,13 @@ def item_of(texts: Sequence[str], facts: Facts) -> Iterator[Sentence]:
 def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list[str]]]:
     """Return where a list ends, and its items, each with the items of a list inside it; indented lines go on with one."""
     items: list[list[str]] = []
+    own = _indent(lines[at])  # of a list that goes on inside an item, behind its code, more than 0
     while at < len(lines):
         line = lines[at].strip()
         found = _ITEM.match(line)
-        if found and (bool(found[1]) == numbered or lines[at].startswith((" ", "\t"))):
-            if items and lines[at].startswith(("  ", "\t")):
+        deeper = _indent(lines[at]) - own
+        if found and deeper > -2 and (bool(found[1]) == numbered or deeper):
+            if items and deeper > 1:
                 items[-1].append(line[found.end() :])
             else:
                 items.append([line[found.end() :]])
@@ -189,6 +191,11 @@ def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list
             items[-1][-1] += " " + line
         at += 1
     return at, items
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip())
 
 
 def cells_of(row: str) -> list[str]:

@@ -246,14 +246,13 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
     )
     if not question.whole:
         return paid(answer, event)
-    used = {name for item in items if item.sentence for name in item.sentence.facts}
-    lacks = {facts[key].id: one for one in said.missing if (key := key_of(one.evidence)) in facts and facts[key].id not in used}
+    lacks = [one for one in said.missing if key_of(one.evidence) in facts]
     claims = tuple(fact.id for fact in facts.values() if not holds_quote(fact.quote, fact.claim))
     overstated = {facts[key].id for key in map(key_of, said.overstated) if key in facts}
     left = [place for place in sorted(verdicts) if verdicts[place].reason == UNFOUND and unfound[place] not in unknown]
     more = {
-        "missing": {name: one_line(one.reason, 400) for name, one in lacks.items()},
-        "additions": tuple(v.Addition(after=_place_of(one.after, items), text=one.text) for one in lacks.values()),
+        "missing": {facts[key_of(one.evidence)].id: one_line(one.reason, 400) for one in lacks},
+        "additions": tuple(v.Addition(after=_place_of(one.after, items), text=one.text) for one in lacks),
         "claims": claims,
         "overstated": tuple(name for name in claims if name in overstated),
         "answered": tuple(unknown[key] for key in dict.fromkeys(map(key_of, said.answered)) if key in unknown),
@@ -360,7 +359,7 @@ def _mended(
         new |= {one.text: "" for one in opening}
         paragraphs = [v.Paragraph(sentences=tuple(opening))] if opening else []
         for paragraph in section.paragraphs:
-            before: list[v.Sentence] = []
+            before, items = list[v.Sentence](), list[v.Sentence]()
             after: list[v.Sentence | None] = []
             following = [one.within for one in paragraph.sentences[1:]] + [""]
             level: Literal["", "item", "list"] = ""
@@ -374,13 +373,17 @@ def _mended(
                         kept = kept.model_copy(update={"text": kept.text.removeprefix(f"{after[-1].text} ")})
                     lost += [] if kept or verdict.reason == UNFOUND else [cut_sentence(section, sentence, verdict.reason)]
                     new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
-                texts = added.get(place, [])
-                additions = [one for text in texts if (one := _read_as(text, paragraph, facts))]
-                in_list = paragraph.form in ("steps", "bullets")
-                goes_on = next_within == "item" or (in_list and not begins_item(texts[0])) if additions else False
+                additions: list[v.Sentence] = []
+                for text in added.get(place, ()):
+                    if one := _read_as(text, paragraph, facts):
+                        goes_on = paragraph.form in ("steps", "bullets") and not begins_item(text)
+                        behind = additions if goes_on else items
+                        behind.append(one.model_copy(update={"within": "item" if goes_on else level}))
+                if next_within != "item":  # an item of its own waits for the end of the one that it follows
+                    additions, items = additions + items, []
                 new |= {one.text: "" for one in additions}
                 before += [sentence, *additions]
-                after += [kept, *(one.model_copy(update={"within": "item" if goes_on else level}) for one in additions)]
+                after += [kept, *additions]
             if sentences := joined_again(before, after):
                 paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
         yield section.model_copy(update={"title": title, "paragraphs": tuple(paragraphs)})

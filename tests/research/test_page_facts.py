@@ -113,6 +113,19 @@ def test_the_semicolon_of_quoted_code_belongs_to_it() -> None:
 @pytest.mark.parametrize(
     ("quote", "own"),
     [
+        ("mailq | grep -v '^$' | postsuper -d -", "mailq | grep -v '^$' | postsuper -d -"),
+        (r"egrep -i ': to=<.*@example\.com>,' |", r"egrep -i ': to=<.*@example\.com>,' |"),
+        ("mailq | grep -v '^$' | postsuper -", "mailq | grep -v '^$' | postsuper"),  # the dash begins a word there
+    ],
+)
+def test_the_signs_behind_a_quoted_word_belong_to_it_where_the_page_has_them(quote: str, own: str) -> None:
+    text = "# Queue\n\n```\nmailq | grep -v '^$' | postsuper -d -\negrep -i ': to=<.*@example\\.com>,' | sort\n```\n"
+    assert _found(text, quote)[0][0].quote.strip("`\n ") == own
+
+
+@pytest.mark.parametrize(
+    ("quote", "own"),
+    [
         ("> 1000: will always be installed", "> 1000: will always be installed"),
         ("--force-confold keeps the old file", "--force-confold keeps the old file"),
         ("# reboot --now -f", "# reboot --now -f"),

@@ -121,6 +121,14 @@ def test_the_sentences_of_an_item_stay_apart_and_lists_inside_it_stay_lists() ->
     assert [one.within for one in joined_again(steps.sentences, kept)] == ["", "", ""]
 
 
+def test_a_list_goes_on_behind_the_code_inside_an_item() -> None:
+    item = "1. Go back [E1].\n   - Pin it [E1]:\n\n   ```\n   Pin: x\n   ```\n\n"
+    text = f"# T\n\n{item}   - Run it [E2].\n   - Wait [E2].\n2. Look [E1].\n"
+    _, _, items, steps = read_report(text, FACTS).sections[0].paragraphs
+    assert (items.form, [(one.text, one.within) for one in items.sentences]) == ("bullets", [("Run it.", ""), ("Wait.", "")])
+    assert (steps.form, steps.start) == ("steps", 2)
+
+
 def test_a_stop_inside_code_ends_no_sentence_and_keys_at_the_end_of_an_item_are_those_of_all_of_it() -> None:
     text = "# T\n\nRun `ALTER x ... REFRESH` and `a. B` [E1]. Then wait [E2].\n\n- Stop it. Then `b ... c` it [E2].\n- Wait.\n"
     prose, items = read_report(text, FACTS).sections[0].paragraphs

@@ -189,3 +189,23 @@ def test_steps_that_go_on_in_the_next_section_are_counted_on(tmp_path: Path) -> 
     report = built(tmp_path, store).note("reports/")
     shown = [line.partition(".[[")[0] for line in report.read_text().splitlines() if line[:1].isdigit() and ".[[" in line]
     assert shown == ["1. Stop it", "2. Copy it", "3. Start it", "1. Look at it"]
+
+
+def test_only_what_is_said_by_no_source_has_the_mark_and_code_does_not_repeat_what_is_cited_before_it(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = Story(store)
+    cited = (story.facts[0].id,)
+    said = (
+        Sentence(text="Look first.", facts=cited, basis="derived"),
+        Sentence(text="Skip none.", facts=cited, within="item"),
+        Sentence(text="Then run it:", facts=cited),
+    )
+    code = Paragraph(sentences=(Sentence(text="run it", facts=cited),), form="code")
+    more = Paragraph(sentences=(Sentence(text="Or wait.", facts=cited),), form="bullets")
+    last = Paragraph(sentences=(Sentence(text="Stop.", facts=cited),), form="steps", start=3)
+    paragraphs = (Paragraph(sentences=said, form="steps"), code, more, last)
+    story.scribe.amend = changing(e.ReportGenerated, sections=(ReportSection(id="s1", title="So", paragraphs=paragraphs),))
+    story.whole()
+    text = re.sub(r"\[\[[^\]]+\]\]", "¹", built(tmp_path, store).note("reports/").read_text())
+    steps = "1. Look first. ∴ ¹ Skip none.¹\n2. Then run it:¹\n\n    ```\n    run it\n    ```\n\n    - Or wait.¹\n\n3. Stop.¹\n"
+    assert steps in text

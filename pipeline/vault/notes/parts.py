@@ -87,7 +87,7 @@ class Said:
 class Block:
     """A block of a report: its sentences, items, rows or passages, in a ``form``; a table has the names of its columns.
 
-    ``inside``: it is code, or a paragraph, that belongs to the step before it.
+    ``inside``: it is code, a paragraph or a list that belongs to the step before it.
     """
 
     said: tuple[Said, ...]
@@ -254,20 +254,25 @@ class Citer:
                 found.append(Block(self.passages(paragraph.sentences)))
                 continue
             follows_steps = bool(found) and (found[-1].form == "steps" or found[-1].inside)
-            is_between = paragraph.form == "paragraph" and any(place < later for later in going_on)
+            is_between = paragraph.form in ("paragraph", "bullets") and any(place < later for later in going_on)
             inside = follows_steps and (paragraph.form == "code" or is_between)
-            block = self._block(paragraph, self._steps + 1 if paragraph.start > 1 else 1, inside=inside)
+            before = paragraphs[place - 1].sentences[-1:] if place else ()
+            block = self._block(paragraph, self._steps + 1 if paragraph.start > 1 else 1, before, inside=inside)
             if block.form == "steps":
                 self._steps = max((one.number for one in block), default=0)
             found.append(block)
         return tuple(found)
 
-    def _block(self, paragraph: Paragraph, start: int, *, inside: bool) -> Block:
+    def _block(self, paragraph: Paragraph, start: int, before: tuple[Sentence, ...], *, inside: bool) -> Block:
         """A paragraph as a block; in a list, those that go on with the same citations show them once, at the end.
 
-        What begins an item has its number, from ``start`` on.
+        What begins an item has its number, from ``start`` on. Code does not repeat what the sentence ``before`` it cites.
         """
-        said = [self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences]
+        is_code = paragraph.form == "code"
+        said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
+        again = [one.basis == "quoted" and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences] if before else [False]
+        if is_code and all(again):
+            said = [replace(one, citations=()) for one in said]
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form == "table" and width:
             header = [prose(name, cell=True) for name in paragraph.header[:width]]
@@ -282,7 +287,7 @@ class Citer:
         for one, own, after in zip(said, paragraph.sentences, (*paragraph.sentences[1:], Sentence(text="")), strict=True):
             begins = own.within == ""
             number += begins
-            again = after.within == "item" and after.facts == own.facts
+            again = after.within == "item" and (after.facts, after.basis) == (own.facts, own.basis)
             shown = replace(one, citations=(), derived=False) if again else one
             items.append(replace(shown, number=number if begins else 0, nested=own.within == "list"))
         return Block(tuple(items), form, inside=inside)

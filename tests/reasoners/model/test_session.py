@@ -137,6 +137,35 @@ def test_the_checkers_sentences_are_brought_in_once_and_what_was_not_found_is_sa
     assert not any("colour" in line for line in state.report.limits)
 
 
+def test_what_the_checker_adds_goes_on_with_the_item_that_it_follows_also_where_its_evidence_is_cited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def report(prompt: str) -> str:
+        (one, own), (other, quote), *_ = KEYS.findall(prompt)
+        steps = f"1. {own.removesuffix('.')} [{one}]. It goes on [{one}].\n2. {quote.removesuffix('.')} [{other}]."
+        return f"# Pumps\n\nSo it is [{one}].\n\n## Steps\n\n{steps}\n\nanswered"
+
+    def check(prompt: str) -> Any:
+        (one, own), (other, quote), *_ = KEYS.findall(prompt)
+        texts = (f"{quote.removesuffix('.')} [{other}].", f"- {own.removesuffix('.')} [{one}].")
+        lacks = [{"evidence": one, "reason": "a limit", "after": "T4", "text": text} for text in texts]
+        return {"faults": [], "claimless": [], "unfound": [], "missing": lacks, "outcome": "answered"}
+
+    monkeypatch.setitem(RULES, "report", report)
+    monkeypatch.setitem(RULES, "check", check)
+    state = researched(reasoner_for(Script([model])), MemoryStore())
+    assert state.report is not None
+    steps = state.report.sections[0].paragraphs[0]
+    own, goes_on, quote = (steps.sentences[place].text for place in (0, 2, 4))
+    assert [(one.text, one.within) for one in steps.sentences] == [
+        (own, ""),
+        (quote, "item"),
+        (goes_on, "item"),
+        (own, ""),
+        (quote, ""),
+    ]
+
+
 MOON = "The moon stores all logs"
 
 

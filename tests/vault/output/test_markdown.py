@@ -243,7 +243,9 @@ def test_each_form_is_markdown_with_its_citations() -> None:
     assert rendered(Block((first, second), "steps")) == f"3. First.{MARK}\n4. Then. ∴ {MARK}"
     assert rendered(Block((first, two, second), "bullets")) == f"- First.{MARK} Then. ∴ {MARK}\n- Then. ∴ {MARK}"
     nested = rendered(Block((first, replace(two, nested=True), second), "steps"))
-    assert nested == f"3. First.{MARK}\n   - Then. ∴ {MARK}\n4. Then. ∴ {MARK}"
+    assert nested == f"3. First.{MARK}\n    - Then. ∴ {MARK}\n4. Then. ∴ {MARK}"  # four spaces, which step 10 needs
+    inside = rendered(Block((first, replace(two, nested=True)), "bullets", inside=True))
+    assert f"x\n    {inside}" == f"x\n    - First.{MARK}\n        - Then. ∴ {MARK}"
 
 
 def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
