@@ -195,11 +195,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a model, in USD for a million tokens; ``cached_usd``: input that its server takes from a cache."""
+    """The price of a model, in USD for a million tokens; ``cached_usd``: input that its server takes from a cache.
+
+    Without it such input costs ``input_usd``.
+    """
 
     input_usd: Annotated[float, _price]
     output_usd: Annotated[float, _price]
     cached_usd: Annotated[float | None, _price] = None
+
+    def usd(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """Return the price in US dollars. ``cached_tokens`` are part of ``input_tokens``."""
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        sent_usd = (input_tokens - cached_tokens) * self.input_usd + cached_tokens * cached_usd
+        return (sent_usd + output_tokens * self.output_usd) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, RerankerChoice, Settings
+from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Price, RerankerChoice, Settings
 from pipeline.config.services import (
     LOCAL,
     USUAL_MODELS,
@@ -46,7 +46,7 @@ from pipeline.ports.distribution import SharedPace
 from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
-from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
+from pipeline.reasoners.model.roles import Prices, Role, Roles
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.search.folders import Corpus
@@ -273,8 +273,7 @@ class AdapterFactory:
 
     def _prices(self, server: ModelServer) -> Prices:
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
-        named = {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
-        return Prices(default, named)
+        return Prices(default, dict(self._settings.prices))
 
     @cached_property
     def _web(self) -> WebFetch:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from pipeline.config.queue_values import Price
 from pipeline.domain.values import Cost
 
 RoleName = Literal["plan", "read", "write", "check"]
@@ -78,24 +79,6 @@ _MOST_USD = 1_000_000.0
 _ABSURD_USD = 10.0
 _ABSURD_TIMES = 100
 _AMOUNT = re.compile(r"\d{1,12}(?:\.\d{1,20})?(?:[eE]-?\d{1,3})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The price of a model in US dollars for a million tokens.
-
-    ``cached_usd`` is that of input tokens that the server took from its cache; None: the same as ``input_usd``.
-    """
-
-    input_usd: float
-    output_usd: float
-    cached_usd: float | None = None
-
-    def usd(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """Return the price in US dollars. ``cached_tokens`` are part of ``input_tokens``."""
-        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
-        sent_usd = (input_tokens - cached_tokens) * self.input_usd + cached_tokens * cached_usd
-        return (sent_usd + output_tokens * self.output_usd) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from pipeline.config.queue_values import Price
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
 from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion
@@ -21,7 +22,7 @@ from pipeline.ports import Answer
 from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
-from pipeline.reasoners.model.roles import Price, Prices, Role, Roles
+from pipeline.reasoners.model.roles import Prices, Role, Roles
 from pipeline.text.redaction import Secret
 
 A = TypeVar("A", bound=Reply)

@@ -11,9 +11,10 @@ import httpx
 import pytest
 
 from pipeline import errors
+from pipeline.config.queue_values import Price
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.values import Cost
-from pipeline.reasoners.model.roles import Price, Prices
+from pipeline.reasoners.model.roles import Prices
 from tests.reasoners.model import kit
 from tests.reasoners.model.kit import GOOD, KEY, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, said
 

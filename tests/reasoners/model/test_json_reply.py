@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.config.queue_values import Price
 from pipeline.domain.reasoner_questions import Reading
 from pipeline.domain.values import Cost
 from pipeline.net.calls import Reply
 from pipeline.reasoners.model import replies
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply
 from pipeline.reasoners.model.prompts import QUESTIONS, schema_of
-from pipeline.reasoners.model.roles import Price, Prices
+from pipeline.reasoners.model.roles import Prices
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),

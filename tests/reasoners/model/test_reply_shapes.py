@@ -11,12 +11,13 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
+from pipeline.config.queue_values import Price
 from pipeline.domain.budget import CombinedBudget
 from pipeline.reasoners.model.calls import ModelClient, ModelRequest, Server
 from pipeline.reasoners.model.capabilities import KnownCapabilities
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.reasoners.model.replies import Content
-from pipeline.reasoners.model.roles import Price, Prices
+from pipeline.reasoners.model.roles import Prices
 from tests.reasoners.model.kit import MODEL, Script, finished, http_for, said, streamed
 
 PROMPT = ({"role": "system", "content": "s"}, {"role": "user", "content": "u"})

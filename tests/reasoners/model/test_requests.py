@@ -11,12 +11,13 @@ import httpx
 import pytest
 
 from pipeline import errors
+from pipeline.config.queue_values import Price
 from pipeline.domain.budget import CombinedBudget
 from pipeline.net.client import SERVICES, HttpClient
 from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.reasoners.model.capabilities import KnownCapabilities, window_of
 from pipeline.reasoners.model.replies import Content, Meaning
-from pipeline.reasoners.model.roles import Price, Prices
+from pipeline.reasoners.model.roles import Prices
 from pipeline.text.redaction import Secret
 from tests.reasoners.model.kit import MODEL, Script, http_for, reply, said, streamed
 
