@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 import vcr
 from vcr.request import Request
 
-from pipeline.config.services import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
+from pipeline.config.services import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS, ModelServer
 from pipeline.errors import ServiceFailed
 from pipeline.net.calls import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.replies import Content, meaning_of
 from pipeline.search.providers import NAMES, Arxiv, WebSearch, web_search
 from pipeline.text.redaction import Redaction, Secret
@@ -97,7 +96,7 @@ async def _asked(http: HttpClient, exchange: Exchange) -> str:
         "max_tokens": 2_000,
         "messages": [{"role": "user", "content": "Say in one short sentence what a heat pump does."}],
     }
-    reply = await http.send(Server(exchange.service, exchange.url, key).call(body), _judged)
+    reply = await http.send(call_of(ModelServer(exchange.service, exchange.url, key), body), _judged)
     found = meaning_of(reply)
     if not isinstance(found, Content) or not found.text.strip():
         raise ServiceFailed(f"no text came back: {found}")

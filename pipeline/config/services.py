@@ -187,9 +187,14 @@ class ModelServer:
 
     name: str
     base_url: str
-    key: Secret | None
-    model: str
+    key: Secret | None = None
+    model: str = ""
     choice: ModelChoice = field(default_factory=lambda: ModelChoice(""))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What is sent with each request: the key, if there is one."""
+        return {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
 
     @property
     def at_once(self) -> int | None:
@@ -210,7 +215,7 @@ class ModelServer:
 
     @property
     def timeout_s(self) -> float:
-        """The longest wait for a reply to begin, in seconds."""
+        """The longest wait for a reply to begin, in seconds; one that comes in pieces may take four times as long."""
         if self.choice.timeout:
             return self.choice.timeout.total_seconds()
         return LOCAL_TIMEOUT_S if self.on_this_machine else TIMEOUT_S

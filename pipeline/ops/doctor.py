@@ -384,9 +384,10 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
 
 async def _model(server: ModelServer, http: HttpClient) -> Finding:
     about = f"model server {server.name}"
-    headers = {"authorization": f"Bearer {server.key.reveal()}"} if server.key else {}
     path = "key" if server.name == OPENROUTER.name else "models"
-    call = Call(server.name, "GET", f"{server.base_url.rstrip('/')}/{path}", headers, max_bytes=_MAX_MODELS, deadline_s=30.0)
+    call = Call(
+        server.name, "GET", f"{server.base_url.rstrip('/')}/{path}", server.headers, max_bytes=_MAX_MODELS, deadline_s=30.0
+    )
 
     def judged(reply: Reply) -> Verdict:
         verdict = judged_by_status(reply)

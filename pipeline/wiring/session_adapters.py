@@ -43,7 +43,6 @@ from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult
 from pipeline.ports.distribution import SharedPace
-from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
 from pipeline.reasoners.model.roles import Prices, Role, Roles
@@ -257,7 +256,7 @@ class AdapterFactory:
                 role = replace(role, max_tokens=choice.max_tokens)
             self._models[model] = OpenAIReasoner(
                 self._http,
-                Server(server.name, server.base_url, server.key, server.timeout_s, choice.effort, choice.context or 0),
+                server,
                 Roles.of(role, dict(choice.roles)),
                 PromptTemplates(templates_of(self.workspace.folder, "prompts"), source() / "templates" / "prompts"),
                 self._prices(server),

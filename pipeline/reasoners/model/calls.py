@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.values import Cost
 from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
@@ -33,7 +34,7 @@ from pipeline.reasoners.model.replies import (
 )
 from pipeline.reasoners.model.roles import EFFORT_OF, ROLE_OF, Prices, answered_by, is_absurd, states_usage, total
 from pipeline.text.normalise import tokens
-from pipeline.text.redaction import Redaction, Secret
+from pipeline.text.redaction import Redaction
 
 _KEPT_OF_ERROR = 2_000  # bytes kept of an error reply
 
@@ -80,34 +81,14 @@ _EVENTS = (2, 500)  # times the tokens of a reply, and more: events after which 
 _PER_MESSAGE = 16  # tokens that a server adds around a message
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A chat-completions server. ``name`` is that of its circuit breaker; ``base_url`` ends before ``/chat/completions``.
-
-    ``deadline_s`` is the longest wait for a reply to begin, in seconds; one that comes in pieces may take four times as long.
-    ``effort``: how much its models are to think, "" if each role has its own. ``context``: their context in tokens, 0 to ask.
-    """
-
-    name: str
-    base_url: str
-    key: Secret | None = None
-    deadline_s: float = 240.0
-    effort: str = ""
-    context: int = 0
-
-    @property
-    def redaction(self) -> Redaction:
-        """The redaction that removes the server's key from texts."""
-        return Redaction((self.key,) if self.key else ())
-
-    def call(self, body: dict[str, Any]) -> Call:
-        """Return the call that sends ``body``. The key is in one header only."""
-        headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
-        url = f"{self.base_url.rstrip('/')}/chat/completions"
-        most = int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
-        total_s = (_TIMES + 1) * self.deadline_s + _WAITS_S
-        pace = partial(Pace, self.deadline_s, most) if body.get("stream") else None
-        return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s, total_s=total_s, pace=pace)
+def call_of(server: ModelServer, body: dict[str, Any]) -> Call:
+    """Return the call that sends ``body``. The key is in one header only."""
+    url = f"{server.base_url.rstrip('/')}/chat/completions"
+    most = int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
+    deadline_s = server.timeout_s
+    total_s = (_TIMES + 1) * deadline_s + _WAITS_S
+    pace = partial(Pace, deadline_s, most) if body.get("stream") else None
+    return Call(server.name, "POST", url, headers=server.headers, json=body, deadline_s=deadline_s, total_s=total_s, pace=pace)
 
 
 class Pace:
@@ -178,11 +159,11 @@ class ModelClient:
     """Calls one server's models, with request options that they accept."""
 
     def __init__(
-        self, http: HttpClient, server: Server, prices: Prices, budget: CombinedBudget, capabilities: KnownCapabilities
+        self, http: HttpClient, server: ModelServer, prices: Prices, budget: CombinedBudget, capabilities: KnownCapabilities
     ) -> None:
         self._http, self._server, self._prices = http, server, prices
         self._budget, self.capabilities = budget, capabilities
-        self._redaction = server.redaction
+        self._redaction = Redaction((server.key,) if server.key else ())
 
     def with_budget(self, budget: CombinedBudget) -> ModelClient:
         """Return a client that charges another budget and shares the known capabilities of the server."""
@@ -197,7 +178,8 @@ class ModelClient:
         known, server = self.capabilities.windows, self._server
         async with self.capabilities.asking:
             if model not in known:
-                known[model] = server.context or await window_of(self._http, server.name, server.base_url, server.key, model)
+                said = server.choice.context
+                known[model] = said or await window_of(self._http, server.name, server.base_url, server.key, model)
         return known[model]
 
     async def ask(self, wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
@@ -209,7 +191,7 @@ class ModelClient:
             BudgetSpent: the call's worst case would exceed a cap.
             AnswerInvalid: the model talked without end.
         """
-        effort = self._server.effort or EFFORT_OF.get(ROLE_OF.get(wanted.name, "write"), "")
+        effort = self._server.choice.effort or EFFORT_OF.get(ROLE_OF.get(wanted.name, "write"), "")
         while True:
             dialect = self.capabilities.of(wanted.model, plain=wanted.plain)
             body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema, effort)
@@ -241,7 +223,7 @@ class ModelClient:
         lost: int | None = None
         try:
             judge = self._judge(wanted, worst, calls, meter, found)
-            lost = (await self._http.send(self._server.call(body), judge, meter.before)).lost
+            lost = (await self._http.send(call_of(self._server, body), judge, meter.before)).lost
         except (ServiceUnavailable, ServiceFailed) as error:
             lost = error.lost
             raise

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from pipeline.config.services import ModelServer
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.client import HttpClient
 from pipeline.ports import Answer
-from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest, Server
+from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import UNUSABLE_AT_MOST, KnownCapabilities, Message
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, harmless, schema_of, view_of
@@ -41,7 +42,7 @@ class OpenAIReasoner:
     def __init__(
         self,
         http: HttpClient,
-        server: Server,
+        server: ModelServer,
         roles: Roles,
         prompts: PromptTemplates,
         prices: Prices,

@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 import httpx
 
 from pipeline.config.queue_values import Price
+from pipeline.config.services import ModelServer
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
 from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, Reply, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Perspective
 from pipeline.net.client import SERVICES, HttpClient
 from pipeline.ports import Answer
-from pipeline.reasoners.model.calls import Server
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
 from pipeline.reasoners.model.roles import Prices, Role, Roles
@@ -74,7 +74,7 @@ def reasoner_for(
     prices: Prices | None = None,
     templates: Path = TEMPLATES,
 ) -> OpenAIReasoner:
-    server = Server("acme", "https://models.acme-models.com/v1/", Secret(KEY, "ACME_API_KEY"))
+    server = ModelServer("acme", "https://models.acme-models.com/v1/", Secret(KEY, "ACME_API_KEY"))
     roles = roles or Roles.of(Role(MODEL, max_tokens=1_000))
     prices = prices or Prices(Price(1.0, 4.0))
     return OpenAIReasoner(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from pipeline import errors
-from pipeline.config.queue_values import Price
+from pipeline.config.queue_values import ModelChoice, Price
+from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
 from pipeline.net.client import SERVICES, HttpClient
-from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest, Server
+from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import KnownCapabilities, window_of
 from pipeline.reasoners.model.replies import Content, Meaning
 from pipeline.reasoners.model.roles import Prices
@@ -47,10 +49,10 @@ class Asked:
         self.tries = 0
         self.answers = server
         http = http_for(server) if isinstance(server, Script) else self._slow()
-        more = {"deadline_s": 0.4} | more
+        more = {"timeout": timedelta(seconds=0.4)} | more
         self.client = ModelClient(
             http,
-            Server("acme", "https://m.acme-models.com/v1", **more),
+            ModelServer("acme", "https://m.acme-models.com/v1", choice=ModelChoice("", **more)),
             Prices(Price(1, 4)),
             CombinedBudget(()),
             KnownCapabilities(),
@@ -254,7 +256,7 @@ def test_a_context_that_is_known_when_the_model_is_loaded_is_asked_for_after_its
 
     asked = Asked(Script([]))
     asked.client = ModelClient(
-        HttpClient(SERVICES, transport=httpx.MockTransport(answer)), Server("own", "https://m.acme-models.com/v1"),
+        HttpClient(SERVICES, transport=httpx.MockTransport(answer)), ModelServer("own", "https://m.acme-models.com/v1"),
         Prices(Price(0, 0)), CombinedBudget(()), KnownCapabilities(),
     )  # fmt: skip
     assert asyncio.run(asked.client.window("a")) == 0
