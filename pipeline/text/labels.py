@@ -90,7 +90,6 @@ Page | Seite | Page | Página | 网页 | ページ
 Facts | Fundstellen | Faits | Hallazgos | 事实 | 事実
 Questions | Fragen | Questions | Preguntas | 问题 | 質問
 What failed | Was misslang | Ce qui a échoué | Qué falló | 失败的步骤 | 失敗したこと
-Where the sources disagree | Wo sich die Quellen widersprechen | Où les sources se contredisent | Dónde se contradicen las fuentes | 来源矛盾之处 | 出典が矛盾する点
 Still open | Noch offen | Encore ouvert | Aún abierto | 尚未解决 | 未解決
 Sources | Quellen | Sources | Fuentes | 来源 | 出典
 What changed | Was sich geändert hat | Ce qui a changé | Lo que cambió | 变化 | 変わったこと

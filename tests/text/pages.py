@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from pipeline.text.passages import LARGEST, Passage, passages
+from pipeline.text.passages import LARGEST, Passage
 from pipeline.text.ranking import StemmedText
 
 KINDS = ("paragraph", "item", "row", "code", "heading")
@@ -56,10 +56,6 @@ def pages(longest_code: int = LARGEST) -> st.SearchStrategy[Made]:
 
 def ranked(texts: list[str], headings: str = "", language: str = "english") -> list[StemmedText]:
     return [StemmedText.of(text, headings, language) for text in texts]
-
-
-def ranked_page(text: str, language: str = "english") -> list[StemmedText]:
-    return [as_ranked(one, language) for one in passages(text)]
 
 
 def as_ranked(one: Passage, language: str = "english") -> StemmedText:
