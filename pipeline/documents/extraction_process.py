@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -102,16 +103,23 @@ class Extractor:
                 )  # fmt: skip
                 self._read = 0
                 weakref.finalize(self, _end, process)
-            late = threading.Event()
-            wall_s = self._limits.wall_s * megabytes(len(data))
-            timer = threading.Timer(wall_s, _stop, (process, late))
+            wall_s, began = self._limits.wall_s * megabytes(len(data)), time.monotonic()
+            timer = threading.Timer(wall_s, process.kill)
             timer.start()
+            assert process.stdin is not None  # noqa: S101 - both are pipes
+            assert process.stdout is not None  # noqa: S101
             try:
-                answer = _exchange(process, data, hints)
+                process.stdin.write(json.dumps({**hints, "size": len(data)}).encode("ascii") + b"\n" + data)
+                process.stdin.flush()
+                line = process.stdout.readline(_ANSWER_BYTES)
+                if not line.endswith(b"\n"):
+                    raise OSError("no whole answer")
+                answer: dict[str, Any] = json.loads(line)
             except (OSError, ValueError):  # a dead process closes its pipes
                 self._kill()
-                slow = f"reading it took longer than {wall_s:g} s"
-                raise ReadFailed(slow if late.is_set() else "reading it takes too much computing time or memory") from None
+                is_late = time.monotonic() - began >= wall_s
+                too_much = f"longer than {wall_s:g} s" if is_late else "too much computing time or memory"
+                raise ReadFailed(f"reading it {'took' if is_late else 'takes'} {too_much}") from None
             except BaseException:
                 self._kill()  # else the next document would get this one's answer
                 raise
@@ -129,28 +137,6 @@ class Extractor:
         process, self._process = self._process, None
         if process is not None:
             _end(process)
-
-
-def _exchange(process: subprocess.Popen[bytes], data: bytes, hints: dict[str, str]) -> dict[str, Any]:
-    """Send one document and return the answer.
-
-    Raises:
-        OSError, ValueError: the process died, or answered with something else than JSON.
-    """
-    assert process.stdin is not None  # noqa: S101 - both are pipes
-    assert process.stdout is not None  # noqa: S101
-    process.stdin.write(json.dumps({**hints, "size": len(data)}).encode("ascii") + b"\n" + data)
-    process.stdin.flush()
-    line = process.stdout.readline(_ANSWER_BYTES)
-    if not line.endswith(b"\n"):
-        raise OSError("no whole answer")
-    answer: dict[str, Any] = json.loads(line)
-    return answer
-
-
-def _stop(process: subprocess.Popen[bytes], late: threading.Event) -> None:
-    late.set()
-    process.kill()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

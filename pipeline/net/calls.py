@@ -54,7 +54,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     return value
 
 
-def parse(text: str, decoder: json.JSONDecoder | None = None) -> Any:
+def parse(text: str, decoder: json.JSONDecoder) -> Any:
     """Return the JSON value in ``text``, which white space may surround.
 
     Raises:
@@ -71,7 +71,7 @@ def parse(text: str, decoder: json.JSONDecoder | None = None) -> Any:
         if depth > MAX_DEPTH:
             raise Malformed("too deep", f"the JSON nests more than {MAX_DEPTH} deep")
     try:
-        return (decoder or _DECODER).decode(stripped)
+        return decoder.decode(stripped)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(stripped) or "Unterminated" in error.msg
         raise Malformed("cut" if cut else "syntax", f"the JSON {'is cut off' if cut else 'is faulty'} at {error.pos}") from None
@@ -106,11 +106,9 @@ _LENIENT = json.JSONDecoder(
     parse_float=lambda digits: value if math.isfinite(value := float(digits)) else None,
     parse_constant=lambda _name: None,
 )
-_DECODER, RAW_LINES = (  # the second takes line breaks inside strings, which models write
-    json.JSONDecoder(
-        strict=strict, object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
-    )
-    for strict in (True, False)
+# It takes line breaks inside strings, which models write.
+STRICT = json.JSONDecoder(
+    strict=False, object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
 )
 
 

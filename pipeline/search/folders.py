@@ -101,27 +101,6 @@ def resolved_folder(folder: Path) -> Path:
     return root
 
 
-def locate(folder: Path, url: str) -> Path:
-    """Return the path of the document at ``url``.
-
-    Raises:
-        ReadFailed: ``url`` is no address of a file in ``folder``; ``..`` and links that leave the folder are refused.
-    """
-    address = url.partition("#")[0]
-    parts = path_of(address).split("/")
-    if not address.startswith(SCHEME) or any(not part or part.startswith(".") or "\0" in part for part in parts):
-        raise ReadFailed(f"{url} is not the address of a document in the folder")
-    try:
-        root = folder.resolve()
-        path = root.joinpath(*parts)
-        inside = path.resolve(strict=True).is_relative_to(root)
-    except (OSError, RuntimeError) as error:
-        raise ReadFailed(f"{address} cannot be read: {GONE}") from error
-    if not inside:
-        raise ReadFailed(f"{address} cannot be read: it is a link that leaves the folder")
-    return path
-
-
 def contents(path: Path) -> bytes:
     """Return a file's bytes.
 
@@ -223,10 +202,21 @@ class Corpus:
         """Return the path of the document at ``url``.
 
         Raises:
-            ReadFailed: ``url`` is no address of a document in one of the folders.
+            ReadFailed: ``url`` is no address of a file in one of the folders; ``..`` and links that leave it are refused.
         """
-        prefix, inner = self._split(url)
-        return locate(self._folders[prefix], inner)
+        prefix, address = self._split(url.partition("#")[0])
+        parts = path_of(address).split("/")
+        if not address.startswith(SCHEME) or any(not part or part.startswith(".") or "\0" in part for part in parts):
+            raise ReadFailed(f"{url} is not the address of a document in the folder")
+        try:
+            root = self._folders[prefix].resolve()
+            path = root.joinpath(*parts)
+            inside = path.resolve(strict=True).is_relative_to(root)
+        except (OSError, RuntimeError) as error:
+            raise ReadFailed(f"{url} cannot be read: {GONE}") from error
+        if not inside:
+            raise ReadFailed(f"{url} cannot be read: it is a link that leaves the folder")
+        return path
 
     def _address(self, prefix: str, path: str) -> str:
         url = address_of(path)

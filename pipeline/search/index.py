@@ -90,12 +90,18 @@ class Scope:
 
 
 class Candidate(NamedTuple):
-    """A passage of the index: its number, where its page is found, the passage, and the form that the ranking reads."""
+    """A passage of the index: its number, where its page is found, the passage, and the form that the ranking reads.
+
+    When it is ranked: the score, 0 to 1, the share of the question's words that it holds, and its cosine if that is known.
+    """
 
     number: int
     source: Source
     passage: Passage
-    ranked: StemmedText
+    stemmed: StemmedText
+    score: float = 0.0
+    coverage: float = 0.0
+    cosine: float | None = None
 
 
 class Index:

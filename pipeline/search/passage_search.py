@@ -48,37 +48,26 @@ _PER_DOCUMENT = 4  # hits of one document that come before others
 _CONCEPTS = 200  # stems of the best passages whose counts are returned
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A passage of a scope with its number in the index and how near it is: the score, 0 to 1, that it is ranked by, the share
-    of the question's words that it holds, and its cosine if that is known.
-    """
-
-    candidate: Candidate
-    score: float
-    coverage: float
-    cosine: float | None
-
-    def hit(self) -> Hit:
-        """Return it as a hit."""
-        source, passage = self.candidate.source, self.candidate.passage
-        return Hit(
-            url=f"{source.url}#{passage.anchor}" if passage.anchor else source.url,
-            title=source.title,
-            snippet=passage.body,
-            heading=_heading(self.candidate),
-            score=round(self.score, 6),
-            coverage=round(self.coverage, 4),
-            cosine=None if self.cosine is None else round(self.cosine, 4),
-            published=source.published,
-        )
+def hit_of(one: Candidate) -> Hit:
+    """Return a ranked passage as a hit."""
+    source, passage = one.source, one.passage
+    return Hit(
+        url=f"{source.url}#{passage.anchor}" if passage.anchor else source.url,
+        title=source.title,
+        snippet=passage.body,
+        heading=_heading(one),
+        score=round(one.score, 6),
+        coverage=round(one.coverage, 4),
+        cosine=None if one.cosine is None else round(one.cosine, 4),
+        published=source.published,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The passages, best first; counts of the stems of the query and of the best passages; the documents' languages."""
 
-    passages: tuple[Ranked, ...]
+    passages: tuple[Candidate, ...]
     statistics: TermStatistics
     languages: tuple[str, ...]
 
@@ -103,7 +92,7 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning |
         counts=index.counts(dict.fromkeys(stem for term in query.terms for stem in (term.stem, *term.parts))),
     )
     best = _ranked(index, query, known, near) if limit else []
-    frequent = Counter(stem for one in best[:_POOL] for stem in set(one.candidate.ranked.body) if len(stem) > 2)
+    frequent = Counter(stem for one in best[:_POOL] for stem in set(one.stemmed.body) if len(stem) > 2)
     several = sorted((stem for stem in frequent if frequent[stem] > 1), key=lambda stem: (-frequent[stem], stem))[:_CONCEPTS]
     counts = {**known.counts, **index.counts(stem for stem in several if stem not in known.counts)}
     floor = near.floor if near.cosines else None
@@ -111,19 +100,19 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning |
     return Ranking(tuple(_spread(best, limit)), statistics, languages)
 
 
-def by_reranker(passages: Sequence[Ranked], scores: Sequence[float]) -> tuple[Ranked, ...]:
+def by_reranker(passages: Sequence[Candidate], scores: Sequence[float]) -> tuple[Candidate, ...]:
     """Return the passages in the order of a reranker's scores, which take the place of score and cosine."""
-    scored = [replace(one, score=score, cosine=score) for one, score in zip(passages, scores, strict=True)]
+    scored = [one._replace(score=score, cosine=score) for one, score in zip(passages, scores, strict=True)]
     return tuple(_in_order(scored))
 
 
-def _in_order(passages: Sequence[Ranked]) -> list[Ranked]:
+def _in_order(passages: Sequence[Candidate]) -> list[Candidate]:
     """Return passages by score, those of an earlier folder first within ``PREFERENCE``, equal ones by number."""
-    last = max((one.candidate.source.place for one in passages), default=0) or 1
-    return sorted(passages, key=lambda one: (one.candidate.source.place * PREFERENCE / last - one.score, one.candidate.number))
+    last = max((one.source.place for one in passages), default=0) or 1
+    return sorted(passages, key=lambda one: (one.source.place * PREFERENCE / last - one.score, one.number))
 
 
-def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Ranked]:
+def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: ByMeaning) -> list[Candidate]:
     """Rank the passages that hold the rarer stems of the query, and those that are nearest to it by meaning; without twins."""
     wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
     rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
@@ -131,26 +120,26 @@ def _ranked(index: Index, query: ParsedQuestion, known: TermStatistics, near: By
     cosines = near.cosines([one.number for one in found]) if near.cosines else {}
     held = {one.number for one in found}
     found += index.passages(number for number in cosines if number not in held)
-    texts = [one.ranked for one in found]
+    texts = [one.stemmed for one in found]
     strength = scores(query, texts, known, [cosines.get(one.number) for one in found])
     weights = term_weights(query, known)
     rows = [
-        Ranked(one, min(1.0, score / BEST), coverage(weights, one.ranked.held), cosines.get(one.number))
+        one._replace(score=min(1.0, score / BEST), coverage=coverage(weights, one.stemmed.held), cosine=cosines.get(one.number))
         for score, one in zip(strength, found, strict=True)
         if score > 0
     ]
     best = _in_order(rows)[: 2 * _POOL]
-    kept = without_twins([one.candidate.ranked for one in best], [_heading(one.candidate) for one in best])
+    kept = without_twins([one.stemmed for one in best], [_heading(one) for one in best])
     return [best[place] for place in kept]
 
 
-def _spread(best: Sequence[Ranked], limit: int) -> list[Ranked]:
+def _spread(best: Sequence[Candidate], limit: int) -> list[Candidate]:
     """Return ``limit`` passages, the first few of each document before its others: hits are what a session reads whole."""
     taken: Counter[str] = Counter()
-    found: list[Ranked] = []
-    others: list[Ranked] = []
+    found: list[Candidate] = []
+    others: list[Candidate] = []
     for entry in best:
-        url = entry.candidate.source.url
+        url = entry.source.url
         taken[url] += 1
         (found if taken[url] <= _PER_DOCUMENT else others).append(entry)
     return [*found, *others][:limit]
@@ -245,7 +234,7 @@ class PassageSearch:
             found, near = await self._ranked(query, scope, limit)
             names = names_in(query)
             absent = await self._on(lambda index: tuple(name for name in names if not index.holds(name, scope))) if names else ()
-        hits = tuple(one.hit() for one in found.passages)
+        hits = tuple(map(hit_of, found.passages))
         return SearchResult(self.name, hits, near.cost, near.failed, found.statistics, found.languages, absent)
 
     def inside(self, folder: str) -> NamedSearch:
@@ -395,9 +384,9 @@ class PassageSearch:
             found, near = await self._ranked(
                 question, Scope({key: Source(one.url, one.title) for key, one in readings.items()}), limit
             )
-        hits = tuple(one.hit() for one in found.passages)
+        hits = tuple(map(hit_of, found.passages))
         by_url = {one.url: one for one in readings.values()}
-        pages = tuple(by_url[url] for url in dict.fromkeys(one.candidate.source.url for one in found.passages))
+        pages = tuple(by_url[url] for url in dict.fromkeys(one.source.url for one in found.passages))
         return FoundPassages(hits, pages, found.statistics, found.languages, len(readings), near.cost, near.failed)
 
     def _refresh_sessions(self, index: Index, sessions: Sequence[str]) -> None:
@@ -425,7 +414,7 @@ class PassageSearch:
             return found, near
         try:
             best = found.passages[:_RERANKED]
-            scores, cost = await self._reranker.scores(query, [one.candidate.ranked.text for one in best])
+            scores, cost = await self._reranker.scores(query, [one.stemmed.text for one in best])
         except StepError as error:
             _log.warning("the passages are in the order of the index, not of the reranker: %s", error.message)
             side = FailedSide(origin="reranker", reason=one_line(error.message, 500))

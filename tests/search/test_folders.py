@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.errors import CorpusUnusable, ReadFailed
-from pipeline.search.folders import Corpus, FoundFile, SkippedFile, address_of, locate, path_of, scan
+from pipeline.search.folders import Corpus, FoundFile, SkippedFile, address_of, path_of, scan
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_links_that_leave_the_folder_are_not_followed(tmp_path: Path) -> None:
     assert skipped(Corpus(tmp_path / "docs")) == {"outside.md": "a link that leaves the folder"}
     for url in ("corpus:outside.md", "corpus:up/secret.md"):
         with pytest.raises(ReadFailed, match="leaves the folder"):
-            locate(tmp_path / "docs", url)
+            Corpus(tmp_path / "docs").locate(url)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_an_address_cannot_leave_the_folder(tmp_path: Path, url: str) -> None:
     (tmp_path / "secret.md").write_text("secret")
     (tmp_path / "docs" / "a").mkdir(parents=True)
     with pytest.raises(ReadFailed, match="not the address"):
-        locate(tmp_path / "docs", url)
+        Corpus(tmp_path / "docs").locate(url)
 
 
 @given(st.text(max_size=30))
 def test_any_address_is_located_inside_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.getbasetemp()
     with contextlib.suppress(ReadFailed):
-        assert locate(folder, "corpus:" + text).resolve().is_relative_to(folder.resolve())
+        assert Corpus(folder).locate("corpus:" + text).resolve().is_relative_to(folder.resolve())
 
 
 def test_a_missing_folder_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_links_that_lead_back_to_themselves_are_skipped_with_the_reason(tmp_path
         list(scan(tmp_path / "loop"))
     for folder in (tmp_path, tmp_path / "loop"):
         with pytest.raises(ReadFailed):
-            locate(folder, "corpus:self.md")
+            Corpus(folder).locate("corpus:self.md")

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import Malformed
-from pipeline.net.calls import RAW_LINES, parse
+from pipeline.net.calls import STRICT, parse
 from pipeline.text.normalise import one_line
 
 W = TypeVar("W", bound=BaseModel)
@@ -112,7 +112,7 @@ def _values_in(text: str) -> Iterator[Any]:
             yielded before.
     """
     try:
-        yield parse(text)
+        yield parse(text, STRICT)
         return
     except Malformed as error:
         if error.kind not in ("syntax", "cut"):
@@ -124,7 +124,7 @@ def _values_in(text: str) -> Iterator[Any]:
         if at < 0:
             break
         try:
-            value, at = RAW_LINES.raw_decode(text, at)
+            value, at = STRICT.raw_decode(text, at)
             yield value
             found.append(value)
         except json.JSONDecodeError as error:
@@ -185,7 +185,7 @@ def _value_of(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:
-        return parse(value, RAW_LINES)
+        return parse(value, STRICT)
     except Malformed as error:
         return next(iter(_repaired(value)), value) if error.kind == "syntax" else value
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.errors import Malformed
-from pipeline.net.calls import DOWN, Again, Failed, Refused, Reply, parse, parse_object
+from pipeline.net.calls import DOWN, STRICT, Again, Failed, Refused, Reply, parse, parse_object
 from pipeline.text.normalise import one_line
 
 Hide = Callable[[str], str]
@@ -329,7 +329,7 @@ def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
     content = _text_of(message.get("content"))
     if isinstance(finish, str) and finish.lower() in ("length", "max_tokens", "max_output_tokens"):
         with suppress(Malformed):  # white space without end can come behind a whole object, until there is no room
-            if isinstance(parse(content), dict):
+            if isinstance(parse(content, STRICT), dict):
                 return Content(content)
         thought = "".join(one for name in _THOUGHTS if isinstance(one := message.get(name), str))
         return Endless() if repeats(content or thought) else CutOff()
