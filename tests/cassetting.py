@@ -18,6 +18,7 @@ from pipeline.errors import ServiceFailed
 from pipeline.net.calls import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
+from pipeline.reasoners.model.calls import call_of
 from pipeline.reasoners.model.replies import Content, meaning_of
 from pipeline.search.providers import NAMES, Arxiv, WebSearch, web_search
 from pipeline.text.redaction import Redaction, Secret
