@@ -203,7 +203,9 @@ class ReportQuestion(EvidenceQuestion[ReportText]):
     beyond: bool = False
 
     def fault(self, answer: Any) -> str:
-        """Something must be cited, or it must be said that nothing answers."""
+        """There must be a heading, and something must be cited, or it must be said that nothing answers."""
+        if not any(line.startswith("#") for line in answer.text.split("\n")):
+            return "No line begins with # as a heading does."
         cites = any(f"[{key}" in answer.text or f"{key}]" in answer.text for key in self.facts)
         return "" if cites or "not answered" in answer.text.lower() else "No sentence cites a key of the evidence."
 

@@ -27,7 +27,7 @@ from pipeline.domain.state import (
 from pipeline.domain.values import Gap, Perspective, Recalled, ResearchConfig
 from pipeline.errors import AnswerInvalid, ReadFailed
 from pipeline.ports import SearchResult
-from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
+from pipeline.research.step_context import StepContext, StepResult, paid
 from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, one_line, slug
 from pipeline.text.questions import parse_question
@@ -55,17 +55,12 @@ async def searched(query: str, count: int, config: ResearchConfig, context: Step
     Hits with an empty address or with control characters are left out.
     """
     result = await context.search.search(query, (_MORE if config.allow or config.deny else 1) * count)
-    hits = [hit for hit in result.hits if hit.url.strip() and clean(hit.url) == hit.url and may_be_read(hit.url, config)]
-    cleaned = [
-        {
-            "title": one_line(hit.title) or hit.url,
-            "snippet": clean(hit.snippet)[:4_000],
-            "heading": one_line(hit.heading),
-            "published": one_line(hit.published, 40),
-        }
-        for hit in hits
-    ]
-    return replace(result, hits=tuple(hit.model_copy(update=texts) for hit, texts in zip(hits[:count], cleaned, strict=False)))
+    found = [hit for hit in result.hits if hit.url.strip() and clean(hit.url) == hit.url and may_be_read(hit.url, config)]
+    hits = []
+    for hit in found[:count]:
+        texts = {"title": one_line(hit.title) or hit.url, "snippet": clean(hit.snippet)[:4_000], "heading": one_line(hit.heading)}
+        hits.append(hit.model_copy(update={**texts, "published": one_line(hit.published, 40)}))
+    return replace(result, hits=tuple(hits))
 
 
 async def survey(_step: s.Survey, state: SessionState, context: StepContext) -> StepResult:
@@ -93,16 +88,12 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
 
     Without a model, the question itself is the only perspective, with a search for each of its parts. Of an earlier session on
     the query the model is shown the facts, those of cited sources first.
-
-    Raises:
-        AnswerInvalid: the answer has no perspective with a question.
     """
     config, earlier = state.config, state.earlier
-    validates = config.has_model
-    if not validates or isinstance(step, s.PlainPlan):
+    if not config.has_model or isinstance(step, s.PlainPlan):
         asked = tuple(dict.fromkeys((state.query, *parse_question(state.query).parts)))
         plain = Perspective(id=BASIC, name="The question itself", focus="What the sources say to the question", questions=asked)
-        nodes = plan_of((plain,), validates=validates)
+        nodes = plan_of((plain,), validates=config.has_model)
         return StepResult((e.PlanCreated(perspectives=(plain,), nodes=nodes, window=_window(context)),))
     facts = sorted(earlier.facts, key=lambda fact: fact.url not in earlier.cited) if earlier else []
     question = PlanQuestion(
@@ -117,13 +108,10 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
     )
     answer = await context.reasoner.answer(question)
     said = answer.value
-    with charged_to(answer):
-        planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
-        views = _valid_perspectives(planned, config.perspectives, config.questions)
-    nodes = plan_of(views, validates=validates)
-    return paid(
-        answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=said.kind, recent=said.recent, window=_window(context))
-    )
+    planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
+    views = _valid_perspectives(planned, config.perspectives, config.questions)
+    nodes, window = plan_of(views), _window(context)
+    return paid(answer, e.PlanCreated(perspectives=views, nodes=nodes, kind=said.kind, recent=said.recent, window=window))
 
 
 def _valid_perspectives(views: Iterable[Perspective], count: int, questions: int) -> tuple[Perspective, ...]:

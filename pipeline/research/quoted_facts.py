@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -28,21 +27,32 @@ class Found(NamedTuple):
     relevance: float = 0.0
 
 
-def facts_and_rejected(found: Iterable[Found], page: ReadPage) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
+def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
     """Return the facts of a page, each once, and what is none because the page does not say it."""
+    if not found:
+        return (), ()
     facts: dict[str, Fact] = {}
     rejected: list[RejectedFact] = []
+    gives_orders = order_finder(page.text)
+    orders = [normalised(block.text) for block in blocks(page.text) if gives_orders(block.text)]
+    plain = normalised(page.text)
+    places = list(_places(page.text, plain))
     for one in found:
         own, near = _own_words(one.quote, page)
         why = "" if own else "its quote is not in the page"
         if max(word_count(one.quote), word_count(own)) < MIN_QUOTE_WORDS:
             why = f"its quote is shorter than {MIN_QUOTE_WORDS} words"
-        elif own and any(normalised(own) in block for block in _ordering_blocks(page.text)):
+        elif own and any(normalised(own) in block for block in orders):
             why = "it stands in a paragraph that gives orders to language models"
         if why:
             rejected.append(RejectedFact(claim=clean(one.claim or one.quote), quote=clean(one.quote), reason=why))
         else:
-            place = _place_of(normalised(own), page.text, near)
+            said = normalised(own)
+            start = plain.find(said, max(near, 0))
+            start = plain.find(said) if start < 0 else start
+            marks = len(said) - len(said.lstrip("-|` "))  # a block's start does not include its list or table mark
+            at = bisect_right(places, start + marks, key=lambda place: place.start) - 1  # the block in which it begins
+            place = places[at] if at >= 0 else _Place(0, "", ())
             needs_header = own.startswith("| ") and not holds_quote(own, place.header)
             fact = page.fact(
                 own,
@@ -52,7 +62,7 @@ def facts_and_rejected(found: Iterable[Found], page: ReadPage) -> tuple[tuple[Fa
                 question=one_line(one.question, 400),
                 relevance=round(min(1.0, max(0.0, one.relevance)), 4),
                 lead=place.header if needs_header else "",
-                start=place.start,
+                start=start,
             )
             facts.setdefault(fact.id, fact)
     return tuple(facts.values()), tuple(rejected)
@@ -81,18 +91,6 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
     return "", -1
 
 
-@lru_cache(maxsize=64)
-def _normalised_page(text: str) -> str:
-    return normalised(text)
-
-
-@lru_cache(maxsize=64)
-def _ordering_blocks(text: str) -> tuple[str, ...]:
-    """Return the normalised blocks of a page that give orders to a language model: a quote out of one states no fact."""
-    gives_orders = order_finder(text)
-    return tuple(normalised(block.text) for block in blocks(text) if gives_orders(block.text))
-
-
 class _Place(NamedTuple):
     """The start of a block in the normalised page, its headings, and its table's header."""
 
@@ -102,29 +100,13 @@ class _Place(NamedTuple):
     header: str = ""
 
 
-@lru_cache(maxsize=64)
-def _places(text: str) -> tuple[_Place, ...]:
-    page = _normalised_page(text)
-    found: list[_Place] = []
+def _places(text: str, plain: str) -> Iterator[_Place]:
+    """Yield the places of a page's blocks; ``plain`` is the normalised page."""
     at = 0
     header = kind = ""
     for block in blocks(text):
         header = "" if block.kind != "row" else header if kind == "row" else block.text
-        if (start := page.find(normalised(block.text), at)) >= 0:
-            found.append(_Place(start, block.anchor, block.path, header))
+        if (start := plain.find(normalised(block.text), at)) >= 0:
+            yield _Place(start, block.anchor, block.path, header)
             at = start + len(normalised(block.text))
         kind = block.kind
-    return tuple(found)
-
-
-def _place_of(quote: str, text: str, near: int) -> _Place:
-    """Return the start of a normalised quote, with the anchor and headings of the block in which it begins."""
-    page = _normalised_page(text)
-    start = page.find(quote, max(near, 0))
-    start = page.find(quote) if start < 0 else start
-    marks = len(quote) - len(quote.lstrip("-|` "))  # a block's start does not include its list or table mark
-    places = _places(text)
-    at = bisect_right(places, start + marks, key=lambda place: place.start) - 1
-    if at < 0:
-        return _Place(start, "", ())
-    return places[at]._replace(start=start)

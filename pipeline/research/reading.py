@@ -22,7 +22,7 @@ from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.gathering import MAX_GAPS, new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
-from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
+from pipeline.research.step_context import StepContext, StepResult, paid
 from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
@@ -68,10 +68,10 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     events = [_observed(step, source, state, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
-        with charged_to(answer):
-            raise AnswerInvalid(
-                f"{counted(refused, 'quote')}, and not one stands in the pages", hint="a larger model quotes better"
-            )
+        why = f"{counted(refused, 'quote')}, and not one stands in the pages"
+        error = AnswerInvalid(why, hint="a larger model quotes better")
+        error.cost, error.exchange = answer.cost, answer.exchange
+        raise error
     left = []
     for text in said.open_questions:
         head, _, rest = text.partition(" ")

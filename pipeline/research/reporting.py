@@ -13,7 +13,6 @@ from pipeline.domain.findings import (
     open_gaps,
     page_of,
     query_of,
-    survey_statistics,
 )
 from pipeline.domain.report_parts import items_of, kept_text
 from pipeline.domain.state import SUMMARY, Failure, SearchDone, SessionState, cost_of, workers_in_order, working_seconds
@@ -23,7 +22,7 @@ from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
 from pipeline.text.normalise import holds_quote, normalised, one_line
 from pipeline.text.questions import content_stems
-from pipeline.text.ranking import StemmedText, TermStatistics, best_coverage
+from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import jaccard, word_count
 
 _FAILED_STEPS = {
@@ -126,12 +125,10 @@ def _without_room(state: SessionState) -> list[str]:
     seen = {url for worker in state.workers.values() for step in worker.iterations for url in step.observed}
     ended = [(worker, number) for worker in workers_in_order(state) for number, _ in enumerate(worker.iterations, start=1)]
     chosen = dict.fromkeys(url for worker, number in ended for url in chosen_pages(state, worker, number))
-    query, known = query_of(state), survey_statistics(state)
-    near: dict[str, list[StemmedText]] = {url: [] for url in chosen if url in state.pages and url not in seen}
+    near = {url: 0.0 for url in chosen if url in state.pages and url not in seen}
     for hit in (one for search in _searches(state) for one in search.hits if page_of(one.url) in near):
-        near[page_of(hit.url)].append(StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", query.language))
-    ordered = sorted(near, key=lambda url: -best_coverage(query, near[url], known))
-    return [state.pages[url].title for url in ordered]
+        near[page_of(hit.url)] = max(near[page_of(hit.url)], hit.coverage)
+    return [state.pages[url].title for url in sorted(near, key=lambda url: -near[url])]
 
 
 def _searches(state: SessionState) -> list[SearchDone]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.vault_events import Rated
 from pipeline.domain.reasoner_questions import Reply
-from pipeline.errors import StepError
 from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.normalise import digest_of
 
@@ -37,16 +35,6 @@ class StepResult:
 
     drafts: tuple[EventBase, ...]
     objects: tuple[bytes, ...] = ()
-
-
-@contextmanager
-def charged_to(answer: Answer[A]) -> Iterator[None]:
-    """Let an error about an answer carry what the answer cost, and its exchange."""
-    try:
-        yield
-    except StepError as error:
-        error.cost, error.exchange = answer.cost, answer.exchange
-        raise
 
 
 def paid(answer: Answer[A], *drafts: EventBase) -> StepResult:

@@ -33,10 +33,9 @@ from pipeline.domain.report_parts import (
 )
 from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
-from pipeline.errors import AnswerInvalid
 from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
-from pipeline.research.step_context import StepContext, StepResult, charged_to, paid
+from pipeline.research.step_context import StepContext, StepResult, paid
 from pipeline.text.normalise import digest_of, holds_quote, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.words import language_of
@@ -172,11 +171,7 @@ def _evidence(state: SessionState, facts: Mapping[str, v.Fact]) -> dict[str, Any
 
 
 async def write_report(step: WriteReport, state: SessionState, context: StepContext) -> StepResult:
-    """Ask for the text of a part.
-
-    Raises:
-        AnswerInvalid: it has no text.
-    """
+    """Ask for the text of a part."""
     facts, parts = facts_for(state, step.part), len(facts_of_parts(state))
     words = state.config.report_words
     question = ReportQuestion(
@@ -194,9 +189,6 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
     )
     answer = await context.reasoner.answer(question)
     written = read_report(answer.value.text, facts, begins=parts == 1 or step.part == BEGINNING, beyond=state.config.beyond)
-    with charged_to(answer):
-        if not written.sections:
-            raise AnswerInvalid("the report has no text")
     event = e.ReportWritten(
         part=step.part,
         parts=parts,

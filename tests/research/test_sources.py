@@ -70,10 +70,9 @@ def test_a_page_that_a_reading_had_no_room_for_or_saw_in_parts_is_offered_again(
 
 def test_of_pages_found_and_not_read_those_near_the_question_are_named_first() -> None:
     state, worker = _state()
-    state.query = "How is a replica promoted?"
     worker.iterations = [Iteration("", ("one",))]
     release, _, chapter = state.searches["one"].hits[:3]
-    hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"snippet": "To promote a replica"}))
+    hits = (release.model_copy(update={"title": "Release notes"}), chapter.model_copy(update={"coverage": 0.6}))
     state.searches["one"] = SearchDone("local", hits)
     assert list(limits(state)) == ["Found, but not read by the model: “c”, “a”"]
 

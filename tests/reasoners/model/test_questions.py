@@ -61,8 +61,9 @@ def test_a_reply_beyond_its_bounds_is_cut_and_not_refused() -> None:
     assert (len(value.findings), len(value.findings[0].claim), len(value.queries), len(value.queries[0])) == (60, 400, 4, 200)
 
 
-def test_a_plan_without_a_question_and_a_report_that_cites_nothing_are_asked_for_again() -> None:
-    for name, bad in (("plan", {"kind": "overview", "perspectives": []}), ("report", "# Logs\n\nAll is well.\n\nanswered")):
+def test_a_plan_without_a_question_and_a_report_that_cites_nothing_or_has_no_heading_are_asked_for_again() -> None:
+    reports = ("# Logs\n\nAll is well.\n\nanswered", "The log holds 45 records [E1].\n\nanswered")
+    for name, bad in (("plan", {"kind": "overview", "perspectives": []}), *(("report", text) for text in reports)):
         script = Script([said(bad), said(GOOD[name])])
         ask(reasoner_for(script), QUESTIONS[name])
         assert len(script.requests) == 2
