@@ -31,8 +31,7 @@ def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_and_an_open_quest
     home = _text(place, "Home")
     assert "An append is durable after fsync returned." in home
     assert (
-        "answered · 3 sources, 1 disagreement · 1 new fact, 1 changed, 1 gone since 21 November 2026 · 1 earlier report"
-        in home
+        "answered · 3 sources, 1 disagreement · 1 new fact, 1 changed, 1 gone since 21 November 2026 · 1 earlier report" in home
     )
     assert "Still open: How loud is it?" in home
 

@@ -270,8 +270,8 @@ class Citer:
         """
         is_code = paragraph.form == "code"
         said = [self.sentence(sentence, is_code=is_code) for sentence in paragraph.sentences]
-        again = [one.basis == "quoted" and {*one.facts} <= {*before[0].facts} for one in paragraph.sentences] if before else [False]
-        if is_code and all(again):
+        known = {*before[0].facts} if before else set[str]()
+        if is_code and all(one.basis == "quoted" and known.issuperset(one.facts) for one in paragraph.sentences):
             said = [replace(one, citations=()) for one in said]
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form == "table" and width:
