@@ -26,6 +26,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME, OWN
 from pipeline.vault.output.escaping import inert
+from pipeline.vault.output.frontmatter import id_in, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
 
 RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
@@ -82,8 +83,6 @@ def is_retired(note: str) -> bool:
 
 
 _HEAD = 20_000  # bytes of a note in which its properties are looked for
-# The property `id` as any editor writes it.
-_ID = re.compile(rb"^id:[ \t]*[\"']?([a-z]+(?::[A-Za-z0-9][A-Za-z0-9_.:/-]*)?)[\"']?[ \t]*\r?$", re.MULTILINE)
 # The target of a wikilink in a file; a whole wikilink.
 _TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|#\\\n]+)(?P<place>#[^\[\]|\\\n]*)?(?:\\?\|(?P<words>[^\[\]\n]*))?\]\]")
@@ -103,14 +102,6 @@ def _folders(tree: Tree) -> Iterator[tuple[str, Folder]]:
             yield folder, content
             names = (name for name in content.folders if is_seen(name) and (folder or name != ATTIC))
             waiting += [f"{folder}/{name}" if folder else name for name in names]
-
-
-def _id_in(tree: Tree, path: str) -> str:
-    data = _bytes_of(tree, path)[:_HEAD]
-    if not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
-        return ""
-    found = _ID.search(data, 0, max(data.find(b"\n---", 3), 0))
-    return found[1].decode() if found else ""
 
 
 class Identity:
@@ -159,7 +150,9 @@ class Identity:
                 if not name.endswith(".md") or not is_seen(name):
                     continue
                 known = ids.get(path, "")
-                if note := known if known and looks.get(path) == look else _id_in(self._tree, path) or known:
+                if not (note := known if looks.get(path) == look else ""):
+                    note = id_in(split(as_text(_bytes_of(self._tree, path)[:_HEAD]))[0]) or known
+                if note:
                     self._found.setdefault(note, []).append(path)
         for places in self._found.values():
             places.sort()

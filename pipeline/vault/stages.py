@@ -8,14 +8,11 @@ No rule says which notes a change affects. A run with nothing to do does not imp
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
@@ -126,8 +123,6 @@ class Build:
             if not dry:
                 self.kept.commit()
             return report
-        except ValidationError as error:
-            raise sqlite3.DatabaseError("what is kept contains values that this program did not write") from error
         except OSError:
             self._check_in_place()
             raise

@@ -26,6 +26,8 @@ _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.D
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 # A key at the start of a line, quoted or not; anything else belongs to the key above it.
 _KEY_LINE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"\-\[\]{},&*!|>%@`?:][^:\n]*?)[ \t]*:(?=\s|\Z)""")
+# The property `id`, of a note that the program once made.
+_ID = re.compile(r"^id:[ \t]*[\"']?([a-z]+(?::[A-Za-z0-9][A-Za-z0-9_.:/-]*)?)[\"']?[ \t]*\r?$", re.MULTILINE)
 # What YAML forbids or breaks lines at, and what plugins search for in the raw file: Templater's signs, comments, inline fields.
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=[<%])%|%(?=>)|(?<=:):")
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -118,6 +120,12 @@ def load(raw: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError("the properties are no list of keys and values")
     return {str(name): value for name, value in found.items()}
+
+
+def id_in(raw: str) -> str:
+    """Return the id of ours in raw property lines, as any editor writes it; "" if there is none."""
+    found = _ID.search(raw)
+    return found[1] if found else ""
 
 
 def lines_of_others(raw: str, owned: frozenset[str]) -> str:

@@ -378,9 +378,8 @@ def _united_properties(ours: str, theirs: str) -> str:
 # A box as the report's template writes it (", noted" stands behind a tick that is recorded), and the link to a quote above it.
 BOX = re.compile(r"^[> ]*- \[(?P<tick>[ xX])\] (?P<rating>useful|wrong)(?P<noted>, noted)?\s*$", re.MULTILINE)
 _QUOTE = re.compile(r"#\^(q-[A-Za-z0-9-]+)")
-# A question, also as an item or a task of a list; what tells in a file's bytes that it may have one; the property `id`.
+# A question, also as an item or a task of a list; what tells in a file's bytes that it may have one.
 _ASKED = re.compile(r"^[ \t]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?ask:[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_NAMED = re.compile(r"""^id:[ \t]*["']?([^"'\n]+)["']?[ \t]*$""", re.MULTILINE)
 _LARGEST = 5_000_000  # bytes of a note
 _LONGEST = 2_000  # characters of a question
 
@@ -407,9 +406,9 @@ def asked_lines(vault: Path) -> list[AskedLine]:
             if len(data) > _LARGEST or b"ask:" not in data.lower():  # nearly always
                 continue
             head, body = frontmatter.split(data.decode())
-            name = _NAMED.search(head)
-            said = (line[1] for text in texts(body).values() for line in _ASKED.finditer(text)) if name else ()
-            found |= {AskedLine(name[1], one_line(line, _LONGEST)): None for line in said if name}
+            if name := frontmatter.id_in(head):
+                said = (line[1] for text in texts(body).values() for line in _ASKED.finditer(text))
+                found |= {AskedLine(name, one_line(line, _LONGEST)): None for line in said}
     return list(found)
 
 

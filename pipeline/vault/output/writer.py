@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import compress
 
 from pipeline.errors import SystemRefused
@@ -145,9 +145,8 @@ class VaultWriter:
         versions = [self._user_text(fresh, path, self._tree.read(path) or b"") for path in places]
         if None in versions:
             return
-        additions = united(*filter(None, versions))
-        for path in fresh.former:
-            additions = self._with_words_of(path, additions)
+        # What the note has already is not added again: an earlier build may have been cut off.
+        additions = united(*filter(None, versions), *map(self._words_of, fresh.former))
         whole = fresh.data(additions)
         self._leave(fresh, whole, state if whole == disk else None, mixed=bool(additions))
         for path in fresh.doubles:
@@ -156,27 +155,18 @@ class VaultWriter:
         for path in fresh.former:
             self._remove(path)
 
-    def _with_words_of(self, path: str, additions: UserText) -> UserText:
-        """Return a person's additions to a note, with what stands in the blocks of a note that is no longer made.
-
-        The old path becomes an alias. What the note has already is not appended again: an earlier build may have been cut off.
-        """
+    def _words_of(self, path: str) -> UserText:
+        """What stands in the blocks of a note that is no longer made, and its path as an alias; nothing if nobody wrote in it."""
         data = self._tree.read(path)
         if data is None or not self._was_edited(path, data):
-            return additions
-        texts, lists = dict(additions.texts), dict(additions.lists)
-        lists["aliases"] = tuple(dict.fromkeys((*lists.get("aliases", ()), path.removesuffix(".md"))))
+            return NOTHING
+        found = [UserText(lists={"aliases": (path.removesuffix(".md"),)})]
         for side in sides(as_text(data)):
             try:
-                found = user_text.texts(user_text.parse(side).body)
+                found.append(UserText(texts=user_text.texts(user_text.parse(side).body)))
             except ValueError as error:
                 self.problems.append(f"{path}: no longer made, and moved to {ATTIC}/ as it is: {error}")
-                continue
-            for name, text in found.items():
-                here = texts.get(name, "")
-                if text.strip() not in here:
-                    texts[name] = f"{here.rstrip()}\n\n{text}" if here.strip() else text
-        return replace(additions, lists=lists, texts=texts)
+        return united(*found)
 
     def _user_text(self, fresh: GeneratedFile, path: str, data: bytes) -> UserText | None:
         """A person's text in a file on disk (a copy of an edited file is set aside); None if it must not be replaced.

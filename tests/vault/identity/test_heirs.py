@@ -85,7 +85,7 @@ def test_words_are_appended_to_what_the_report_has_already_and_edited_text_goes_
     an_old_note(place, "question", UserText(texts={"notes": "written there\n"}), edit=" and more")
     (copy,) = place.build().set_aside
     assert "# Old and more" in (place.vault / copy).read_text()
-    assert own_text_of(place, NEWEST) == "written here\n\nwritten there\n"
+    assert own_text_of(place, NEWEST) == "written here\nwritten there\n"
 
 
 def test_a_note_with_broken_markers_is_kept_in_the_attic_as_it_is(place: Workplace) -> None:
