@@ -36,7 +36,7 @@ from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, as_text, note_id
+from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, as_text, note_id, signed
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
@@ -323,14 +323,14 @@ def _sources(cards: Iterable[Card], taken: Names) -> dict[str, Link]:
 
 
 def copies(templates: Path) -> Iterator[Plain]:
-    """Yield the bases and the style sheet of the folder ``templates``; a base that was edited in the vault is not overwritten.
+    """Yield the bases and the style sheet of the folder ``templates``, signed; one that was edited in the vault stays.
 
     Raises:
         TemplateInvalid: one cannot be read, or is not UTF-8.
     """
     for file in sorted((templates / "bases").glob("*.base")):
-        yield Plain(f"bases/{file.name}", _text(file))
-    yield Plain(SNIPPET, _text(templates / STYLE_SHEET))
+        yield Plain(f"bases/{file.name}", signed(_text(file), "# {}"))
+    yield Plain(SNIPPET, signed(_text(templates / STYLE_SHEET), "/* {} */"))
 
 
 def _text(file: Path) -> str:

@@ -36,7 +36,7 @@ def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace) -> 
 
 def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: Workplace) -> None:
     sheet = place.templates / "research.css"
-    sheet.write_text(f"{sheet.read_text()}/* mine */")
+    sheet.write_text(f"{sheet.read_text()}/* mine */\n")
     assert place.build().written == (".obsidian/snippets/research.css",)
     assert place.build().written == ()
 

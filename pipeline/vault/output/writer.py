@@ -64,6 +64,17 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def signed(text: str, comment: str) -> str:
+    """Return a text with a last line that shows whether somebody edited it: a ``comment``, ``{}`` in it replaced by a digest."""
+    text = text.removesuffix("\n") + "\n"
+    return f"{text}{comment.format(f'generated: {digest_of(as_bytes(text))[:16]}')}\n"
+
+
+def _is_signed(data: bytes) -> bool:
+    text, line_end, last = data.rstrip(b"\n").rpartition(b"\n")
+    return f"generated: {digest_of(text + line_end)[:16]}".encode() in last
+
+
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
 
 
@@ -204,13 +215,16 @@ class VaultWriter:
         self.left[fresh.path] = state
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
+        """What a person changed stays, such as a table with Obsidian's own tools; but nobody edits a picture."""
         data, disk, made = fresh.data(), self._tree.read(fresh.path), self._files.find(fresh.path)
-        is_ours = made is not None and disk is not None and made.digest == digest_of(disk)
-        if disk not in (None, data) and not is_ours and not fresh.path.endswith(".svg"):  # nobody edits a picture
-            if fresh.path.endswith(".base"):  # a table that was changed with Obsidian's own tools stays
-                return
-            self._set_aside(fresh.path, disk)
-        self._leave(fresh, data, self._tree.state(fresh.path) if disk == data else None)
+        if (
+            disk is None
+            or disk == data
+            or fresh.path.endswith(".svg")
+            or _is_signed(disk)
+            or (made and made.digest == digest_of(disk))
+        ):
+            self._leave(fresh, data, self._tree.state(fresh.path) if disk == data else None)
 
     def _set_aside(self, path: str, data: bytes) -> None:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")

@@ -90,17 +90,22 @@ def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monk
     assert place.build().written == ("bases/reports.base",)
 
 
-def test_a_base_that_was_edited_is_its_readers_and_a_style_sheet_is_set_aside(place: Workplace) -> None:
-    base = place.vault / "bases" / "reports.base"
-    base.write_text("mine: true\n")
-    style = place.vault / ".obsidian" / "snippets" / "research.css"
-    style.write_text("{}")
-    for _ in range(2):
-        report = place.build()
-        assert base.read_text() == "mine: true\n"
-    assert style.read_text() != "{}"
-    assert [path.read_text() for path in (place.vault / "attic").iterdir()] == ["{}"]
-    assert report.written == report.set_aside == report.problems == ()
+@pytest.mark.parametrize(
+    ("path", "template"), [("bases/reports.base", "bases/reports.base"), (".obsidian/snippets/research.css", "research.css")]
+)
+def test_a_base_or_style_sheet_is_renewed_until_somebody_edits_it_also_where_nothing_is_known_of_it(
+    place: Workplace, path: str, template: str
+) -> None:
+    file, made_from = place.vault / path, place.templates / template
+    for new in ("one: true\n", "two: true\n"):
+        made_from.write_text(new)
+        shutil.rmtree(place.state)
+        assert place.build().written == (path,)
+        assert file.read_text().startswith(new)
+    file.write_text("mine: true\n")
+    made_from.write_text("three: true\n")
+    assert place.build().set_aside == ()
+    assert file.read_text() == "mine: true\n"
 
 
 def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workplace) -> None:
