@@ -11,10 +11,11 @@ from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.queue_values import Query, Settings
 from pipeline.config.services import SearchChoice
+from pipeline.domain.events.records import stream_id
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.research.reading import expected
-from pipeline.text.normalise import first_few, one_line, slug
+from pipeline.text.normalise import first_few, one_line
 from pipeline.text.times import timestamp
 
 _REPLY_TOKENS = 1_000  # of a usual reply, the report's own words aside
@@ -66,7 +67,7 @@ class DryRun:
             state = None
         config = adopted_config(state.config, fresh) if state else fresh
         unchanged = state is not None and config.search == state.config.search
-        name = decision.session if state else f"{timestamp(self.now)[:10]}-{slug(decision.query.id, 40)}-…"
+        name = decision.session if state else stream_id("session", timestamp(self.now), "…", decision.query.id)
         calls, tokens = expected(config) if config.has_model else (0, 0)
         price, received = dict(self.settings.prices).get(config.reasoner), calls * _REPLY_TOKENS + 2 * config.report_words
         spent = state.spent.usd if state else 0.0

@@ -14,7 +14,8 @@ from typing import Literal, get_args
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
 from pipeline.config.queue_values import Query, Queue
-from pipeline.domain.summary import Summary
+from pipeline.domain.events.records import begin_of, is_about
+from pipeline.domain.summary import Summary, is_tagged
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import moment_after, moment_of, night_of
@@ -55,12 +56,6 @@ class Selection:
         if not self.ids and not self.tags:
             return True
         return query.id in self.ids or is_tagged(query.tags, self.tags)
-
-
-def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Return whether one of the tags is wanted, or below one that is: ``law/patents`` below ``law``."""
-    mine = [f"{tag.casefold()}/" for tag in tags]
-    return any(tag.startswith(f"{one.casefold()}/") for one in wanted for tag in mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +150,7 @@ def _kept_off(query: Query, last: Summary | None, queue: Queue, known: SessionIn
         line = next(other.line for other in queue.queries if other.id == query.same_as)
         return Decision(query, "same", f"the question of line {line}, {query.same_as}: only that one is researched")
     since = last.started_at[:10] if last else ""
-    if mine := [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]:
+    if mine := [name for name in known.damaged if is_about(name, query.id) and begin_of(name) >= since]:
         error = known.damaged[mine[-1]]
         return Decision(query, "damaged", f"{error.message} → {error.hint or 'research verify'}", mine[-1], cause_of(error))
     at = known.tombstones.query_forgotten(query.id)

@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.batch.due_queries import LOG_TROUBLE, parts
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.memory import cost_of_calls
 from pipeline.domain.session import state_of
@@ -175,11 +176,11 @@ def spent_tonight(store: EventStore, sessions: Iterable[Summary], now: datetime,
     begin = timestamp(night_start(now, zone))
     costs = [_since(store, one.id, begin, _of_session) for one in sessions if not one.ended_at or one.ended_at >= begin]
     costs += [_since(store, talk, begin, lambda name, events: talk_of(name, events).cost()) for talk in store.ids("talk")]
-    consolidations = [name for name in store.ids("memory") if _day_in(name) >= begin[:10]]
+    consolidations = [name for name in store.ids("memory") if begin_of(name) >= begin[:10]]
     costs += [_since(store, name, begin, lambda _name, events: cost_of_calls(events)) for name in consolidations]
     granted = 0.0
     for name in store.ids("batch"):
-        if _day_in(name) >= begin[:10]:  # ids begin with the time at which the stream began
+        if begin_of(name) >= begin[:10]:  # ids begin with the time at which the stream began
             with suppress(LogError):
                 records = [record for record in store.load(name) if record.at >= begin]
                 for event in decode_all(one.data for one in records if one.type in ("batch.started", "passages.embedded")):
@@ -208,9 +209,3 @@ def _since(store: EventStore, stream: str, begin: str, cost: Callable[[str, Even
 
 def _of_session(session: str, events: Events) -> Cost:
     return cost_of(state_of(session, events))
-
-
-def _day_in(name: str) -> str:
-    """The day in an id such as ``batch-2026-11-21t021500-3f2a``; in another one, a day after all."""
-    day = name.partition("-")[2][:10]
-    return day if len(day) == 10 and day[:4].isdigit() else "9999-99-99"

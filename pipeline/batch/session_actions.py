@@ -1,28 +1,24 @@
-"""Actions on one session or talk: start it, reopen it, cancel it, approve its plan; what a talk is about, and its first event."""
+"""Actions on one session: start it, reopen it, cancel it, hand it over, approve its plan."""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from pipeline.batch.due_queries import Decision, is_tagged
-from pipeline.batch.session_index import SessionIndex
+from pipeline.batch.due_queries import Decision
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.talk_events import Scope
+from pipeline.domain.events.records import stream_id
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
-from pipeline.domain.talk import TalkState
 from pipeline.domain.values import EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import CommandRefused, LogError, SessionUnknown
+from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research import StepResult
 from pipeline.research.gathering import approval_of
 from pipeline.research.reporting import earlier_session
-from pipeline.text.normalise import same_question, slug
+from pipeline.text.normalise import same_question
 from pipeline.text.times import timestamp
 
 _log = logging.getLogger("pipeline.batch.session_actions")
@@ -39,7 +35,7 @@ async def new_session(
         LogError: it could not be stored.
     """
     query = decision.query
-    session = ResearchSession(f"{timestamp(context.now())[:10]}-{slug(query.id, 40)}-{secrets.token_hex(2)}")
+    session = ResearchSession(stream_id("session", timestamp(context.now()), secrets.token_hex(2), query.id))
     start = e.ResearchStarted(
         query=query.text,
         query_id=query.id,
@@ -195,51 +191,3 @@ def _record(session: ResearchSession, store: EventStore, context: RunContext, ev
         Recorder(session, store, context).record([StepResult((event,))])
     finally:
         store.release(session.id)
-
-
-@dataclass(frozen=True, slots=True)
-class TalkScope:
-    """What a talk is about: ``ids`` as in ``TalkOpened``, the question it is about or "", and the sessions that count."""
-
-    scope: Scope
-    ids: tuple[str, ...]
-    subject: str
-    sessions: tuple[str, ...]
-
-
-def talk_scope(known: SessionIndex, scope: Scope, ids: tuple[str, ...] = (), subject: str = "") -> TalkScope:
-    """Return a scope with the sessions that belong to it now: all for the whole vault, even if there are none.
-
-    Raises:
-        SessionUnknown: there is none with that id or tag.
-    """
-    if scope == "vault":
-        return TalkScope(scope, ids, subject, tuple(one.id for one in known.sessions))
-    if scope == "topic":
-        found = [one for one in known.sessions if is_tagged(one.tags, ids)]
-    else:
-        found = [one for one in known.sessions if one.id in ids or (scope == "query" and one.query_id in ids)]
-    if not found:
-        tags = sorted({tag for one in known.sessions for tag in one.tags})
-        hint = f"tags with sessions: {', '.join(tags[:10])}" if tags else "research list shows the sessions; none has a tag"
-        what = f"no session has the tag {ids[0]!r}" if scope == "topic" else f"the session of the talk is gone: {', '.join(ids)}"
-        raise SessionUnknown(what, hint=hint if scope == "topic" else "research list")
-    subject = subject or (found[0].query if scope == "session" else "")
-    return TalkScope(scope, ids, subject, tuple(one.id for one in found))
-
-
-def new_talk_id(at: str, name: str) -> str:
-    """Return an id for a talk that begins at ``at``, an event's timestamp."""
-    return f"talk-{at[:10]}-{slug(name, 40)}-{secrets.token_hex(2)}"
-
-
-def latest_talk(talks: Sequence[TalkState], scope: TalkScope | None) -> TalkState:
-    """Return the talk that was last spoken in, of one scope or of any.
-
-    Raises:
-        SessionUnknown: there is none.
-    """
-    found = [one for one in talks if scope is None or (one.scope, one.ids) == (scope.scope, scope.ids)]
-    if not found:
-        raise SessionUnknown("there is no talk to continue", hint='research ask "…" begins one')
-    return max(found, key=lambda one: (one.last_at, one.id))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 
-from pipeline.domain.events.records import NO_TOMBSTONES, Tombstones
+from pipeline.domain.events.records import NO_TOMBSTONES, Tombstones, kind_of
 from pipeline.domain.summary import Summary, fold_id
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
@@ -54,7 +54,7 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     fresh: dict[str, Entry] = {}
     damaged: dict[str, LogError] = {}
     for name in [name for name in marks if name not in entries]:
-        is_night = name.startswith("batch-")
+        is_night = kind_of(name) == "batch"
         try:
             if is_night:
                 ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
@@ -92,7 +92,7 @@ def _encoded(entry: Entry) -> str:
 def _decoded(name: str, line: str) -> Entry | None:
     try:
         values = json.loads(line)
-        if name.startswith("batch-"):
+        if kind_of(name) == "batch":
             return tuple(values)
         values[_TAGS] = tuple(values[_TAGS])
         return Summary(*values)

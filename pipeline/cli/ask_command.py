@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,15 +12,15 @@ from typing import Any
 
 import click
 
-from pipeline.batch.session_actions import TalkScope, latest_talk, new_talk_id, talk_scope
 from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.run_environment import RunEnvironment, environment_of
 from pipeline.cli.running_sessions import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
+from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
-from pipeline.domain.talk import TalkState, Turn, read_talk
+from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.engine.asking_back import TalkLog, answer_question, finish_question
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
@@ -75,15 +76,15 @@ def ask(
     if sum([bool(session), topic is not None, everything]) > 1:
         raise UsageError("SESSION, --topic and --all exclude each other", hint="name one of them")
     named: tuple[Scope, str | None] = ("session", session) if session else ("topic", topic) if topic else ("vault", None)
-    scope = talk_scope(known, named[0], (named[1],) if named[1] else ())
+    scope = talk_scope(known.sessions, named[0], (named[1],) if named[1] else ())
     context = context_of(env.workspace, env.keys)
     if goes_on:
         state = latest_talk(talks_in(env.store), scope if session or topic or everything else None)
-        scope = talk_scope(known, state.scope, state.ids, state.subject)
+        scope = talk_scope(known.sessions, state.scope, state.ids, state.subject)
     else:
         cap = env.workspace.queue.settings.query_limits.cost_usd
         name = question or scope.subject or " ".join(scope.ids) or "all"
-        state = TalkState(id=new_talk_id(timestamp(context.now()), name), budget_usd=cap)
+        state = TalkState(id=stream_id("talk", timestamp(context.now()), secrets.token_hex(2), name), budget_usd=cap)
     state.budget_usd = state.budget_usd if max_cost is None else max_cost
 
     def value_of(turn: Turn) -> dict[str, Any]:
@@ -240,13 +241,13 @@ def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> No
             context, cap = context_of(env.workspace, env.keys), env.workspace.queue.settings.query_limits.cost_usd
             known = read_sessions(env.console, env.store, again=True)
             kind, _, name = note.partition(":")
-            scope = talk_scope(known, "vault")
+            scope = talk_scope(known.sessions, "vault")
             if kind in ("report", "session") and any(one.id == name for one in known.sessions):
-                scope = talk_scope(known, "session", (name,))
+                scope = talk_scope(known.sessions, "session", (name,))
             elif tag := next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), ""):
-                scope = talk_scope(known, "topic", (tag,))
+                scope = talk_scope(known.sessions, "topic", (tag,))
             state = next((talk for talk in talks_in(env.store) if talk.note == note), None)
-            named = new_talk_id(timestamp(context.now()), note.replace(":", " "))
+            named = stream_id("talk", timestamp(context.now()), secrets.token_hex(2), note)
             texts = [line.text for line in lines if line.note == note]
             state = state or TalkState(id=named, budget_usd=cap)
             done += len(asyncio.run(_talk(env, context, state, scope, texts, note=note)))

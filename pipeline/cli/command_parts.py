@@ -16,6 +16,7 @@ import click
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.settings import QUEUE_FILE, Workspace, load_workspace, store_address
 from pipeline.config.vault_queue import QUEUE_NOTE, linked
+from pipeline.domain.events.records import kind_of
 from pipeline.domain.summary import Summary
 from pipeline.errors import NoWorkspace, ResearchError, SessionUnknown, SystemRefused
 from pipeline.ops.console_output import PRINTED, Console, note_damage
@@ -67,7 +68,7 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
 
 def import_named(store: EventStore, name: str) -> str:
     """Return the id of the import that a name means: its id, or a part of one that begins with ``import-``; "" for none."""
-    if not name.startswith("import-"):
+    if kind_of(name) != "import":
         return ""
     ids = list(store.ids("import"))
     found = [name] if name in ids else [known for known in ids if name in known]

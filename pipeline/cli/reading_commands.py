@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pipeline.batch.due_queries import archived, decide, is_tagged
+from pipeline.batch.due_queries import archived, decide
 from pipeline.cli.command_parts import import_named, read_sessions, report_left_out, require_workspace, session_named
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
@@ -17,6 +17,7 @@ from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.vault_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS
+from pipeline.domain.summary import is_tagged
 from pipeline.domain.why import Why, value_of
 from pipeline.domain.why import why as why_of
 from pipeline.errors import LogError, SessionUnknown, UsageError

@@ -15,6 +15,7 @@ from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents
 from pipeline.config.settings import Workspace, keys_of, load_workspace, machine_of
+from pipeline.domain.events.records import begin_of, kind_of
 from pipeline.ops.console_output import PRINTED, Console
 from pipeline.ports import EventStore
 from pipeline.wiring import workspace_adapters
@@ -125,8 +126,8 @@ def save_last_run(console: Console, account: dict[str, Any]) -> bool:
 
 def archived_before(store: EventStore) -> tuple[str, ...]:
     """Return the ids of the queries that the latest batch recorded as removed from the file."""
-    names = [name for name in store.marks() if name.startswith("batch-")]
-    second = max((name.rpartition("-")[0] for name in names), default="")  # ids end in a random part: several may share a second
-    records = [record for name in names if name.startswith(second) for record in store.load(name)]
+    names = [name for name in store.marks() if kind_of(name) == "batch"]
+    second = max(map(begin_of, names), default="")  # several may share it
+    records = [record for name in names if begin_of(name) == second for record in store.load(name)]
     started = [record for record in records if record.type == "batch.started"]  # read without the events' models
     return tuple(json.loads(max(started, key=lambda record: record.at).data).get("archived", ())) if started else ()

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from pipeline.domain import values as v
 from pipeline.domain.events.night_events import SessionConsolidated
+from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import Answered, CallSent, EventBase
 from pipeline.domain.findings import all_facts, disputed_facts, open_gaps, page_of
 from pipeline.domain.state import SessionState, asked_queries, cost_of, workers_in_order
@@ -80,7 +81,7 @@ def remember(events: Iterable[EventBase]) -> Memory:
     """
 
     def when(event: SessionConsolidated) -> tuple[str, int, str, int]:
-        return event.session_id.rpartition("-")[0], event.up_to, event.session_id, event.version
+        return begin_of(event.session_id), event.up_to, event.session_id, event.version
 
     latest: dict[str, SessionConsolidated] = {}
     for event in events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -73,3 +74,9 @@ class Summary:
     def ended(self) -> bool:
         """Tell whether the session has ended; it can be reopened."""
         return self.status in ENDED
+
+
+def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Return whether one of the tags is wanted, or below one that is: ``law/patents`` below ``law``."""
+    mine = [f"{tag.casefold()}/" for tag in tags]
+    return any(tag.startswith(f"{one.casefold()}/") for one in wanted for tag in mine)

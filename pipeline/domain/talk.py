@@ -1,8 +1,8 @@
-"""Talks: questions on stored pages, the state computed from their events, and what to do next. No I/O, no clock."""
+"""Talks: questions on stored pages, the state computed from their events, what is next, what they are about. No I/O, no clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -12,7 +12,9 @@ from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase
 from pipeline.domain.session import StoredEvents
+from pipeline.domain.summary import Summary, is_tagged
 from pipeline.domain.values import EXTRACTIVE, Cost, Fact, assumed, minus, total
+from pipeline.errors import SessionUnknown
 
 
 @dataclass(slots=True)
@@ -181,3 +183,46 @@ def next_step(state: TalkState) -> TalkStep | None:
     elif turn.draft is not None:
         name = "check"
     return TalkStep(name, turn.number)
+
+
+@dataclass(frozen=True, slots=True)
+class TalkScope:
+    """What a talk is about: ``ids`` as in ``TalkOpened``, the question it is about or "", and the sessions that count."""
+
+    scope: t.Scope
+    ids: tuple[str, ...]
+    subject: str
+    sessions: tuple[str, ...]
+
+
+def talk_scope(known: Sequence[Summary], scope: t.Scope, ids: tuple[str, ...] = (), subject: str = "") -> TalkScope:
+    """Return a scope with those of the ``known`` sessions that belong to it now: all for the whole vault, even if there are none.
+
+    Raises:
+        SessionUnknown: there is none with that id or tag.
+    """
+    if scope == "vault":
+        return TalkScope(scope, ids, subject, tuple(one.id for one in known))
+    if scope == "topic":
+        found = [one for one in known if is_tagged(one.tags, ids)]
+    else:
+        found = [one for one in known if one.id in ids or (scope == "query" and one.query_id in ids)]
+    if not found:
+        tags = sorted({tag for one in known for tag in one.tags})
+        hint = f"tags with sessions: {', '.join(tags[:10])}" if tags else "research list shows the sessions; none has a tag"
+        what = f"no session has the tag {ids[0]!r}" if scope == "topic" else f"the session of the talk is gone: {', '.join(ids)}"
+        raise SessionUnknown(what, hint=hint if scope == "topic" else "research list")
+    subject = subject or (found[0].query if scope == "session" else "")
+    return TalkScope(scope, ids, subject, tuple(one.id for one in found))
+
+
+def latest_talk(talks: Sequence[TalkState], scope: TalkScope | None) -> TalkState:
+    """Return the talk that was last spoken in, of one scope or of any.
+
+    Raises:
+        SessionUnknown: there is none.
+    """
+    found = [one for one in talks if scope is None or (one.scope, one.ids) == (scope.scope, scope.ids)]
+    if not found:
+        raise SessionUnknown("there is no talk to continue", hint='research ask "…" begins one')
+    return max(found, key=lambda one: (one.last_at, one.id))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError
 
-from pipeline.domain.events.records import Kind, Record
+from pipeline.domain.events.records import Kind, Record, stream_id
 from pipeline.domain.events.session_events import EventBase, StepFailed
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import Cost
@@ -97,8 +97,7 @@ class _Waiting:
 
 def new_stream(store: EventStore, context: RunContext, kind: Kind) -> StreamLog:
     """Return the log of a new stream of a kind; ids sort by time."""
-    at = timestamp(context.now())[:19].replace(":", "").lower()
-    return StreamLog(store, context, f"{kind}-{at}-{secrets.token_hex(2)}")
+    return StreamLog(store, context, stream_id(kind, timestamp(context.now()), secrets.token_hex(2)))
 
 
 class Recorder:

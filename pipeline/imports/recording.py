@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import import_id
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.vault_events import import_of
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import RunContext
 from pipeline.imports.converters import Converted
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of, slug
+from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
 
 
@@ -32,10 +33,9 @@ def record_import(store: EventStore, context: RunContext, one: Converted, tags: 
     said = one.said
     tail = _digest(said.kind, said.original_id)[:8]
     known = (name for name in store.ids("import") if name.startswith(f"import-{said.kind}-") and name.endswith(f"-{tail}"))
-    words = slug(said.question or said.title or said.original_id, 40)
-    stream = next(known, f"import-{said.kind}-{words}-{tail}")
+    stream = next(known, import_id(said.kind, tail, said.question or said.title or said.original_id))
     stones = store.tombstones()
-    if stones.is_forgotten(stream) or stones.query_forgotten(f"import-{said.kind}-{tail}"):
+    if stones.is_forgotten(stream) or stones.query_forgotten(import_id(said.kind, tail)):
         return Recorded(stream, "forgotten")
     records = store.load(stream)
     before = import_of(stream, decode_all(record.data for record in records))

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, kind_of
+from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
 from pipeline.domain.events.vault_events import (
     ObjectsPruned,
     PruneEnded,
@@ -311,7 +311,7 @@ def forgetting(store: EventStore, name: str, query: str = "", query_id: str = ""
     if is_import:
         found = import_of(name, decode_all(record.data for record in store.load(name)))
         if found:  # a later import of the same is refused by this name, whatever its question is then
-            query, query_id = found.last.heading, f"import-{found.last.kind}-{name.rpartition('-')[2]}"
+            query, query_id = found.last.heading, import_id(found.last.kind, name.rpartition("-")[2])
     talks = tuple(one for one in store.ids("talk") if not is_import and _scope(store, one) == (name,))
     objects = tuple(sorted(digest for digest in usage.only([name, *talks]) if store.objects.size(digest)))
     others = () if is_import else (x for x in usage.streams if kind_of(x) == "session" and x != name)

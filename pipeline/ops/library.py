@@ -17,6 +17,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_values import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
+from pipeline.domain.events.records import kind_of
 from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
 from pipeline.domain.session import ResearchSession, summary_of
 from pipeline.domain.state import SessionState
@@ -132,7 +133,7 @@ class Library:
         if name not in set(self._store.ids("session")):
             found = read_all(self._store, self._kept).latest().get(name)
             if not found:
-                what = "was imported and is not checked" if name.startswith("import-") else "is no session and no query"
+                what = "was imported and is not checked" if kind_of(name) == "import" else "is no session and no query"
                 raise SessionUnknown(f"{name[:100]!r} {what}", hint="the tool search finds reports and their ids")
             name = found.id
         state = ResearchSession.open(self._store, name).state

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from pipeline.domain.events.night_events import QueryEnded
+from pipeline.domain.events.records import kind_of
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
@@ -42,7 +43,7 @@ class Digest:
 def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
     batches, unread = [], []
-    for name in sorted(name for name in store.marks() if name.startswith("batch-")):
+    for name in sorted(name for name in store.marks() if kind_of(name) == "batch"):
         try:
             batches.append(batch_of(store, name))
         except LogError as error:

@@ -13,6 +13,7 @@ from pipeline import __version__
 from pipeline.config.keys import Keys
 from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
+from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.events.vault_events import NoteRated
 from pipeline.domain.session import record_of, stamped
@@ -55,7 +56,7 @@ def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
         LogError: it could not be stored.
     """
     at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
-    stream = f"vault-{at[:19].replace(':', '').lower()}-{run[:6]}"
+    stream = stream_id("vault", at, run[:6])
     events = enumerate((_agent_of(machine_of(folder)), *drafts), 1)
     records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
     store = store_of(folder)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from pipeline.text.normalise import digest_of
+from pipeline.text.normalise import digest_of, slug
 
 Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -19,6 +19,32 @@ MERGE = "merge-"  # how the run ids of merge segments begin
 def kind_of(stream: str) -> Kind:
     """Return the kind of a stream: that of its id's prefix (``batch-``, ``memory-`` …), else a session."""
     return next((kind for kind in KINDS[1:] if stream.startswith(f"{kind}-")), "session")
+
+
+def stream_id(kind: Kind, at: str, tail: str, about: str = "") -> str:
+    """Return the id of a stream that begins ``at``, an event's timestamp; ``tail`` tells it from others of that time.
+
+    A session's, or a talk's, has the day and what it is ``about``, any other's the second.
+    """
+    begins = f"{at[:10]}-{slug(about, 40)}" if about else at[:19].replace(":", "").lower()
+    return f"{begins}-{tail}" if kind == "session" else f"{kind}-{begins}-{tail}"
+
+
+def begin_of(stream: str) -> str:
+    """Return the day, or the second, that an id names; for an id without one, a day after all."""
+    begins = stream.removeprefix(f"{kind_of(stream)}-")
+    begins = begins[:17] if begins[10:11] == "t" else begins[:10]
+    return begins if begins[:4].isdigit() else "9999-99-99"
+
+
+def is_about(session: str, query_id: str) -> bool:
+    """Return whether a session's id says that it is on that query."""
+    return session[11:].rpartition("-")[0] == slug(query_id, 40)
+
+
+def import_id(kind: str, tail: str, about: str = "") -> str:
+    """Return the id of an import; without what it is ``about``, the name by which what was forgotten is not imported again."""
+    return "-".join(filter(None, ("import", kind, about and slug(about, 40), tail)))
 
 
 class Record(NamedTuple):
