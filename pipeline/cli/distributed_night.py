@@ -239,7 +239,7 @@ def work_on_jobs(
 
     async def work() -> dict[str, int]:
         nights, documents = postgres_adapters.nights_of(folder), postgres_adapters.DocumentsFingerprint(env.workspace)
-        factory = AdapterFactory(env.workspace, env.store, env.keys, pace=postgres_adapters.NightsPace(nights))
+        factory = AdapterFactory(env.workspace, env.store, env.keys, pace=nights)
         at_once = sessions or sessions_at_once(env.workspace)
         limits = replace(env.workspace.queue.settings.limits, deadline=None)  # a night's end comes with each job
         context = with_limits(context_of(env, Lines(env.console).listen, run), limits, until)
@@ -260,7 +260,7 @@ def work_on_jobs(
             worker.entries = lambda: {entry_of(one, name) for one in ("", documents.value) for name in ("", machine)}
             program, lease_s = f"{WORKER}{machine}", lease.total_seconds()
             engine = postgres_adapters.engine_of(folder, program, at_once, lease_s, lambda line: say(line, True))
-            engine.schedule, engine.begin = schedule, begin
+            engine.scheduled = (schedule, begin) if schedule else None
             env.console.say(f"{machine} takes up to {at_once} sessions at once", dim=True)
             following = asyncio.create_task(follow_documents())
             try:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pipeline.domain.events.vault_events import ImportedClaim, ImportedMessage, ResearchImported
 from pipeline.imports.source import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
-from pipeline.system.files import connect_sqlite, read_bytes
+from pipeline.system.files import connect_sqlite
 from pipeline.text.normalise import digest_of, one_line
 
 MOST = 500  # claims, and messages, that an event holds; the stored original has all
@@ -64,7 +64,7 @@ def _format_of(source: Source, name: str) -> tuple[str | None, str]:
     """The format of a file and the group that is read with it; "" for no format, None for what holds no record."""
     path = PurePosixPath(name)
     folder, above = path.parent.name, "/".join(path.parts[:-2])
-    if path.suffix in _DATABASES or _begins(source.path(name), b"SQLite format 3\0"):
+    if path.suffix in _DATABASES:
         return "aidaemon", name
     if folder == "events" and path.suffix == ".json" and path.name.partition("_")[0].isdigit():
         return "go-research-events", above
@@ -75,13 +75,6 @@ def _format_of(source: Source, name: str) -> tuple[str | None, str]:
     if path.name in ("snapshot.json", ".gitignore", ".gitattributes", ".DS_Store"):
         return None, ""
     return ("go-research", name) if path.suffix == ".json" else ("", "")
-
-
-def _begins(path: Path, sign: bytes) -> bool:
-    try:
-        return read_bytes(path, len(sign)) == sign
-    except OSError:
-        return False
 
 
 def _made(
@@ -138,9 +131,9 @@ def _go_session(source: Source, name: str, _names: Sequence[str]) -> Iterator[Co
 
 
 def _go_events(source: Source, folder: str, names: Sequence[str]) -> Iterator[Converted]:
-    """Yield the session of a folder of go-research with one file an event. Workers side by side wrote some versions twice."""
+    """Yield the session of a folder of go-research with one file an event, by name: a version may be there twice."""
     faults, contents = Faults(), _contents(source, folder, names, source.faults)
-    claims, messages, versions = [], [], set()
+    claims, messages = [], []
     said: dict[str, str] = {"status": "running"}
     for name, data in contents.items():
         where = f"{folder}/{name}".removeprefix("/")
@@ -152,9 +145,6 @@ def _go_events(source: Source, folder: str, names: Sequence[str]) -> Iterator[Co
         if not (kind := event.text("type")):
             faults.add("is no event: it has no “type”", where, 1)
             continue
-        if (version := event.text("version")) in versions:
-            faults.add("has a version that another event has too; all are kept, in the order of their files", where)
-        versions.add(version)
         at, by = event.time("timestamp"), event.text("worker_id")
         found = {"id": event.text("aggregate_id"), "question": event.text("query"), "mode": event.text("mode"), "created": at}
         said = {**found, **{key: value for key, value in said.items() if value}, "updated": at or said.get("updated", "")}
@@ -204,7 +194,6 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 # The tables of what was learnt, and the column that is the title of a claim.
 _LEARNT = {"episodes": "topics", "procedures": "name", "error_solutions": "error_pattern", "expertise": "domain"}
-_MOST_ROWS = 200_000  # of one table
 _DATA = ("content", "summary", "result_summary", "result", "description", "message", "command", "reason", "mission", "task",
          "arguments", "name", "status", "error")  # fmt: skip
 
@@ -250,13 +239,8 @@ def _rows(db: sqlite3.Connection, table: str, source: Source, name: str) -> Iter
     if not columns or not db.execute(real, (table,)).fetchone():
         return
     where, order = f"{name}, {table}", ", ".join(one for one in ("created_at", "id") if one in columns) or "1"
-    found = db.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order} LIMIT {_MOST_ROWS + 1}")  # noqa: S608 - names of ours
-    number = 0
     try:
-        for number, row in enumerate(found, 1):
-            if number > _MOST_ROWS:
-                source.faults.add(f"has more than {_MOST_ROWS:,} rows; the others are left out", where, 1)
-                return
+        for row in db.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}"):  # noqa: S608 - names of ours
             texts = (source.redact(one).decode("utf-8", "replace") if isinstance(one, bytes) else one for one in row)
             yield Record(dict(zip(columns, texts, strict=True)), where, source.faults)
     except sqlite3.Error as error:

@@ -20,7 +20,6 @@ from pipeline.text.times import timestamp
 LARGEST = 64_000_000  # bytes of a file
 LONGEST = 4_000  # characters of a claim or a message
 LONGEST_REPORT = 100_000  # characters
-_MOST_FILES = 100_000
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv"}
 Redact = Callable[[bytes], bytes]
 
@@ -70,18 +69,16 @@ class Source:
             return [self.root.name]
         found: list[str] = []
         for folder, folders, files in os.walk(self.root, onerror=lambda error: self.faults.add("cannot be listed", str(error))):
-            folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-            for name in sorted((*files, *(one for one in folders if os.path.islink(os.path.join(folder, one))))):  # noqa: PTH114, PTH118 - bytes of any encoding
-                path = Path(folder, name)
+            folders[:] = [name for name in folders if name not in _SKIPPED]
+            links = [name for name in folders if Path(folder, name).is_symlink()]
+            for path in (Path(folder, name) for name in sorted((*files, *links))):
                 shown = os.fsencode(path.relative_to(self.root)).decode("utf-8", "backslashreplace")
                 if not stat.S_ISREG(path.lstat().st_mode):
                     self.faults.add("is a link or no regular file, and is not read", shown)
                 elif "\\x" in shown:
                     self.faults.add("has a name that is not UTF-8; rename it to import it", shown)
-                elif len(found) < _MOST_FILES:
-                    found.append(shown)
                 else:
-                    self.faults.add(f"is one of more than {_MOST_FILES:,} files: import the folders one by one", shown, 1)
+                    found.append(shown)
         return sorted(found)
 
     def path(self, name: str) -> Path:

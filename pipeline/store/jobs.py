@@ -39,8 +39,9 @@ NIGHT = "night"  # the entry point of the schedule
 class PgQueuerEngine:
     """Gives at most ``at_once`` jobs at a time. ``program`` names its connection, ``say`` prints a problem.
 
-    A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds. At the times of
-    ``schedule``, a cron expression in UTC, one of the processes that have it calls ``begin``, in the thread of the jobs.
+    A job belongs to another who takes it when nothing was heard of this process for ``lease_s`` seconds. What is
+    ``scheduled``, at the times of a cron expression in UTC, is called by one of the processes that have it, in the thread of the
+    jobs.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class PgQueuerEngine:
     ) -> None:
         self._at_once, self._lease = at_once, timedelta(seconds=lease_s)
         self._database = Database(url, check_schema, password=password, patience_s=0.0, program=program)
-        self._say, self.schedule = say, ""
-        self.begin: Callable[[], Awaitable[None]]
+        self._say = say
+        self.scheduled: tuple[str, Callable[[], Awaitable[None]]] | None = None
         self._manager: QueueManager | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
@@ -89,9 +90,6 @@ class PgQueuerEngine:
             if again_s is not None:
                 raise RetryRequested(timedelta(seconds=again_s))
 
-        async def begin(_schedule: Schedule) -> None:
-            await self.begin()
-
         executor = EntrypointExecutor(EntrypointExecutorParameters(concurrency_limit=0, func=do))
         driver = _Driver(self._database, lambda: self._stopped, self._say)
         jobs = _OwnJobs(driver, executor, self._at_once, worker.takes)
@@ -101,14 +99,19 @@ class PgQueuerEngine:
             self._manager.shutdown.set()
         nights = SchedulerManager(jobs)
         nights.shutdown = self._manager.shutdown
-        try:
-            if self.schedule:
-                nights.schedule(NIGHT, self.schedule)(begin)
-        except ValueError as error:
-            raise UsageError(f"{self.schedule!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
+        if self.scheduled:
+            times, begin = self.scheduled
+
+            async def begin_night(_schedule: Schedule) -> None:
+                await begin()
+
+            try:
+                nights.schedule(NIGHT, times)(begin_night)
+            except ValueError as error:
+                raise UsageError(f"{times!r} is no schedule", hint='write five fields as in cron: "15 2 * * *"') from error
         giving = self._manager.run(timedelta(seconds=LOOK_S), self._at_once, heartbeat_timeout=self._lease)
         try:
-            await asyncio.gather(giving, *([nights.run()] if self.schedule else []))
+            await asyncio.gather(giving, *([nights.run()] if self.scheduled else []))
         finally:
             self._manager.shutdown.set()
             self._database.close()

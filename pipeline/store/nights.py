@@ -8,6 +8,7 @@ with a cap.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,8 @@ from pipeline.domain.values import Cost
 from pipeline.errors import VersionConflict
 from pipeline.ports.distribution import BUILD, CLOSE, WORKER, Night, Share, Taken
 from pipeline.store.postgres_database import Connection, Database
+
+LOOK_S = 0.5  # at most, between two looks whether a turn is free
 
 
 def _each(text: str) -> str:
@@ -70,7 +73,7 @@ where batch = %(batch)s and halt = '' and max_failures <= (
 
 
 class PostgresNights:
-    """The port ``Nights``. Each method is one transaction."""
+    """The ports ``Nights`` and ``SharedPace``. Each method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -224,10 +227,15 @@ class PostgresNights:
         ((taken, wait_s),) = self._database.rows(query, name=name, hold=hold_s)
         return 0.0 if taken else max(0.001, wait_s or 0.0)
 
-    def rest(self, name: str, pause_s: float) -> None:
-        """End a turn that was taken: the next may be taken after ``pause_s`` seconds."""
+    async def turn(self, name: str, hold_s: float) -> None:
+        """Return when it is this process's turn at a host or provider."""
+        while (wait_s := await asyncio.to_thread(self.take_turn, name, hold_s)) > 0:
+            await asyncio.sleep(min(wait_s, LOOK_S))
+
+    async def rest(self, name: str, pause_s: float) -> None:
+        """End a turn: the next may be taken after ``pause_s`` seconds."""
         query = "update pace set next_at = clock_timestamp() + make_interval(secs => %s) where name = %s"
-        self._database.rows(query, pause_s, name)
+        await asyncio.to_thread(self._database.rows, query, pause_s, name)
 
     def seconds_ahead(self) -> float:
         """Return by how many seconds the server's clock is ahead of this machine's, to about the time of an answer."""

@@ -5,7 +5,6 @@ It needs the extra ``postgres``: whoever imports it has called ``require_psycopg
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable
@@ -28,7 +27,6 @@ from pipeline.store.postgres_database import STATUS, Database, StoreStatus, chec
 __all__ = ["PostgresNights", "roles"]
 
 PATIENCE_S = 600.0  # of a run that does not end because the database is being restarted
-LOOK_S = 0.5  # at most, between two looks whether a turn is free
 
 
 def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> PostgresStore:
@@ -130,22 +128,6 @@ def dashboard_of(folder: Path) -> tuple[list[str], dict[str, str]]:
     command = [sys.executable, "-m", "pgqueuer", "--pg-dsn", store_address(folder), "dashboard", "--interval", "2"]
     password = store_password(folder)
     return command, {**environment(), **({"PGPASSWORD": password} if password else {})}
-
-
-@dataclass(frozen=True, slots=True)
-class NightsPace:
-    """The port ``SharedPace`` over the rows of nights."""
-
-    nights: PostgresNights
-
-    async def turn(self, name: str, hold_s: float) -> None:
-        """Return when it is this process's turn at a host or provider."""
-        while (wait_s := await asyncio.to_thread(self.nights.take_turn, name, hold_s)) > 0:
-            await asyncio.sleep(min(wait_s, LOOK_S))
-
-    async def rest(self, name: str, pause_s: float) -> None:
-        """End a turn."""
-        await asyncio.to_thread(self.nights.rest, name, pause_s)
 
 
 @dataclass

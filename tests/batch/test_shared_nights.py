@@ -42,7 +42,6 @@ from pipeline.store.jobs import PgQueuerEngine
 from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import Database
-from pipeline.wiring.postgres_adapters import NightsPace
 from tests.fakes import Journal, context_for, event_names, step_context_for
 from tests.nights import NOW, endings, known, query, queue
 
@@ -131,7 +130,7 @@ def test_machines_visit_a_host_one_after_another_with_the_pause_between_and_a_lo
     postgres_store_url: str,
 ) -> None:
     async def visits(_machine: int) -> list[tuple[float, float]]:
-        pace = NightsPace(PostgresNights(Database(postgres_store_url, lambda _connection: None)))
+        pace = PostgresNights(Database(postgres_store_url, lambda _connection: None))
         found = []
         for _ in range(4):
             await pace.turn("host example.org", 30.0)
@@ -312,7 +311,7 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
             async def begin(name: str = name) -> None:
                 begun.append(name)
 
-            night.engines[name].schedule, night.engines[name].begin = "0 0 29 2 *", begin
+            night.engines[name].scheduled = ("0 0 29 2 *", begin)
         working = [asyncio.create_task(worker.work(night.engines[worker.machine])) for worker in workers]
         await asyncio.sleep(wait_s)
         for worker in workers:
@@ -329,7 +328,7 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
 def test_a_schedule_that_is_none_is_refused(stage: Callable[..., Stage]) -> None:
     night = stage()
     worker = night.worker("north")
-    night.engines["north"].schedule = "at night"
+    night.engines["north"].scheduled = ("at night", lambda: worker.work(night.engines["north"]))
     with pytest.raises(UsageError, match="'at night' is no schedule"):
         asyncio.run(worker.work(night.engines["north"]))
 

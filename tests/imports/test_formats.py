@@ -16,11 +16,9 @@ import pytest
 from tests.imports.kit import (
     database,
     everything,
-    go_event,
     go_session,
     got_event,
     read,
-    write_events,
     write_graph,
     write_session,
 )
@@ -62,10 +60,6 @@ def foreign_database(folder: Path) -> None:
         db.commit()
 
 
-def doubled_version(folder: Path) -> None:
-    write_events(folder / "state", [go_event(8, "worker.failed", worker_id="w9", error="late")])
-
-
 def only_a_link(folder: Path) -> None:
     write_graph(folder / "boat", [got_event("10:00:00", "edge.create", src="T-8", tgt="T-9", type="X")], beside=False)
 
@@ -97,7 +91,6 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
     "name that is not UTF-8": (another_name, "has a name that is not UTF-8"),
     "event without a type": (file(f"{EVENTS}000009_spoiled.json", b'{"id": "x", "version": 9}'), "is no event"),
     "cut event": (file(f"{EVENTS}000009_spoiled.json", b'{"type": "research.st'), "is not valid JSON"),
-    "doubled version": (doubled_version, "has a version that another event has too"),
     "foreign database": (foreign_database, "is an SQLite database, but holds no"),
     "broken database": (file("state/none.db", b"SQLite format 3\0" + b"\xff" * 9_000), "cannot be read further"),
     "write-ahead log": (file("aidaemon.db-wal", b"\x37\x7f\x06\x82" + b"\0" * 28), "has a write-ahead log"),
