@@ -11,6 +11,7 @@ import click
 
 from pipeline.cli.command_parts import (
     bring_site_up_to_date,
+    bring_up_to_date,
     bring_vault_up_to_date,
     decision_lines,
     import_named,
@@ -18,7 +19,7 @@ from pipeline.cli.command_parts import (
     require_workspace,
     session_named,
 )
-from pipeline.config.settings import store_address
+from pipeline.config.settings import load_workspace, store_address
 from pipeline.domain.events.vault_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
@@ -162,11 +163,8 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     notes = [note for note in (known if everything else _named(console, names)) if bool(note.path) != undo]
     if notes:
         record_decisions(console.folder, [NoteShown(note=one.id) if undo else NoteHidden(note=one.id) for one in notes])
-    report = bring_vault_up_to_date(console)
-    print_decisions(console, report)
-    bring_site_up_to_date(console)
-    if report.problems:
-        end(1)
+    if code := bring_up_to_date(console, load_workspace(console.folder)):
+        end(code)
     now = {note.id: note.path for note in notes_in(console.folder / "events" / "local")}
     paths = [(now.get(note.id, "") if undo else note.path) or note.canonical for note in notes]
     console.data([f"{word}: vault/{path}" for path in paths] or [f"nothing to do: {word} already"], {word: paths})

@@ -78,11 +78,6 @@ def _joined(event: e.BranchMerged) -> str:
     return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
 
 
-def _checked(event: e.ClaimsChecked) -> str:
-    found = f"{_of(event.verdicts, 'sentence')} not supported, {_of(event.missing, 'fact')} missing"
-    return event.section_id or found
-
-
 _SAID: dict[type, Callable[[Any], str]] = {
     e.RunStarted: _run,
     e.ResearchStarted: lambda x: x.query,
@@ -113,8 +108,8 @@ _SAID: dict[type, Callable[[Any], str]] = {
     e.GapLookedUp: lambda x: _of(x.facts, "fact"),
     e.PassagesChosen: lambda x: f"{_of(x.passages, 'passage')}, {_of(x.more, 'further place')}",
     e.ReportWritten: lambda x: " | ".join(filter(None, (section.title for section in x.sections))),
-    e.ClaimsChecked: _checked,
-    e.ReportRevised: lambda x: x.section_id or f"{len(x.new)} new or changed, {len(x.lost)} left out",
+    e.ClaimsChecked: lambda x: f"{_of(x.verdicts, 'sentence')} not supported, {_of(x.missing, 'fact')} missing",
+    e.ReportRevised: lambda x: f"{len(x.new)} new or changed, {len(x.lost)} left out",
     e.ChangesFound: lambda x: (
         f"{len(x.changes.added)} new, {len(x.changes.changed)} changed, {len(x.changes.gone)} gone, {x.changes.kept} unchanged"
     ),

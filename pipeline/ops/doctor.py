@@ -104,7 +104,7 @@ def examine(workspace: Workspace, keys: Keys) -> list[Finding]:
     findings = [ok("queue", f"queries.yaml is valid: {counted(len(queries), 'question')}")]
     for about, check in CHECKS:
         store = next((one for one in findings if one.about == "store"), None)
-        if about in ("machines", "log") and store and store.level == "problem":
+        if about == "log" and store and store.level == "problem":
             continue
         try:
             findings += check(workspace, keys)
@@ -276,19 +276,10 @@ def _store(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
     if unused:
         todo = f"research store copy {workspace.folder} ADDRESS --check says what the database lacks; then move events/ away"
         yield note("store", f"events/ has {counted(unused, 'session')} in files that are not in use", todo)
-
-
-def _machines(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
-    if not store_address(workspace.folder):
-        return
-    require_psycopg()
-    from pipeline.wiring import postgres_adapters
-
     nights = postgres_adapters.nights_of(workspace.folder)
-    ahead_s, workers, night, queue = nights.seconds_ahead(), nights.workers(), nights.unfinished(), nights.queue()
-    yield from machine_findings(ahead_s, workers)
-    if night is not None:
-        waiting, running = (sum(counts[place] for counts in queue.values()) for place in (0, 1))
+    yield from machine_findings(nights.seconds_ahead(), nights.workers())
+    if night := nights.unfinished():
+        waiting, running = (sum(counts[place] for counts in nights.queue().values()) for place in (0, 1))
         yield ok("machines", f"the night to {night.day} is not over: {counted(waiting, 'job')} waiting, {running} under way")
 
 
@@ -330,7 +321,6 @@ CHECKS: tuple[tuple[str, Callable[[Workspace, Keys], Iterator[Finding]]], ...] =
     ("queue", _queries),
     ("documents", _documents),
     ("store", _store),
-    ("machines", _machines),
     ("log", _log),
 )
 
