@@ -135,10 +135,11 @@ def read_keys(env: Mapping[str, str], folder: Path) -> Keys:
     return Keys(folder, env, values, faults)
 
 
-def store_fault(text: str) -> tuple[str, str]:
-    """Return what is wrong with an address of a database, and what to write instead; both "" if it can be used.
+def usable_store(text: str, source: str = "") -> str:
+    """Return the address of a database, "" for ``files``. ``source`` is what names it, for the message.
 
-    ``files`` can. A password is not repeated.
+    Raises:
+        UsageError: it cannot be used. A password is not repeated.
     """
     wanted = "write store: postgresql://ROLE@HOST/DATABASE, or store: files"
     try:
@@ -146,13 +147,13 @@ def store_fault(text: str) -> tuple[str, str]:
         named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
         password = parts.password
     except ValueError:
-        return "the store's address cannot be read", wanted
+        raise UsageError(f"{source}the store's address cannot be read", hint=wanted) from None
     if password is not None or named & {"password", "sslpassword"}:
         hint = "leave it out; set PGPASSWORD, or put it into ~/.pgpass or a file that PGPASSWORD_FILE names"
-        return "the store's address holds a password, which others could read", hint
+        raise UsageError(f"{source}the store's address holds a password, which others could read", hint=hint)
     if text != FILES and parts.scheme not in ("postgresql", "postgres"):
-        return "this is no address of a store", wanted
-    return "", ""
+        raise UsageError(f"{source}this is no address of a store", hint=wanted)
+    return "" if text == FILES else text
 
 
 def shown_store(text: str) -> str:

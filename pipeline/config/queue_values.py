@@ -9,7 +9,7 @@ from datetime import time, timedelta
 from typing import Annotated, Literal
 from unicodedata import category
 
-from pipeline.config.keys import FILES, store_fault
+from pipeline.config.keys import usable_store
 from pipeline.config.yaml_reading import (
     Node,
     Scalar,
@@ -26,6 +26,7 @@ from pipeline.config.yaml_reading import (
     whole,
 )
 from pipeline.domain.budget import Caps
+from pipeline.errors import UsageError
 from pipeline.text import normalise
 from pipeline.text.times import is_zone
 
@@ -114,11 +115,10 @@ def _proxy(node: Node) -> str:
 
 
 def _store(node: Node) -> str:
-    found = text(node, "write files, or postgresql://ROLE@HOST/DATABASE")
-    fault, wanted = store_fault(found)
-    if fault:
-        raise node.fault(fault, wanted)
-    return "" if found == FILES else found
+    try:
+        return usable_store(text(node, "write files, or postgresql://ROLE@HOST/DATABASE"))
+    except UsageError as error:
+        raise node.fault(error.message, error.hint) from None
 
 
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from pipeline.config.keys import DATABASE_PASSWORD, FILES, STORE_VARIABLE, Keys, read_keys, store_fault
+from pipeline.config.keys import DATABASE_PASSWORD, STORE_VARIABLE, Keys, read_keys, usable_store
 from pipeline.config.queue_file import contents, invalid, parse, read
 from pipeline.config.queue_values import Queue
 from pipeline.config.vault_queue import questions_in
-from pipeline.errors import NoWorkspace, UsageError
+from pipeline.errors import NoWorkspace
 from pipeline.text.normalise import one_line
 
 QUEUE_FILE = "queries.yaml"
@@ -79,10 +79,7 @@ def store_address(folder: Path) -> str:
         QueueInvalid: the setting is not valid, or cannot be read.
     """
     if said := keys_of(folder).value(STORE_VARIABLE):
-        fault, wanted = store_fault(said)
-        if fault:
-            raise UsageError(f"{STORE_VARIABLE}: {fault}", hint=wanted)
-        return "" if said == FILES else said
+        return usable_store(said, f"{STORE_VARIABLE}: ")
     return _text_in(folder, "store")
 
 

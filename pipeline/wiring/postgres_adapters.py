@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from pipeline.config.keys import store_fault
+from pipeline.config.keys import usable_store
 from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
 from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
 from pipeline.search.folders import Corpus, FoundFile, contents
@@ -60,11 +60,11 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
         UsageError: the workspace's log is in files, or the address cannot be used.
         StoreUnreachable, LogUnwritable, SchemaTooNew: as the names say.
     """
-    address = address or store_address(folder)
+    address = usable_store(address) if address else store_address(folder)
     if not address:
         hint = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, or name the address: research store init ADDRESS"
         raise UsageError("the log is in files, which need no preparation", hint=hint)
-    database = Database(_usable(address), lambda _connection: None, password=store_password(folder))
+    database = Database(address, lambda _connection: None, password=store_password(folder))
     return database.name, database.run(migrate)
 
 
@@ -101,14 +101,7 @@ def _place(name: str) -> str:
 def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:
     if "://" not in name:
         return FileStore(Path(name) / "events")
-    return postgres_store(folder, _usable(name))
-
-
-def _usable(address: str) -> str:
-    fault, wanted = store_fault(address)
-    if fault:
-        raise UsageError(fault, hint=wanted)
-    return address
+    return postgres_store(folder, usable_store(name))
 
 
 def nights_of(folder: Path, patience_s: float = 30.0) -> PostgresNights:
