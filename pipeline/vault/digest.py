@@ -59,7 +59,7 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
     for entry in last.values():
         card = None
         with suppress(LogError):
-            state, events = folded(entry.session, (record.data for record in store.load(entry.session)))
+            state, events = folded(store, entry.session)
             card = named(card_of(state, events), Names()) if state.query else None
         questions.append((entry, card))
     return Digest(

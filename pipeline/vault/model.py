@@ -442,14 +442,14 @@ def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
 _CARD: TypeAdapter[Card | None] = TypeAdapter(Card | None)
 _BATCH: TypeAdapter[Batch | None] = TypeAdapter(Batch | None)
 _TALK: TypeAdapter[TalkState] = TypeAdapter(TalkState)
-_IMPORT: TypeAdapter[tuple[Link, str] | None] = TypeAdapter(tuple[Link, str] | None)
+_IMPORT: TypeAdapter[str | None] = TypeAdapter(str | None)
 
 
 class Values:
     """The summaries of all streams that can be read, by id; ``cards`` in order of the sessions' start.
 
-    ``marks`` are the streams'. ``imports`` has the link to
-    each import's note, and when it began. ``problems`` say which streams cannot be read, and why.
+    ``marks`` are the streams'. ``imports`` has the path of each import's note. ``problems`` say which streams
+    cannot be read, and why.
     """
 
     def __init__(self, store: EventStore, kept: Kept) -> None:
@@ -461,7 +461,7 @@ class Values:
         self.cards: dict[str, Card] = {card.id: card for card in sorted(cards, key=lambda card: (card.started_at, card.id))}
         self.batches: dict[str, Batch] = self._read(known, "batch", "the night of", _BATCH, partial(batch_of, store))
         self.talks: dict[str, TalkState] = self._read(known, "talk", "what was asked in", _TALK, partial(read_talk, store))
-        self.imports: dict[str, tuple[Link, str]] = self._read(known, "import", "the note of", _IMPORT, self._import)
+        self.imports: dict[str, str] = self._read(known, "import", "the note of", _IMPORT, self._import)
         kept.drop_summaries(known.keys() - self.marks.keys())
 
     def _read(
@@ -484,19 +484,18 @@ class Values:
         return {name: value for name, value in found.items() if value is not None}
 
     def _card(self, name: str) -> Card | None:
-        state, events = folded(name, (record.data for record in self._store.load(name)))
+        state, events = folded(self._store, name)
         return card_of(state, events) if state.query else None
 
-    def _import(self, name: str) -> tuple[Link, str] | None:
-        """The link to an import's note; the path derives from the first event of the import and never changes."""
+    def _import(self, name: str) -> str | None:
+        """The path of an import's note; it derives from the first event of the import and never changes."""
         found = import_of(name, decode_all(record.data for record in self._store.load(name)))
         if found is None:
             return None
         first = found.first
-        path = f"sessions/{(first.created or first.at)[:4]}/{found.id}"
         if first.ordinals >= 0:  # recorded by an earlier version, so the note has its place
-            path = f"imports/{(first.created or first.at)[:4]}/{slug(first.question or first.title, 60)}-{found.id[-8:]}"
-        return Link(path, found.last.heading), found.last.created or found.last.at
+            return f"imports/{(first.created or first.at)[:4]}/{slug(first.question or first.title, 60)}-{found.id[-8:]}"
+        return f"sessions/{(first.created or first.at)[:4]}/{found.id}"
 
     def loaded(self, card: Card, beside: Beside) -> LoadedSession:
         """Return a session with its card, read again.
@@ -504,7 +503,7 @@ class Values:
         Raises:
             LogError: it cannot be read any more.
         """
-        return LoadedSession(card, *folded(card.id, (record.data for record in self._store.load(card.id))), beside)
+        return LoadedSession(card, *folded(self._store, card.id), beside)
 
 
 def stored_cards(state_dir: Path) -> list[Card]:
@@ -513,13 +512,13 @@ def stored_cards(state_dir: Path) -> list[Card]:
     return [card for stream, value in rows if kind_of(stream) == "session" and (card := _CARD.validate_json(value))]
 
 
-def folded(session_id: str, events: Iterable[bytes]) -> tuple[SessionState, tuple[e.EventBase, ...]]:
-    """Return the state of a session, and its events, which are given as JSON.
+def folded(store: EventStore, session: str) -> tuple[SessionState, tuple[e.EventBase, ...]]:
+    """Return the state of a session, and its events.
 
     Raises:
         LogError: a record is not a valid event, or was written by a newer major version.
     """
-    state, history = SessionState(id=session_id), tuple(decode_all(events))
+    state, history = SessionState(id=session), tuple(decode_all(record.data for record in store.load(session)))
     for event in history:
         fold.apply(state, event)
     return state, history

@@ -171,9 +171,9 @@ class Build:
             beside = self._beside(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
             yield self._session(card, beside)
         yield from self._source_parts(model, noted)
-        for name, (link, _at) in self._values.imports.items():
-            make = partial(self._import, name, link.path)
-            yield Part(f"import:{name}", self._values.marks[name] + link.path, make, (("session", link.path, ""),))
+        for name, path in self._values.imports.items():
+            make = partial(self._import, name, path)
+            yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
         for night in model.nights:
             yield _of_value(f"night:{night.date}", night_note(model, night))
         for topic, found in topics_of(cards).items():
@@ -182,8 +182,7 @@ class Build:
         if model.nights:
             image = picture(model)
             yield Part("nights:", image.text, lambda: [image])
-        imports = sorted(self._values.imports.items(), key=lambda one: (one[1][1], one[0]), reverse=True)
-        yield _of_value("home:", home_note(model, cards, tuple(link for _, (link, _at) in imports)))
+        yield _of_value("home:", home_note(model, cards))
         yield Part("templates:", "", partial(copies, self.renderer.folder))
 
     def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:

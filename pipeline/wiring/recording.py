@@ -83,7 +83,7 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
     """
     found = next((one.id for one in notes_in(folder / "events" / "local") if one.path == note and one.kind == "report"), "")
     session = found.removeprefix("report:")
-    state = folded(session, (record.data for record in store_of(folder).load(session)))[0] if found else None
+    state = folded(store_of(folder), session)[0] if found else None
     fact = next((one for one in state.facts.values() if block_id(one.id) == block), None) if state else None
     if state is None or fact is None:
         raise UsageError(f"{note} has no quote {block}")

@@ -17,7 +17,7 @@ from pipeline.vault.note import HOME, Note, Plain, View
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, money
 
-MOST_OLDER, MOST_ATTENTION, MOST_TOPICS, MOST_IMPORTS = 20, 10, 20, 8  # that the home note lists
+MOST_OLDER, MOST_ATTENTION, MOST_TOPICS = 20, 10, 20  # that the home note lists
 MOST_LOST = 3  # documents that are gone; the rest is counted
 _NIGHTS, _WIDE, _HIGH, _STEP = 30, 600, 72, 20  # pixels
 # From the foot of a bar to its top; the colours are told apart on light and on dark ground, and by brightness alone.
@@ -111,11 +111,10 @@ def night_note(model: VaultModel, night: Night) -> Note:
     languages = {language_code(entry.query) for entry in night.ended}
     language = languages.pop() if len(languages) == 1 else labels.ENGLISH
     view = night_view(model, night, language)
-    sizes = {name: len(view[name]) for name in ("changed", "answered", "passages", "quiet", "not_found", "failed")}
     own = {
-        "done": sizes["changed"] + sizes["answered"] + sizes["passages"] + sizes["quiet"],
-        "not_found": sizes["not_found"],
-        "failed": sizes["failed"],
+        "done": sum(len(view[name]) for name in ("changed", "answered", "passages", "quiet")),
+        "not_found": len(view["not_found"]),
+        "failed": len(view["failed"]),
         "cost_usd": round(model.costs[night.date].charged_usd, 6),
     }
     properties = properties_of("night", view["title"], own, created=night.batches[0].started.at, language=language)
@@ -178,8 +177,8 @@ def _skipped(model: VaultModel, night: Night) -> list[View]:
     return [{"reason": reason, "queries": tuple(queries.values())} for reason, queries in reasons.items()]
 
 
-def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] = ()) -> Note:
-    """Return the home note; ``cards`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
+def home_note(model: VaultModel, cards: Sequence[Card]) -> Note:
+    """Return the home note; ``cards`` of all sessions in order of their start."""
     last = model.nights[-1] if model.nights else None
     worked = last.last if last else {}
     questions = [same for same in of_questions(cards) if same[-1].query_id not in worked or not same[-1].query_id]
@@ -209,8 +208,6 @@ def home_note(model: VaultModel, cards: Sequence[Card], imports: Sequence[Link] 
         "more_older": max(0, len(older) - MOST_OLDER),
         "topics": topic_links(topic_title(topic, topics[topic]) for topic in named[:MOST_TOPICS]),
         "more_topics": max(0, len(named) - MOST_TOPICS),
-        "imports": tuple(imports[:MOST_IMPORTS]),
-        "more_imports": max(0, len(imports) - MOST_IMPORTS),
         "reports": own["reports"],
         "sources": own["sources"],
     }
