@@ -36,13 +36,13 @@ def _is_long(value: Any) -> bool:
     return isinstance(value, str | list | tuple)
 
 
-Word = Annotated[str, cut(12), Field(max_length=12)]  # a key
-Name = Annotated[str, cut(120), Field(max_length=120)]
-Query = Annotated[str, cut(200), Field(max_length=200)]
-Line = Annotated[str, cut(400), Field(max_length=400)]
-Passage = Annotated[str, cut(2_000), Field(max_length=2_000)]
-Document = Annotated[str, cut(60_000), Field(max_length=60_000)]
-Keys = Annotated[tuple[Word, ...], cut(60), Field(max_length=60)]
+Word = Annotated[str, Field(max_length=12), cut(12)]  # a key
+Name = Annotated[str, Field(max_length=120), cut(120)]
+Query = Annotated[str, Field(max_length=200), cut(200)]
+Line = Annotated[str, Field(max_length=400), cut(400)]
+Passage = Annotated[str, Field(max_length=2_000), cut(2_000)]
+Document = Annotated[str, Field(max_length=60_000), cut(60_000)]
+Keys = Annotated[tuple[Word, ...], Field(max_length=60), cut(60)]
 
 
 def key_of(said: str) -> str:
@@ -73,8 +73,8 @@ class PlannedView(Reply):
 
     name: Name
     focus: Line = ""
-    questions: Annotated[tuple[Line, ...], cut(4), Field(max_length=4)]
-    queries: Annotated[tuple[Query, ...], cut(4), Field(max_length=4)] = ()
+    questions: Annotated[tuple[Line, ...], Field(max_length=4), cut(4)]
+    queries: Annotated[tuple[Query, ...], Field(max_length=4), cut(4)] = ()
 
 
 class ResearchPlan(Reply):
@@ -82,7 +82,7 @@ class ResearchPlan(Reply):
 
     kind: AnswerKind = "overview"
     recent: bool = Field(default=False, description="whether newer pages are worth more than older ones")
-    perspectives: Annotated[tuple[PlannedView, ...], cut(5), Field(max_length=5)]
+    perspectives: Annotated[tuple[PlannedView, ...], Field(max_length=5), cut(5)]
 
 
 class PlanQuestion(Question[ResearchPlan]):
@@ -123,11 +123,11 @@ class Finding(Reply):
 class Reading(Reply):
     """What the pages say, the most important first; which questions are still open; what to search for next."""
 
-    findings: Annotated[tuple[Finding, ...], cut(60), Field(max_length=60)]
-    open_questions: Annotated[tuple[Line, ...], cut(12), Field(max_length=12)] = Field(
+    findings: Annotated[tuple[Finding, ...], Field(max_length=60), cut(60)]
+    open_questions: Annotated[tuple[Line, ...], Field(max_length=12), cut(12)] = Field(
         default=(), description="keys of questions that are still open, or new questions in words"
     )
-    queries: Annotated[tuple[Query, ...], cut(4), Field(max_length=4)] = Field(
+    queries: Annotated[tuple[Query, ...], Field(max_length=4), cut(4)] = Field(
         default=(), description="what to search for next; empty if nothing is left"
     )
 
@@ -247,15 +247,15 @@ class Clash(Reply):
 class Check(Reply):
     """What is wrong with a report, and what belongs there. ``claimless`` are the sentences without evidence that need none."""
 
-    faults: Annotated[tuple[Fault, ...], cut(60), Field(max_length=60)]
+    faults: Annotated[tuple[Fault, ...], Field(max_length=60), cut(60)]
     claimless: Keys = Field(default=(), description="keys of the sentences that cite nothing and claim nothing")
-    unfound: Annotated[tuple[Unfound, ...], cut(12), Field(max_length=12)] = Field(
+    unfound: Annotated[tuple[Unfound, ...], Field(max_length=12), cut(12)] = Field(
         default=(), description="sentences that say only what was not found"
     )
-    missing: Annotated[tuple[Lack, ...], cut(12), Field(max_length=12)] = Field(
+    missing: Annotated[tuple[Lack, ...], Field(max_length=12), cut(12)] = Field(
         default=(), description="important evidence that the report does not use"
     )
-    contradictions: Annotated[tuple[Clash, ...], cut(12), Field(max_length=12)] = ()
+    contradictions: Annotated[tuple[Clash, ...], Field(max_length=12), cut(12)] = ()
     overstated: Keys = Field(default=(), description="keys of evidence whose claim says more than its quote")
     answered: Keys = Field(default=(), description="keys of open questions that the evidence answers")
     outcome: Literal["answered", "in-part", "not-answered"] = "answered"
@@ -301,7 +301,7 @@ class TalkReply(Reply):
     """An answer in sentences with keys; empty if the facts do not say. ``follow_ups`` are questions that it suggests."""
 
     answer: Passage
-    follow_ups: Annotated[tuple[Line, ...], cut(3), Field(max_length=3)] = ()
+    follow_ups: Annotated[tuple[Line, ...], Field(max_length=3), cut(3)] = ()
 
 
 class StandAloneQuestion(Question[StandAlone]):

@@ -45,7 +45,7 @@ from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Sea
 from pipeline.ports.distribution import SharedPace
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
-from pipeline.reasoners.model.roles import Prices, Role, Roles
+from pipeline.reasoners.model.roles import Prices
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.search.folders import Corpus
@@ -251,13 +251,9 @@ class AdapterFactory:
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:
             server = self._server(model)
-            choice, role = server.choice, Role(server.model, server.choice.fallback)
-            if choice.max_tokens:
-                role = replace(role, max_tokens=choice.max_tokens)
             self._models[model] = OpenAIReasoner(
                 self._http,
                 server,
-                Roles.of(role, dict(choice.roles)),
                 PromptTemplates(templates_of(self.workspace.folder, "prompts"), source() / "templates" / "prompts"),
                 self._prices(server),
             )

@@ -82,7 +82,6 @@ def schema_of(answer: type[q.Reply]) -> dict[str, Any]:
     Every call returns the same object, because generating it takes milliseconds: do not change it.
     """
     schema: dict[str, Any] = answer.model_json_schema()
-    _bound_lists(schema)
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
         part.pop("description", None)
@@ -92,14 +91,6 @@ def schema_of(answer: type[q.Reply]) -> dict[str, Any]:
             field.pop("title", None)
             field.pop("default", None)
     return schema
-
-
-def _bound_lists(part: Any) -> None:
-    """Give each list its bound under the name that schemas have for it; pydantic calls it a length behind a validator."""
-    for value in part.values() if isinstance(part, dict) else ():
-        _bound_lists(value)
-    if isinstance(part, dict) and part.get("type") == "array" and "maxLength" in part:
-        part["maxItems"] = part.pop("maxLength")
 
 
 View = dict[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -19,12 +20,14 @@ from pipeline.reasoners.model.capabilities import UNUSABLE_AT_MOST, KnownCapabil
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.reasoners.model.prompts import Delimiters, PromptTemplates, harmless, schema_of, view_of
 from pipeline.reasoners.model.replies import Content, CutOff, Meaning, NoCapacity, NoModel, TooLong, Unparsed, Withheld
-from pipeline.reasoners.model.roles import ROLE_OF, Prices, Role, Roles
+from pipeline.reasoners.model.roles import ROLE_OF, Prices
 from pipeline.text.normalise import tokens
 
 A = TypeVar("A", bound=Reply)
 
 MOST_PAID = 3  # calls of one answer that may be charged, those of the fallbacks included
+_ROOM = 8_000  # tokens of a reply, thoughts included, where the settings do not say
+_MATERIAL = 40_000  # tokens of fetched text in a prompt
 _SPARE = 1.25  # of the tokens that a reply needed, what the next replies of the model are allowed
 _PROMPT = 1_500  # tokens of a prompt without fetched text, at most
 _LEAST_MATERIAL = 500
@@ -34,7 +37,7 @@ _log = logging.getLogger("pipeline.reasoners.model")
 
 
 class OpenAIReasoner:
-    """Answers every question of ``pipeline.domain.reasoner_questions`` by asking the model that ``roles`` names for it.
+    """Answers every question of ``pipeline.domain.reasoner_questions`` by asking the model that plays its role at the server.
 
     Every call is charged to all ``budgets``. ``entropy`` returns random bytes: the secret of the delimiters around fetched text.
     """
@@ -43,7 +46,6 @@ class OpenAIReasoner:
         self,
         http: HttpClient,
         server: ModelServer,
-        roles: Roles,
         prompts: PromptTemplates,
         prices: Prices,
         budgets: Sequence[Budget] = (),
@@ -51,17 +53,13 @@ class OpenAIReasoner:
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.name = server.name
-        self._roles, self._prompts, self._entropy = roles, prompts, entropy
+        self._server, self._prompts, self._entropy = server, prompts, entropy
         self._delimiters = Delimiters(entropy(32))
         self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
 
-    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
-        """Return a reasoner for one session: with its budgets, perhaps other models, and delimiters of its own.
-
-        It shares the known capabilities of the server.
-        """
-        other = OpenAIReasoner.__new__(OpenAIReasoner)
-        other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
+    def for_query(self, budgets: Sequence[Budget]) -> OpenAIReasoner:
+        """Return a reasoner for one session: with its budgets and own delimiters; what is known of the server is shared."""
+        other = copy(self)
         other._delimiters = Delimiters(self._entropy(32))
         other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
         return other
@@ -83,34 +81,35 @@ class OpenAIReasoner:
             BudgetSpent: the next call's worst case would exceed a cap.
             TemplateInvalid: the prompt's template has an error.
         """
-        if question.name not in ROLE_OF:
-            raise AnswerInvalid(f"there is no prompt for a question of type {type(question).__name__}")
-        role, calls = self._roles.for_question(question.name), self._client.calls()
+        usual, choice = self._server.model, self._server.choice
+        asked = dict(choice.roles).get(ROLE_OF[question.name], usual)
+        calls = self._client.calls()
         try:
-            value = await self._answered(question, role, calls)
+            value = await self._answered(question, tuple(dict.fromkeys((asked, usual, *choice.fallback))), calls)
         except StepError as error:
-            error.cost = calls.cost(role.model) if calls.costs else None
+            error.cost = calls.cost(asked) if calls.costs else None
             error.exchange = calls.transcript.data()
             raise
-        cost = calls.cost(role.model)
-        if cost.model != role.model:
-            _log.info("%s: %s was asked, %s answered", question.name, role.model, cost.model)
+        cost = calls.cost(asked)
+        if cost.model != asked:
+            _log.info("%s: %s was asked, %s answered", question.name, asked, cost.model)
         return Answer(cast(A, value), cost, calls.transcript.data())
 
-    async def _answered(self, question: Question[Any], role: Role, calls: AnswerCalls) -> Reply:
+    async def _answered(self, question: Question[Any], models: tuple[str, ...], calls: AnswerCalls) -> Reply:
         """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""
         failed: StepError | None = None
-        for model in role.models:
+        for model in models:
             if failed is not None and calls.paid >= MOST_PAID:
                 break
             try:
-                return await self._one_model(model, question, role, calls)
+                return await self._one_model(model, question, calls, last=model == models[-1])
             except (AnswerInvalid, ServiceUnavailable, ServiceFailed) as error:
                 _log.info("%s could not answer a question of %s: %s", model, question.name, error)
                 failed = error
-        raise failed or AnswerInvalid("no model is named for this role", hint="set `reasoner:` in queries.yaml")
+        assert failed is not None  # noqa: S101 - there is a model
+        raise failed
 
-    async def _one_model(self, model: str, question: Question[Any], role: Role, calls: AnswerCalls) -> Reply:
+    async def _one_model(self, model: str, question: Question[Any], calls: AnswerCalls, *, last: bool) -> Reply:
         """Ask one model, and count whether its answers in this role are of use."""
         known, name = self._client.capabilities, ROLE_OF[question.name]
         if known.is_of_no_use(name, model):
@@ -122,8 +121,8 @@ class OpenAIReasoner:
             error.outage = Outage(model)
             raise error
         await self._client.window(model)
-        last = model == role.models[-1]
-        attempt = _ModelAttempt(self._prompts, known, self._delimiters, role, model, question, last)
+        room = self._server.choice.max_tokens or _ROOM
+        attempt = _ModelAttempt(self._prompts, known, self._delimiters, room, model, question, last)
         try:
             while True:
                 attempt.retried = attempt.retried or calls.paid >= MOST_PAID - 1
@@ -155,7 +154,7 @@ class _ModelAttempt:
     prompts: PromptTemplates
     known: KnownCapabilities
     delimiters: Delimiters
-    role: Role
+    usual_room: int
     model: str
     question: Question[Any]
     last: bool
@@ -167,12 +166,12 @@ class _ModelAttempt:
     shortened: bool = False
 
     def __post_init__(self) -> None:
-        self.max_tokens = self.known.room(self.model, self.role.max_tokens)
+        self.max_tokens = self.known.room(self.model, self.usual_room)
         self._put(self.question)
 
     def _put(self, question: Question[Any]) -> None:
         self.question = question
-        view = view_of(question, self.delimiters, self.known.material(self.model, self.role.material))
+        view = view_of(question, self.delimiters, self.known.material(self.model, _MATERIAL))
         self.messages = self.prompts.messages(question.name, view)
 
     def wanted(self) -> ModelRequest:
@@ -225,7 +224,7 @@ class _ModelAttempt:
                     f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"
                 )
             case TooLong():  # the question with less fetched text, once; a limit that the prompt seems to keep says nothing
-                now = min(self.known.material(self.model, self.role.material), tokens("".join(self.messages[1]["content"])))
+                now = min(self.known.material(self.model, _MATERIAL), tokens("".join(self.messages[1]["content"])))
                 fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4
                 fits = fits if found.limit and fits < now else now // 4
                 if self.shortened or fits < _LEAST_MATERIAL:
@@ -247,7 +246,7 @@ class _ModelAttempt:
 
     @property
     def _most_room(self) -> int:
-        return self.known.most_room(self.model, self.role.max_tokens)
+        return self.known.most_room(self.model, self.usual_room)
 
     def learn(self, used: int) -> None:
         """Remember the room that the reply needed, if an earlier one was cut off, and that a plain request got it."""

@@ -29,51 +29,6 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
 EFFORT_OF: Mapping[RoleName, str] = MappingProxyType({"plan": "high", "read": "low", "write": "", "check": "high"})
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A model and its fallbacks, in order.
-
-    Limits in tokens: ``max_tokens`` of a reply, thoughts included; ``material`` of fetched text in a prompt.
-    """
-
-    model: str
-    fallbacks: tuple[str, ...] = ()
-    max_tokens: int = 8_000
-    material: int = 40_000
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models to ask, in order, each once."""
-        return tuple(dict.fromkeys((self.model, *self.fallbacks)))
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """The four roles of a reasoner."""
-
-    plan: Role
-    read: Role
-    write: Role
-    check: Role
-
-    @classmethod
-    def of(cls, default: Role, models: Mapping[str, str] = MappingProxyType({})) -> Roles:
-        """Return roles that use ``default``, except those for which ``models`` (role → model) names another model.
-
-        Such a model falls back to the default one, then to its fallbacks.
-
-        Raises:
-            TypeError: ``models`` names an unknown role.
-        """
-        named = {name: Role(model, default.models, default.max_tokens, default.material) for name, model in models.items()}
-        return cls(**{"plan": default, "read": default, "write": default, "check": default, **named})
-
-    def for_question(self, name: str) -> Role:
-        """Return the role that answers the questions with that ``name``."""
-        role: Role = getattr(self, ROLE_OF[name])
-        return role
-
-
 _MOST_TOKENS = 1_000_000_000  # of one call; a larger count is an error of the server
 _MOST_USD = 1_000_000.0
 _ABSURD_USD = 10.0

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from pipeline.config.queue_values import Price
+from pipeline.config.queue_values import ModelChoice, Price
 from pipeline.config.services import ModelServer
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
@@ -22,7 +22,7 @@ from pipeline.net.client import SERVICES, HttpClient
 from pipeline.ports import Answer
 from pipeline.reasoners.model.prompts import PromptTemplates
 from pipeline.reasoners.model.reasoner import OpenAIReasoner
-from pipeline.reasoners.model.roles import Prices, Role, Roles
+from pipeline.reasoners.model.roles import Prices
 from pipeline.text.redaction import Secret
 
 A = TypeVar("A", bound=Reply)
@@ -69,17 +69,16 @@ def http_for(script: Script) -> HttpClient:
 def reasoner_for(
     script: Script,
     *,
-    roles: Roles | None = None,
+    fallbacks: tuple[str, ...] = (),
+    roles: tuple[tuple[str, str], ...] = (),
     budgets: Sequence[Budget] = (),
     prices: Prices | None = None,
     templates: Path = TEMPLATES,
 ) -> OpenAIReasoner:
-    server = ModelServer("acme", "https://models.acme-models.com/v1/", Secret(KEY, "ACME_API_KEY"))
-    roles = roles or Roles.of(Role(MODEL, max_tokens=1_000))
+    choice = ModelChoice(MODEL, fallback=fallbacks, roles=roles, max_tokens=1_000)
+    server = ModelServer("acme", "https://models.acme-models.com/v1/", Secret(KEY, "ACME_API_KEY"), MODEL, choice)
     prices = prices or Prices(Price(1.0, 4.0))
-    return OpenAIReasoner(
-        http_for(script), server, roles, PromptTemplates(templates), prices, budgets, entropy=lambda n: b"\x07" * n
-    )
+    return OpenAIReasoner(http_for(script), server, PromptTemplates(templates), prices, budgets, entropy=lambda n: b"\x07" * n)
 
 
 def ask(reasoner: Any, question: q.Question[A]) -> Answer[A]:
@@ -118,8 +117,7 @@ def reply(status: int, body: Any, **headers: str) -> httpx.Response:
 
 def thinking(*replies: Scripted, fallbacks: tuple[str, ...] = ()) -> tuple[Script, Any]:
     script = Script(list(replies))
-    roles = Roles.of(Role(MODEL, fallbacks, max_tokens=1_000))
-    return script, reasoner_for(script, roles=roles)
+    return script, reasoner_for(script, fallbacks=fallbacks)
 
 
 # ---- questions -------------------------------------------------------------------------------------------------

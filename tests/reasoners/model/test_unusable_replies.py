@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pipeline import errors
-from tests.reasoners.model.kit import GOOD, MODEL, QUESTIONS, ask, finished, reply, said, streamed, thinking
+from tests.reasoners.model.kit import GOOD, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, reply, said, streamed, thinking
 
 EMPTY: dict[str, Any] = {
     "null": {"content": None},
@@ -54,6 +54,13 @@ def test_a_model_that_fails_again_and_again_is_replaced() -> None:
     script, reasoner = thinking(*[said("no json")] * 2, said(GOOD["reading"]), fallbacks=("acme/two",))
     assert ask(reasoner, QUESTIONS["reading"]).cost.total_tokens == 330
     assert [body["model"] for body in script.bodies] == [MODEL, MODEL, "acme/two"]
+
+
+def test_a_role_has_a_model_of_its_own_and_falls_back_to_the_usual_one() -> None:
+    script = Script([reply(404, {"error": {"code": "model_not_found", "message": "no such model"}}), said(GOOD["reading"])])
+    reasoner = reasoner_for(script, roles=(("read", "acme/two"),))
+    ask(reasoner, QUESTIONS["reading"])
+    assert [body["model"] for body in script.bodies] == ["acme/two", MODEL]
 
 
 def test_no_answer_costs_three_calls_however_many_models_may_be_asked() -> None:
