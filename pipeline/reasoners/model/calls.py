@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -37,42 +36,6 @@ from pipeline.text.normalise import tokens
 from pipeline.text.redaction import Redaction
 
 _KEPT_OF_ERROR = 2_000  # bytes kept of an error reply
-
-
-class Transcript:
-    """The calls of one answer. ``redaction`` removes keys by value, in case a server echoes one."""
-
-    def __init__(self, redaction: Redaction) -> None:
-        self._redaction = redaction
-        self._calls: list[dict[str, Any]] = []
-
-    def asked(self, body: dict[str, Any]) -> None:
-        """Add a request."""
-        self._calls.append({"request": body, "replies": []})
-
-    def replied(self, reply: Reply, *, whole: bool) -> None:
-        """Add a reply to the latest request; if not ``whole``, only its beginning is kept."""
-        data = reply.body if whole else reply.body[:_KEPT_OF_ERROR]
-        kept: dict[str, Any] = {"status": reply.status}
-        try:
-            kept["body"] = data.decode("utf-8")
-        except UnicodeDecodeError:
-            kept["base64"] = base64.b64encode(data).decode()
-        if len(data) < len(reply.body):
-            kept["bytes"] = len(reply.body)
-        self._calls[-1]["replies"].append(kept)
-
-    def lost(self, attempts: int) -> None:
-        """Add the number of attempts of the latest request without a complete reply."""
-        if attempts:
-            self._calls[-1]["lost"] = attempts
-
-    def data(self) -> bytes:
-        """Return the transcript as canonical JSON; b"" if nothing was sent."""
-        if not self._calls:
-            return b""
-        text = json.dumps({"calls": self._calls}, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return self._redaction.data(text.encode("utf-8", "replace"))
 
 
 _WAITS_S = 120.0  # what waits that the server asks for may add to the two tries of a call
@@ -122,11 +85,19 @@ class Pace:
 
 @dataclass
 class AnswerCalls:
-    """All calls of one answer: transcript, costs, and the model that answered last."""
+    """All calls of one answer: requests with their replies, costs, and the model that answered last."""
 
-    transcript: Transcript
+    sent: list[dict[str, Any]] = field(default_factory=list)
     costs: list[Cost] = field(default_factory=list)
     model: str = ""
+
+    def replied(self, reply: Reply, *, whole: bool) -> None:
+        """Add a reply to the latest request; if not ``whole``, only its beginning is kept."""
+        data = reply.body if whole else reply.body[:_KEPT_OF_ERROR]
+        kept: dict[str, Any] = {"status": reply.status, "body": data.decode("utf-8", "backslashreplace")}
+        if len(data) < len(reply.body):
+            kept["bytes"] = len(reply.body)
+        self.sent[-1]["replies"].append(kept)
 
     @property
     def paid(self) -> int:
@@ -169,9 +140,12 @@ class ModelClient:
         """Return a client that charges another budget and shares the known capabilities of the server."""
         return ModelClient(self._http, self._server, self._prices, budget, self.capabilities)
 
-    def calls(self) -> AnswerCalls:
-        """Return an empty record for the calls of a new answer."""
-        return AnswerCalls(Transcript(self._redaction))
+    def exchange(self, calls: AnswerCalls) -> bytes:
+        """Return an answer's calls as canonical JSON without the key, in case a server echoes it; b"" if nothing was sent."""
+        if not calls.sent:
+            return b""
+        text = json.dumps({"calls": calls.sent}, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return self._redaction.data(text.encode("utf-8", "replace"))
 
     async def window(self, model: str) -> int:
         """Return the model's context in tokens, 0 if neither the settings nor its server say it; it is asked once a run."""
@@ -218,7 +192,7 @@ class ModelClient:
     async def _sent(self, body: dict[str, Any], wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
         worst = self._worst(wanted)
         meter = AttemptCharges(self._budget, worst, calls.costs)
-        calls.transcript.asked(body)
+        calls.sent.append({"request": body, "replies": []})
         found: list[Meaning] = []
         lost: int | None = None
         try:
@@ -228,7 +202,7 @@ class ModelClient:
             lost = error.lost
             raise
         finally:
-            calls.transcript.lost(lost or 0)
+            calls.sent[-1] |= {"lost": lost} if lost else {}  # attempts without a complete reply
             meter.ended(lost)
         return found[-1]
 
@@ -252,7 +226,7 @@ class ModelClient:
                 hint = "look at the account's bill before the next run; the reply is kept with the event"
                 said, cost = Refused(f"{claimed} {most}", hint, "states an absurd cost"), worst
             meter.replied(cost)
-            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff | Endless | Unparsed))
+            calls.replied(reply, whole=isinstance(said, Content | CutOff | Endless | Unparsed))
             calls.model = cost.model if isinstance(said, Content) else calls.model
             found.append(said)
             if isinstance(said, NoCapacity) and wanted.last:

@@ -83,17 +83,17 @@ class OpenAIReasoner:
         """
         usual, choice = self._server.model, self._server.choice
         asked = dict(choice.roles).get(ROLE_OF[question.name], usual)
-        calls = self._client.calls()
+        calls = AnswerCalls()
         try:
             value = await self._answered(question, tuple(dict.fromkeys((asked, usual, *choice.fallback))), calls)
         except StepError as error:
             error.cost = calls.cost(asked) if calls.costs else None
-            error.exchange = calls.transcript.data()
+            error.exchange = self._client.exchange(calls)
             raise
         cost = calls.cost(asked)
         if cost.model != asked:
             _log.info("%s: %s was asked, %s answered", question.name, asked, cost.model)
-        return Answer(cast(A, value), cost, calls.transcript.data())
+        return Answer(cast(A, value), cost, self._client.exchange(calls))
 
     async def _answered(self, question: Question[Any], models: tuple[str, ...], calls: AnswerCalls) -> Reply:
         """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pipeline.config.queue_values import Price
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
-from pipeline.reasoners.model.calls import ModelClient, ModelRequest
+from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest
 from pipeline.reasoners.model.capabilities import KnownCapabilities
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply, parse_text
 from pipeline.reasoners.model.replies import Content
@@ -144,7 +144,7 @@ def content_of(reply: httpx.Response) -> str:
     script = Script([reply])
     server = ModelServer("acme", "https://models.acme-models.com/v1")
     client = ModelClient(http_for(script), server, Prices(Price(1.0, 4.0)), CombinedBudget(()), KnownCapabilities())
-    found = asyncio.run(client.ask(ModelRequest(MODEL, "reading", PROMPT, Answer.model_json_schema(), 1_000), client.calls()))
+    found = asyncio.run(client.ask(ModelRequest(MODEL, "reading", PROMPT, Answer.model_json_schema(), 1_000), AnswerCalls()))
     assert isinstance(found, Content)
     assert len(script.requests) == 1
     return found.text

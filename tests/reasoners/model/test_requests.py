@@ -57,7 +57,7 @@ class Asked:
             CombinedBudget(()),
             KnownCapabilities(),
         )
-        self.calls: AnswerCalls = self.client.calls()
+        self.calls = AnswerCalls()
 
     def _slow(self) -> HttpClient:
         def handler(_request: httpx.Request) -> httpx.Response:
@@ -110,7 +110,7 @@ def test_a_model_that_talks_without_end_is_stopped_and_named(way: str) -> None:
         asked()
     assert asked.tries == 1
     assert caught.value.outage is None
-    assert b"choices" in asked.calls.transcript.data()
+    assert b"choices" in asked.client.exchange(asked.calls)
 
 
 def test_a_stream_is_asked_for_with_its_usage_and_kept_as_one_reply() -> None:
@@ -120,7 +120,7 @@ def test_a_stream_is_asked_for_with_its_usage_and_kept_as_one_reply() -> None:
     assert script.bodies[0]["stream"] is True
     assert script.bodies[0]["stream_options"] == {"include_usage": True}
     assert script.bodies[0]["max_tokens"] == 1_000
-    kept = json.loads(asked.calls.transcript.data())["calls"][0]["replies"][0]["body"]
+    kept = json.loads(asked.client.exchange(asked.calls))["calls"][0]["replies"][0]["body"]
     assert json.loads(kept)["choices"][0]["message"]["content"] == "{}"
     assert asked.calls.costs[0].usd == pytest.approx(0.001)
 
