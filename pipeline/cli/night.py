@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,19 +10,17 @@ from functools import partial
 from typing import Any
 
 from pipeline.batch.consolidation import Recaller
-from pipeline.batch.dry_run import DryRun, plan_lines
 from pipeline.batch.night_account import BatchResult, account
 from pipeline.batch.session_pool import Batch, ends_at
 from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
     report_build_problems,
-    report_left_out,
     try_builds,
 )
 from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.reading_commands import place_of
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, environment_of, save_last_run
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
 from pipeline.cli.running_sessions import (
     Lines,
     config_of,
@@ -34,11 +31,10 @@ from pipeline.cli.running_sessions import (
     run_async,
     sessions_at_once,
 )
-from pipeline.config.services import LOCAL, route_of, search_for
+from pipeline.config.services import LOCAL, route_of
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.night_events import BatchEnded, BatchStarted, VaultFailed
 from pipeline.domain.events.session_events import BranchMerged
-from pipeline.domain.session import ResearchSession
 from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError
@@ -51,42 +47,6 @@ from pipeline.wiring import recording, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.night")
-
-
-def print_dry_run(console: Console, request: Request) -> None:
-    """Print what the run would do; write nothing, contact no service.
-
-    Raises:
-        ResearchError: what would keep the run from starting.
-    """
-    env = environment_of(console, request)
-    report_left_out(console, env.workspace)
-    decisions = env.decisions_for(request, read_only=True).decisions
-    now, settings = datetime.now(UTC), env.workspace.queue.settings
-
-    async def planned() -> dict[str, Any]:
-        factory = AdapterFactory(env.workspace, env.store, env.keys)
-        try:
-            return DryRun(
-                decisions=decisions,
-                limit=request.selection.limit,
-                settings=settings,
-                until=ends_at(settings.limits, now, request.until),
-                sessions_at_once=sessions_at_once(env.workspace),
-                now=now,
-                config_of=partial(config_of, env),
-                search_of=lambda query: search_for(query, settings, env.keys, env.documents()),
-                opened=lambda name: ResearchSession.open(env.store, name).state,
-                may_cost=factory.may_cost,
-            ).plan()
-        finally:
-            await factory.aclose()
-
-    plan = asyncio.run(planned())
-    if any(entry["search"] == [LOCAL] for entry in plan["due"]):
-        workspace_adapters.corpus_files(env.workspace)
-    words: dict[str, str] = {decision.action: decision.word for decision in decisions}
-    console.data(plan_lines(plan, words), plan)
 
 
 def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:

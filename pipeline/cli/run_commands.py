@@ -115,7 +115,7 @@ def _run_queue(console: Console, program: str, selection: Selection, options: di
         options["worker_wait"] if options.get("distribute") else None,
     )
     if options.get("dry_run"):
-        from pipeline.cli.night import print_dry_run
+        from pipeline.cli.dry_run import print_dry_run
 
         print_dry_run(console, request)
         return
