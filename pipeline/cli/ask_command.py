@@ -6,8 +6,8 @@ import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import click
@@ -18,26 +18,33 @@ from pipeline.cli.running_sessions import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
+from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.talk_events import Scope, TalkOpened
+from pipeline.domain.findings import page_of
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
-from pipeline.engine.asking_back import TalkLog, answer_question, finish_question
+from pipeline.domain.values import EXTRACTIVE
+from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
+from pipeline.reasoners.passages import PassageReasoner
+from pipeline.search.folders import Corpus
 from pipeline.text.normalise import slug
+from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.session_adapters import talk_context
+from pipeline.wiring.session_adapters import AdapterFactory, Charged
 from pipeline.wiring.workspace_adapters import source_notes
 
 _PROMPT = "? "
 _QUOTE_WORDS = 14
 NEAREST = "The stored pages do not clearly say. This comes nearest:"
 UNJUDGED = "The passages that come nearest. No model has read them."
+_WAIT_S = 20.0  # how long a person who asks waits for vectors of passages
 _log = logging.getLogger("pipeline.cli.ask_command")
 
 
@@ -117,6 +124,38 @@ def ask(
     end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 
 
+@asynccontextmanager
+async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequence[str]) -> AsyncIterator[TalkContext]:
+    """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk and the night have left.
+
+    Raises:
+        UsageError: the talk's model, or that of the embeddings, is not set up (any more).
+    """
+    corpus = Corpus(env.workspace.corpora)
+    is_unusable = bool(corpus.unusable())
+
+    def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
+        return not is_unusable and page_origin(url) == "own" and not corpus.path_at(page_of(url)).exists()
+
+    factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night, wait_s=_WAIT_S)
+    try:
+        budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
+        pages = Charged(factory.documents, CombinedBudget((budget, env.night) if env.night else (budget,)))
+        plain = PassageReasoner()
+        yield TalkContext(
+            plain if state.reasoner == EXTRACTIVE else factory.model_for(state.reasoner, budget),
+            plain,
+            pages,
+            lambda digest: env.store.objects.get(digest).decode("utf-8"),
+            sessions,
+            state.last_at[:10],
+            is_gone,
+            None if is_unusable else pages,
+        )
+    finally:
+        await factory.aclose()
+
+
 async def _talk(
     env: RunEnvironment,
     context: RunContext,
@@ -130,7 +169,7 @@ async def _talk(
     log, turns = TalkLog(env.store, context, state), []
     state.reasoner = state.reasoner if state.version else reasoner_for(env.workspace.queue.settings, env.keys).name
     try:
-        async with talk_context(env.workspace, env.store, env.keys, state, scope.sessions, env.night) as talk:
+        async with _context_of_talk(env, state, scope.sessions) as talk:
             if state.turns and state.turns[-1].answer is None:
                 turns.append(await finish_question(log, talk))
                 show(turns[-1])

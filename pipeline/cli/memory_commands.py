@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.batch.consolidation import Consolidated, read_memory
-from pipeline.batch.consolidation import consolidate as consolidate_sessions
+from pipeline.batch.consolidation import read_memory
 from pipeline.cli.command_parts import (
     bring_up_to_date,
     import_named,
@@ -19,22 +16,17 @@ from pipeline.cli.command_parts import (
     read_sessions,
     session_named,
 )
-from pipeline.cli.presentation import price
 from pipeline.cli.run_environment import environment_of
-from pipeline.cli.running_sessions import in_its_night
+from pipeline.cli.running_sessions import consolidate_now, in_its_night, print_failures
 from pipeline.config.queue_values import FOREVER
-from pipeline.config.services import reasoner_for
-from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.records import id_digest
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.values import EXTRACTIVE
 from pipeline.errors import UsageError
 from pipeline.ops import forgetting
-from pipeline.ops.console_output import PRINTED, Console, end
+from pipeline.ops.console_output import Console, end
 from pipeline.search.index import remove_index
 from pipeline.text.normalise import counted
 from pipeline.wiring.recording import context_of
-from pipeline.wiring.session_adapters import AdapterFactory
 from pipeline.wiring.store_adapters import index_file, lock_of
 
 if TYPE_CHECKING:
@@ -52,70 +44,14 @@ def consolidate(console: Console) -> None:
     """Consolidate ended sessions into memory, which later sessions recall; then update the vault. A run does it at its end."""
     env = environment_of(console)
     with lock_of(console.folder, "research consolidate"):
-        done = _consolidate_now(in_its_night(env))
+        done = consolidate_now(in_its_night(env))
         problems = bring_up_to_date(console, env.workspace)
-    _print_failures(console, done)
+    print_failures(console, done)
     line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"
     value = {"stream": done.stream, "sessions": done.sessions, "statements": done.statements, "failed": dict(done.failed)}
     value |= {"cost_usd": done.cost.usd, "tokens": done.cost.total_tokens, "problems": done.problems}
     console.data([line if done.stream else "nothing to consolidate"], value)
     end(problems or (1 if done.failed else 0))
-
-
-def consolidate_after_run(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> None:
-    """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
-
-    With ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest, unless
-    ``asks_model`` is false.
-    """
-    if env.workspace.queue.settings.memory == "off":
-        return
-    try:
-        _print_failures(env.console, _consolidate_now(env, deadline, asks_model=asks_model))
-    except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
-        hint = "no session is lost; research consolidate tries it again"
-        env.console.say(f"the sessions were not consolidated: {error}\n  → {hint}", always=True, fg="yellow")
-        _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
-
-
-def _consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> Consolidated:
-    """Consolidate the ended sessions that changed since they were consolidated last. Values as above.
-
-    Raises:
-        LogError: the memory's stream cannot be written.
-    """
-    context = replace(context_of(env.workspace), deadline=deadline)
-    sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
-    model, problems = EXTRACTIVE, []
-    if asks_model and settings.memory == "model":
-        try:
-            model = reasoner_for(env.workspace.queue.settings, env.keys).name
-        except UsageError as error:
-            problems = [f"no model was asked for memory: {error.message}"]
-
-    async def work() -> Consolidated:
-        if model == EXTRACTIVE:
-            return await consolidate_sessions(env.store, context, sessions)
-        factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
-        try:
-            reasoner = factory.model_for(model, Budget(Caps(settings.query_limits.cost_usd), name="consolidation"))
-            return await consolidate_sessions(env.store, context, sessions, reasoner)
-        finally:
-            await factory.aclose()
-
-    done = asyncio.run(work())
-    return replace(done, problems=(*problems, *done.problems))
-
-
-def _print_failures(console: Console, done: Consolidated) -> None:
-    """Print which sessions could not be consolidated, what a model failed to do, and what it cost."""
-    for problem in done.problems:
-        console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
-        _log.warning("%s", problem, extra=PRINTED)
-    if done.cost.calls or done.cost.usd:
-        console.say(f"memory: {price(done.cost)}", dim=True)
-    for name, reason in done.failed.items():
-        console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")
 
 
 @click.command()

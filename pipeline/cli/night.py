@@ -12,18 +12,16 @@ from typing import Any
 from pipeline.batch.consolidation import Recaller
 from pipeline.batch.night_account import BatchResult, account
 from pipeline.batch.session_pool import Batch, ends_at
-from pipeline.cli.ask_command import answer_note_questions, open_note_questions
 from pipeline.cli.command_parts import (
     report_build_problems,
     try_builds,
 )
-from pipeline.cli.memory_commands import consolidate_after_run
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
-from pipeline.cli.reading_commands import place_of
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
 from pipeline.cli.running_sessions import (
     Lines,
     config_of,
+    consolidate_after_run,
     context_of,
     in_its_night,
     prepare,
@@ -38,11 +36,10 @@ from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.values import Cost
 from pipeline.engine.recorder import StreamLog, new_stream
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError
-from pipeline.ops.alerts import post_digest
 from pipeline.ops.console_output import Console
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports import EventStore
-from pipeline.vault.digest import digest_of, heading_of, nights_in, text_of
+from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import recording, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 
@@ -77,8 +74,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         decided = env.decisions_for(request, again=True)
         join_branches(env.console, env.store, decided.branched)
         if not (unfinished or any(decision.due for decision in decided.decisions)):
-            if asked := open_note_questions(env):
-                answer_note_questions(in_its_night(env, request), asked)
+            _answer_what_notes_ask(env, request)
             if decided.archived != archived_before(env.store):
                 # A batch without work: it records only that queries were removed from the file, or added to it again.
                 log = new_stream(env.store, recording.context_of(env.workspace), "batch")
@@ -113,12 +109,25 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
         except OSError as error:  # a closed terminal does not change the outcome of the run
             console.say(str(error), fg="yellow")
     if settings.notify.ntfy or settings.notify.webhook:
+        from pipeline.cli.reading_commands import place_of
+        from pipeline.ops.alerts import post_digest
+        from pipeline.vault.digest import digest_of, heading_of, nights_in, text_of
+
         nights, unread = nights_in(env.store)
         found = digest_of(env.store, nights[-1], unread)
         text = "\n".join(text_of(found, place_of(console, settings.site_url)))
         for problem in post_digest(settings.notify, heading_of(found), text, route_of(settings, env.keys)):
             console.say(problem, always=True, fg="yellow")  # what is not delivered fails nothing
     return int(account["exit_code"])
+
+
+def _answer_what_notes_ask(env: RunEnvironment, request: Request | None = None) -> None:
+    """Answer what was asked in notes; with a ``request`` within what its night has left, else as ``env`` says."""
+    if asked_lines(env.workspace.folder / "vault"):
+        from pipeline.cli.ask_command import answer_note_questions, open_note_questions
+
+        if asked := open_note_questions(env):
+            answer_note_questions(in_its_night(env, request) if request else env, asked)
 
 
 async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
@@ -147,7 +156,7 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
 
     Whoever stops a run does not wait for a model. ``end`` is the run's.
     """
-    answer_note_questions(env, open_note_questions(env))
+    _answer_what_notes_ask(env)
     consolidate_after_run(env, end, asks_model=asks_model)
     events = list(decode_all(record.data for record in env.store.load(batch)))
     if not events:

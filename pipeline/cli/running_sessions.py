@@ -1,4 +1,4 @@
-"""What each command that researches needs: the run's context, the documents' index, one session with its progress."""
+"""What each command that researches needs: the run's context, the documents' index, progress, consolidation at the end."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from pipeline.batch.consolidation import Consolidated
+from pipeline.batch.consolidation import consolidate as consolidate_sessions
 from pipeline.batch.night_account import spent_tonight
 from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
 from pipeline.cli.command_parts import read_sessions
-from pipeline.cli.presentation import happened
+from pipeline.cli.presentation import happened, price
 from pipeline.cli.run_environment import Request, RunEnvironment
 from pipeline.config.queue_values import Query
-from pipeline.config.services import LOCAL, config_for, secrets_of
+from pipeline.config.services import LOCAL, config_for, reasoner_for, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.events.session_events import NO_EVIDENCE, EventBase, ResearchFailed, RunStarted
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, ResearchConfig
 from pipeline.engine.run_context import Listener, RunContext, SteadyClock
+from pipeline.errors import UsageError
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.text.normalise import counted, first_few, one_line
@@ -130,6 +133,62 @@ async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbe
             if done and not event.left and not event.failed:
                 console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
             yield event
+
+
+def consolidate_after_run(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> None:
+    """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
+
+    With ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest, unless
+    ``asks_model`` is false.
+    """
+    if env.workspace.queue.settings.memory == "off":
+        return
+    try:
+        print_failures(env.console, consolidate_now(env, deadline, asks_model=asks_model))
+    except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
+        hint = "no session is lost; research consolidate tries it again"
+        env.console.say(f"the sessions were not consolidated: {error}\n  → {hint}", always=True, fg="yellow")
+        _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
+
+
+def consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, asks_model: bool = True) -> Consolidated:
+    """Consolidate the ended sessions that changed since they were consolidated last. Values as above.
+
+    Raises:
+        LogError: the memory's stream cannot be written.
+    """
+    context = replace(recording.context_of(env.workspace), deadline=deadline)
+    sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
+    model, problems = EXTRACTIVE, []
+    if asks_model and settings.memory == "model":
+        try:
+            model = reasoner_for(env.workspace.queue.settings, env.keys).name
+        except UsageError as error:
+            problems = [f"no model was asked for memory: {error.message}"]
+
+    async def work() -> Consolidated:
+        if model == EXTRACTIVE:
+            return await consolidate_sessions(env.store, context, sessions)
+        factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
+        try:
+            reasoner = factory.model_for(model, Budget(Caps(settings.query_limits.cost_usd), name="consolidation"))
+            return await consolidate_sessions(env.store, context, sessions, reasoner)
+        finally:
+            await factory.aclose()
+
+    done = asyncio.run(work())
+    return replace(done, problems=(*problems, *done.problems))
+
+
+def print_failures(console: Console, done: Consolidated) -> None:
+    """Print which sessions could not be consolidated, what a model failed to do, and what it cost."""
+    for problem in done.problems:
+        console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
+        _log.warning("%s", problem, extra=PRINTED)
+    if done.cost.calls or done.cost.usd:
+        console.say(f"memory: {price(done.cost)}", dim=True)
+    for name, reason in done.failed.items():
+        console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")
 
 
 BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "report.written"}

@@ -6,12 +6,11 @@ of the model's server. Belongs to one event loop.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.config.keys import Keys
 from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Price, RerankerChoice, Settings
@@ -34,21 +33,15 @@ from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.events.night_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.talk import TalkState
-from pipeline.domain.values import EXTRACTIVE, Cost, ResearchConfig
-from pipeline.engine.asking_back import TalkContext
+from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult
 from pipeline.ports.distribution import SharedPace
-from pipeline.reasoners.model.prompts import PromptTemplates
-from pipeline.reasoners.model.reasoner import OpenAIReasoner
-from pipeline.reasoners.model.roles import Prices
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
-from pipeline.search.folders import Corpus
 from pipeline.search.local_model import LocalEmbedder, files_of
 from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import IndexReport, PassageSearch
@@ -56,15 +49,17 @@ from pipeline.search.providers import web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking import page_origin
 from pipeline.text.redaction import Redaction
 from pipeline.vault.identity import read_decisions
 from pipeline.wiring.store_adapters import index_file, local_model
 from pipeline.wiring.workspace_adapters import templates_of
 
+if TYPE_CHECKING:  # only a run with a model waits for what models need
+    from pipeline.reasoners.model.reasoner import OpenAIReasoner
+    from pipeline.reasoners.model.roles import Prices
+
 C = TypeVar("C", EmbeddingClient, Reranker)
 WAIT_S = 600.0  # how long a run waits for vectors of passages, some 20,000 on two processors; the next one goes on
-ASK_WAIT_S = 20.0  # how long a person who asks waits for them
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
 
@@ -250,6 +245,9 @@ class AdapterFactory:
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:
+            from pipeline.reasoners.model.prompts import PromptTemplates
+            from pipeline.reasoners.model.reasoner import OpenAIReasoner
+
             server = self._server(model)
             self._models[model] = OpenAIReasoner(
                 self._http,
@@ -267,6 +265,8 @@ class AdapterFactory:
         return choice.server
 
     def _prices(self, server: ModelServer) -> Prices:
+        from pipeline.reasoners.model.roles import Prices
+
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
         return Prices(default, dict(self._settings.prices))
 
@@ -355,32 +355,3 @@ def documents_of(
     """Return the search over the workspace's own documents and, given the ``store``, over the pages that sessions stored."""
     file = index_file(workspace.folder)
     return PassageSearch(file, workspace.corpora, store=store, meaning=meaning, reranker=reranker, extractor=extractor)
-
-
-@asynccontextmanager
-async def talk_context(
-    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], night: Budget | None
-) -> AsyncIterator[TalkContext]:
-    """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk and the night have left.
-
-    Raises:
-        UsageError: the talk's model, or that of the embeddings, is not set up (any more).
-    """
-    corpus = Corpus(workspace.corpora)
-    is_unusable = bool(corpus.unusable())
-
-    def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
-        return not is_unusable and page_origin(url) == "own" and not corpus.path_at(url.partition("#")[0]).exists()
-
-    factory = AdapterFactory(workspace, store, keys, night=night, wait_s=ASK_WAIT_S)
-    try:
-        budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
-        pages = Charged(factory.documents, CombinedBudget((budget, night) if night else (budget,)))
-        plain = PassageReasoner()
-        reasoner = plain if state.reasoner == EXTRACTIVE else factory.model_for(state.reasoner, budget)
-        yield TalkContext(
-            reasoner, plain, pages, lambda digest: store.objects.get(digest).decode("utf-8"), sessions, state.last_at[:10],
-            is_gone, None if is_unusable else pages,
-        )  # fmt: skip
-    finally:
-        await factory.aclose()
