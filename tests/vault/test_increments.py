@@ -106,16 +106,3 @@ def test_check_tells_what_would_differ_and_writes_nothing(place: Workplace) -> N
     del place.store.streams["batch-2026-11-21t020000-ab12"]
     assert "nights/2026-11-21.md" in _check(place)
     assert place.build().written != ()
-
-
-def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Workplace) -> None:
-    before = place.files()
-    pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
-    bees = Story(place.store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", pages=pages, tags=("bees",))
-    bees.whole()
-    place.build()
-    del place.store.streams[bees.id]
-    place.store.given_up.add(bees.id)
-    rooms = [path.partition("/")[0] for path in place.build().removed]
-    assert (rooms.count("sources"), rooms.count("topics")) == (2, 1)
-    assert place.files() == before

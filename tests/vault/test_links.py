@@ -38,13 +38,6 @@ def test_notes_are_linked_both_ways(notes: dict[str, str], one: str, other: str)
     assert {(b, a) for a, b in back} & there
 
 
-def test_every_source_is_named_by_each_report_that_it_names(notes: dict[str, str]) -> None:
-    reports = _linked(notes, "reports/", "sources/")
-    named = {(report, source) for source, report in _linked(notes, "sources/", "reports/")}
-    assert named
-    assert named <= reports
-
-
 def test_home_leads_to_the_last_night_and_by_the_newest_report_on_its_question_to_every_report(notes: dict[str, str]) -> None:
     named = targets(notes["Home"])
     assert max(path for path in notes if path.startswith("nights/")) in named

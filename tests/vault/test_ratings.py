@@ -47,14 +47,6 @@ def test_a_tick_that_is_taken_away_takes_the_rating_back(folder: Path) -> None:
     assert "noted" not in _report(folder).read_text()
 
 
-def test_an_export_has_no_boxes(folder: Path) -> None:
-    exported = said(folder, "export", "depth")
-    assert exported.code == 0, exported.err
-    assert "- [ ]" in _report(folder).read_text()
-    assert "- [ ]" not in exported.out
-    assert "useful" not in exported.out
-
-
 def test_a_page_can_rate_what_its_report_quotes_and_nothing_else(folder: Path) -> None:
     note = _report(folder).relative_to(folder / "vault").as_posix()
     block = _report(folder).read_text().partition("#^")[2].partition("|")[0]
