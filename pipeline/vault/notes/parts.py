@@ -276,10 +276,8 @@ class Citer:
         width = max((len(one.cells) for one in said), default=0)
         if paragraph.form == "table" and width:
             header = [prose(name, cell=True) for name in paragraph.header[:width]]
-            cells = [list(one.cells) or [prose(one.text, cell=True)] for one in said]
-            header, *cells = ([*row, *[Inert("")] * (width - len(row))] for row in (header, *cells))
-            rows = (replace(one, cells=tuple(row)) for one, row in zip(said, cells, strict=True))
-            return Block(tuple(rows), "table", tuple(header))
+            rows = (one if one.cells else replace(one, cells=(prose(one.text, cell=True),)) for one in said)
+            return Block(tuple(rows), "table", (*header, *[Inert("")] * (width - len(header))))
         form: BlockForm = "bullets" if paragraph.form == "table" else paragraph.form
         if form not in ("steps", "bullets"):
             return Block(tuple(said), form, inside=inside)
