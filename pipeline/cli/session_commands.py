@@ -15,7 +15,7 @@ from pipeline.cli.command_parts import (
 )
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import contents, invalid
-from pipeline.config.yaml_reading import Fault, Faults, decoded, listing, nodes, record
+from pipeline.config.yaml_reading import Fault, Faults, decoded, fault_at, listing, nodes, record
 from pipeline.domain.events.session_events import ResearchCancelled
 from pipeline.domain.values import Perspective
 from pipeline.ops.console_output import Console, end
@@ -68,7 +68,7 @@ def approve(console: Console, session: str, file: Path | None) -> None:
             views = listing(lambda node: record(_View, node), wanted, some=True)(root)
             names = {view.name for view in views}
             if len(views) > 20 or len(names) < len(views) or not all(view.questions for view in views):
-                raise root.fault("perspectives need names of their own and questions; 20 are the most", wanted)
+                raise fault_at(root, "perspectives need names of their own and questions; 20 are the most", wanted)
         except Faults as error:
             raise invalid(error.found, file.name) from None
     env = environment_of(console)

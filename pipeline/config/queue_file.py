@@ -15,16 +15,18 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
 from pipeline.config.queue_values import QUERY_KEYS, Query, Queue, Settings, question
 from pipeline.config.yaml_reading import (
     MAX_BYTES,
     Fault,
     Faults,
-    Listing,
-    Node,
-    Scalar,
     decoded,
+    fault_at,
+    is_empty,
     kind,
+    line_of,
     near,
     nodes,
     pairs,
@@ -33,7 +35,6 @@ from pipeline.config.yaml_reading import (
     record,
     shown,
 )
-from pipeline.config.yaml_reading import Mapping as MappingNode
 from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
 from pipeline.system.files import open_folder, read_bytes, write
 from pipeline.system.process_lock import turn
@@ -60,19 +61,19 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
             faults += error.found
             sections = dict(error.values)
         said = sections.get("settings")
-        if said and not (isinstance(said, Scalar) and said.empty):
+        if said and not is_empty(said):
             try:
                 settings = record(Settings, said)
             except Faults as error:
                 settings = Settings(**dict(error.values))
                 faults += error.found
         if "queries" in sections:
-            queries = _queries(sections["queries"], faults)
+            queries = _queries(sections["queries"], text, faults)
         elif not found:
-            faults += root.fault("there is no list of questions", "add `queries:` and below it `- ` with a question").found
+            faults += fault_at(root, "there is no list of questions", "add `queries:` and below it `- ` with a question").found
     elif not found:
         hint = "write `queries:` on a line, and below it `- ` with a question"
-        empty = root is None or (isinstance(root, Scalar) and root.empty)
+        empty = root is None or is_empty(root)
         message = "the file is empty" if empty or root is None else f"{kind(root)} where `queries:` belongs"
         faults.append(Fault(1, 1, message, hint))
     return Queue(settings, queries, texts.digest_of(data)), tuple(sorted(set(faults)))
@@ -123,17 +124,17 @@ def contents(path: Path) -> bytes:
         raise invalid([Fault(1, 1, reason, "put a text file there, and let this user read it")], path.name) from error
 
 
-def _queries(node: Node, faults: list[Fault]) -> tuple[Query, ...]:
+def _queries(node: Node, source: str, faults: list[Fault]) -> tuple[Query, ...]:
     """Read the list of questions and give each its id; those with a fault are left out."""
-    if not isinstance(node, Listing):
-        if not (isinstance(node, Scalar) and node.plain and not node.value):
+    if not isinstance(node, SequenceNode):
+        if not is_empty(node):
             hint = "start each question with `- ` on its own line"
-            faults += node.fault(f"{kind(node)} where the list of questions belongs", hint).found
+            faults += fault_at(node, f"{kind(node)} where the list of questions belongs", hint).found
         return ()
     found: list[tuple[Node, Query]] = []
-    for child in node.children:
+    for child in node.value:
         try:
-            found.append((child, _entry(child)))
+            found.append((child, _entry(child, source)))
         except Faults as error:
             faults += error.found
 
@@ -163,27 +164,45 @@ def _queries(node: Node, faults: list[Fault]) -> tuple[Query, ...]:
             slug = texts.slug(query.text, 40)
             query = replace(query, id=slug if len(slugs[slug]) == 1 else distinct_id(query.text))
         if first := lines.get(query.id.casefold()):
-            faults += child.fault(f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
+            faults += fault_at(child, f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`").found
         lines.setdefault(query.id.casefold(), query.line)
         named.append(query)
     return tuple(named)
 
 
-def _entry(node: Node) -> Query:
-    if isinstance(node, Listing):
-        raise node.fault("a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
+def _entry(node: Node, source: str) -> Query:
+    if isinstance(node, SequenceNode):
+        raise fault_at(node, "a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
+    asked = [value for key, value in node.value if key.value == "query"] if isinstance(node, MappingNode) else [node]
+    for one in asked:
+        _refuse_cut_off(one, source)
     if not isinstance(node, MappingNode):
-        return Query(text=question(node), id="", line=node.line)
-    keys = [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
-    key, value = node.pairs[0] if node.pairs else (node, node)
-    if "query" not in keys and isinstance(key, Scalar) and isinstance(value, Scalar):
+        return Query(text=question(node), id="", line=line_of(node))
+    keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
+    key, value = node.value[0] if node.value else (node, node)
+    if "query" not in keys and isinstance(key, ScalarNode) and isinstance(value, ScalarNode):
         is_name = " " not in key.value and key.value.islower() and near(key.value, tuple(FIELDS))
         if not is_name and key.value.casefold() not in FIELDS:
-            said = shown(f"{key.value}: {value.value}{value.tail}".strip())
-            raise key.fault(f"{said} is read as a key and its value", 'put the question in quotes: "…"')
+            said = shown(f"{key.value}: {value.value}".strip())
+            raise fault_at(key, f"{said} is read as a key and its value", 'put the question in quotes: "…"')
     if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
-        raise node.fault("an entry without a question", 'write `query: "…"`')
-    return record(Query, node, QUERY_KEYS, id="", line=node.line)
+        raise fault_at(node, "an entry without a question", 'write `query: "…"`')
+    return record(Query, node, QUERY_KEYS, id="", line=line_of(node))
+
+
+def _refuse_cut_off(node: Node, source: str) -> None:
+    """Check that no part of a question without quotes is read as a comment, and no next entry as a part of it."""
+    start, end = node.start_mark.index, node.end_mark.index
+    if not isinstance(node, ScalarNode) or node.style:
+        return
+    if source[end : end + 2] in {" #", "\t#"}:
+        tail = source[end:].splitlines()[0].strip()
+        left = f"ends at {shown(node.value)}" if node.value else "is empty"
+        hint = "put the question in quotes; or, before a comment, write two spaces"
+        raise fault_at(node, f"the question {left}: {shown(tail)} is read as a comment", hint)
+    if any(line.lstrip(" ").startswith("- ") for line in source[start:end].splitlines()[1:]):
+        hint = "start both entries in one column; or put the text in quotes"
+        raise fault_at(node, f"two lines are read as one question, {shown(node.value)}", hint)
 
 
 def distinct_id(text: str) -> str:
@@ -238,21 +257,22 @@ def add_query(path: Path, text: str, refuse: Callable[[Queue], None] = lambda _q
 def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
     source = decoded(before)
     root, _ = nodes(source)
-    sections = root.pairs if isinstance(root, MappingNode) else []
-    listed = next(value for key, value in sections if isinstance(key, Scalar) and key.value == "queries")
+    sections = root.value if isinstance(root, MappingNode) else []
+    listed = next(value for key, value in sections if isinstance(key, ScalarNode) and key.value == "queries")
     written = {key: _written(value) for key, value in said.items()}
-    if isinstance(listed, Listing) and listed.flow:
-        offset, entry = listed.end - 1, quoted(text)
+    if isinstance(listed, SequenceNode) and listed.flow_style:
+        offset, entry = listed.end_mark.index - 1, quoted(text)
         if written:
             entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": entry, **written}.items()) + "}"
-        entry = f", {entry}" if listed.children and not source[:offset].rstrip().endswith(",") else entry
+        entry = f", {entry}" if listed.value and not source[:offset].rstrip().endswith(",") else entry
     else:
         newline = "\r\n" if "\r\n" in source else "\n"
-        indent = " " * (listed.column - 1 if isinstance(listed, Listing) else 2)
+        indent = " " * (listed.start_mark.column if isinstance(listed, SequenceNode) else 2)
         lines = [f"{indent}- {'query: ' if written else ''}{quoted(text)}"]
         lines += [f"{indent}  {key}: {value}" for key, value in written.items()]
         # A list ends where something else begins; what was said just before that belongs to it.
-        offset = listed.end if isinstance(listed, Listing) else source.find("\n", listed.end) + 1 or len(source)
+        end = listed.end_mark.index
+        offset = end if isinstance(listed, SequenceNode) else source.find("\n", end) + 1 or len(source)
         above = source[:offset].splitlines(keepends=True)
         while offset < len(source) and (not above[-1].strip() or above[-1].lstrip().startswith("#")):
             offset -= len(above.pop())

@@ -9,13 +9,14 @@ from datetime import time, timedelta
 from typing import Annotated, Literal
 from unicodedata import category
 
+from yaml import Node
+
 from pipeline.config.keys import usable_store
 from pipeline.config.yaml_reading import (
-    Node,
-    Scalar,
     choice,
     duration,
     either,
+    fault_at,
     listing,
     number,
     pairs,
@@ -103,13 +104,13 @@ _folders = either(
 
 
 def _age(node: Node) -> timedelta:
-    return FOREVER if isinstance(node, Scalar) and node.value == "forever" else duration(node)
+    return FOREVER if node.value == "forever" else duration(node)
 
 
 def _proxy(node: Node) -> str:
     if "@" in text(node):
-        raise node.fault(
-            "a user or password does not belong here", "write http://HOST:PORT here, and the password in HTTPS_PROXY"
+        raise fault_at(
+            node, "a user or password does not belong here", "write http://HOST:PORT here, and the password in HTTPS_PROXY"
         )
     return str(_address(node))
 
@@ -118,7 +119,7 @@ def _store(node: Node) -> str:
     try:
         return usable_store(text(node, "write files, or postgresql://ROLE@HOST/DATABASE"))
     except UsageError as error:
-        raise node.fault(error.message, error.hint) from None
+        raise fault_at(node, error.message, error.hint) from None
 
 
 def _roles(node: Node) -> tuple[tuple[str, str], ...]:
@@ -133,7 +134,7 @@ def _embedding_model(node: Node) -> EmbeddingChoice:
     found = record(EmbeddingChoice, node)
     if bool(found.model) == bool(found.folder):
         what = "with both a server and a folder" if found.model else "without a model"
-        raise node.fault(f"embeddings {what}", _EMBEDDINGS_WANTED)
+        raise fault_at(node, f"embeddings {what}", _EMBEDDINGS_WANTED)
     return found
 
 
@@ -143,20 +144,13 @@ _embeddings = either(choice("auto", "off", wanted=_EMBEDDINGS_WANTED), _embeddin
 def question(node: Node) -> str:
     """Read a question: words to search for, on one line."""
     wanted = "write a question"
-    if isinstance(node, Scalar) and node.tail:
-        left = f"ends at {shown(node.value)}" if node.value else "is empty"
-        hint = "put the question in quotes; or, before a comment, write two spaces"
-        raise node.fault(f"the question {left}: {shown(node.tail.strip())} is read as a comment", hint)
-    if isinstance(node, Scalar) and node.runs_on:
-        hint = "start both entries in one column; or put the text in quotes"
-        raise node.fault(f"two lines are read as one question, {shown(node.value)}", hint)
     found = text(node, wanted)
     if not normalise.clean(found).strip():
-        raise node.fault("an empty text", wanted)
+        raise fault_at(node, "an empty text", wanted)
     if not any(map(str.isalnum, found)):
-        raise node.fault(f"{shown(found)} has no letter and no digit: there is nothing to search for", wanted)
+        raise fault_at(node, f"{shown(found)} has no letter and no digit: there is nothing to search for", wanted)
     if len(found) > MAX_CHARACTERS:
-        raise node.fault(f"a question of {len(found):,} characters", f"shorten it to {MAX_CHARACTERS:,}")
+        raise fault_at(node, f"a question of {len(found):,} characters", f"shorten it to {MAX_CHARACTERS:,}")
     return found
 
 
@@ -165,7 +159,7 @@ def _id(node: Node) -> str:
     if set(name) <= _ID_SIGNS and name[0] != "-" and len(name) <= MAX_ID:
         return name
     hint = f'write at most {MAX_ID} of a-z, 0-9 and -, such as "{normalise.slug(name, MAX_ID)}"'
-    raise node.fault(f"{shown(name)} is no id", hint)
+    raise fault_at(node, f"{shown(name)} is no id", hint)
 
 
 @dataclass(frozen=True, slots=True)

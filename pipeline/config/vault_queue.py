@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from yaml import Mark, Node, ScalarNode, SequenceNode
+
 from pipeline.config.queue_file import FIELDS, distinct_id
 from pipeline.config.queue_values import QUERY_KEYS, Query, question
-from pipeline.config.yaml_reading import MAX_BYTES, Fault, Faults, Listing, Node, Scalar, near, shown
+from pipeline.config.yaml_reading import MAX_BYTES, Fault, Faults, near, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free
 
@@ -32,6 +34,7 @@ _BLOCK = re.compile(r"[ \t]+\^(?P<block>[A-Za-z0-9-]{1,100})\Z")
 _FIELD = re.compile(r"([a-z_]+):(\S+)")
 _TAG = re.compile(r"#[^\s#.,;:!?()\[\]{}\"'“”]+")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")  # around code, where no task stands
+_TEXT = "tag:yaml.org,2002:str"
 _ALLOWED = tuple(name for name in FIELDS if name not in ("query", "id", "tags"))
 
 Find = Callable[[str, str], tuple[str, str] | None]
@@ -115,7 +118,7 @@ def _query_of(task: Task, line: int) -> Query:
         if field:
             found[field[1]] = _scalar(field[2], line, plain=True)
         else:
-            found["tags"] = Listing(line, 1, 0, False, [_scalar(last[1:], line), *getattr(found.get("tags"), "children", [])])
+            found["tags"] = SequenceNode(_TEXT, [_scalar(last[1:], line), *getattr(found.get("tags"), "value", [])])
     text = question(_scalar(" ".join(words), line))
     # A block id stays when the words change.
     name = f"my-{slug(task.block, 40)}" if task.block else distinct_id(text)
@@ -124,8 +127,9 @@ def _query_of(task: Task, line: int) -> Query:
     return Query(text=text, id=name, line=line, **values)
 
 
-def _scalar(value: str, line: int, *, plain: bool = False) -> Scalar:
-    return Scalar(line, 1, 0, False, value, plain)
+def _scalar(value: str, line: int, *, plain: bool = False) -> ScalarNode:
+    mark = Mark("", 0, line - 1, 0, None, 0)
+    return ScalarNode(_TEXT, value, mark, mark, "" if plain else "'")
 
 
 def linked(text: str, find: Find) -> str:

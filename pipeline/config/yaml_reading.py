@@ -13,10 +13,12 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import time, timedelta
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from itertools import chain
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import yaml
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from pipeline.text.times import clock_of, length_of
 
@@ -69,51 +71,19 @@ class Faults(ValueError):
         self.found, self.values = tuple(found), values
 
 
-@dataclass(slots=True)
-class Node:
-    """A part of the file. ``line`` and ``column`` count from 1; ``end`` is an offset in characters."""
-
-    line: int
-    column: int
-    end: int
-    flow: bool
-
-    def fault(self, message: str, hint: str) -> Faults:
-        """Return a fault at this place."""
-        return Faults([Fault(self.line, self.column, message, hint)])
+def fault_at(node: Node, message: str, hint: str) -> Faults:
+    """Return a fault at the place of a node."""
+    return Faults([Fault(line_of(node), node.start_mark.column + 1, message, hint)])
 
 
-@dataclass(slots=True)
-class Scalar(Node):
-    """A text. ``meaning`` says what YAML takes it for, "" for a text; ``tail`` is what a ``#`` one blank after it cuts off.
-
-    ``runs_on``: a later line of it starts with ``- ``, most likely an entry that was indented too far.
-    """
-
-    value: str
-    plain: bool = False
-    meaning: str = ""
-    tail: str = ""
-    runs_on: bool = False
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is written here."""
-        return self.plain and not self.value
+def line_of(node: Node) -> int:
+    """Return the line where a node begins, counted from 1."""
+    return int(node.start_mark.line) + 1
 
 
-@dataclass(slots=True)
-class Listing(Node):
-    """A list, in block style or in brackets (``flow``)."""
-
-    children: list[Node]
-
-
-@dataclass(slots=True)
-class Mapping(Node):
-    """Keys and their values."""
-
-    pairs: list[tuple[Node, Node]]
+def is_empty(node: Node) -> bool:
+    """Return whether nothing is written here."""
+    return isinstance(node, ScalarNode) and not node.style and not node.value
 
 
 Reader = Callable[[Node], Any]
@@ -179,45 +149,33 @@ def nodes(text: str) -> tuple[Node | None, tuple[Fault, ...]]:
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _converted(yaml.compose(text, Loader=loader), text), ()
+        return _usual(yaml.compose(text, Loader=loader), text), ()
     except yaml.MarkedYAMLError as error:
         fault = _explained(error, text)
         lines = text.splitlines(keepends=True)
         starts = (at for at in range(min(fault.line, len(lines)) - 1, 0, -1) if lines[at].lstrip(" ")[:2] == "- ")
         try:
-            return _converted(yaml.compose("".join(lines[: next(starts, 0)]), Loader=loader), text), (fault,)
+            return _usual(yaml.compose("".join(lines[: next(starts, 0)]), Loader=loader), text), (fault,)
         except (yaml.MarkedYAMLError, Faults):
             return None, (fault,)
     except Faults as error:
         return None, error.found
 
 
-def _converted(node: yaml.Node | None, text: str, depth: int = 0) -> Node | None:
+def _usual(node: Node | None, text: str, depth: int = 0) -> Node | None:
+    """Return a node that has no anchor, no tag and no deep nesting in it."""
     if node is None:
         return None
-    start, end = node.start_mark, node.end_mark
-    place = (start.line + 1, start.column + 1, end.index)
-    at = Node(*place, bool(getattr(node, "flow_style", False)))
     if depth > _MAX_DEPTH:
-        raise at.fault(f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat")
-    if text[start.index : start.index + 1] in ("&", "!"):
-        sign = text[start.index]
+        raise fault_at(node, f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat")
+    sign = text[node.start_mark.index : node.start_mark.index + 1]
+    if sign in ("&", "!"):
         what = "an anchor" if sign == "&" else "a tag"
-        raise at.fault(f"a text that starts with {sign} is read as {what}", f'put it in quotes: "{sign}…"')
-    if isinstance(node, yaml.ScalarNode):
-        if node.style:
-            return Scalar(*place, False, node.value)
-        meaning = _MEANINGS.get(node.tag.rpartition(":")[2], "")
-        if meaning == "a number" and ":" in node.value:
-            meaning = "a number of base 60"
-        tail = text[end.index :].splitlines()[0] if text[end.index : end.index + 2] in {" #", "\t#"} else ""
-        later = text[start.index : end.index].splitlines()[1:]
-        runs_on = any(line.lstrip(" ").startswith("- ") for line in later)
-        return Scalar(*place, False, node.value, True, meaning, tail, runs_on)
-    if isinstance(node, yaml.SequenceNode):
-        return Listing(*place, at.flow, [cast("Node", _converted(child, text, depth + 1)) for child in node.value])
-    pairs = [tuple(cast("Node", _converted(part, text, depth + 1)) for part in pair) for pair in node.value]
-    return Mapping(*place, at.flow, cast("list[tuple[Node, Node]]", pairs))
+        raise fault_at(node, f"a text that starts with {sign} is read as {what}", f'put it in quotes: "{sign}…"')
+    if not isinstance(node, ScalarNode):
+        for child in chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value:
+            _usual(child, text, depth + 1)
+    return node
 
 
 def _explained(error: yaml.MarkedYAMLError, text: str) -> Fault:
@@ -252,9 +210,9 @@ def shown(text: str) -> str:
 
 def kind(node: Node) -> str:
     """Return what a node is, in words."""
-    if isinstance(node, Scalar):
-        return "nothing" if node.empty else f"the text {shown(node.value)}"
-    return "a list" if isinstance(node, Listing) else "a mapping"
+    if isinstance(node, ScalarNode):
+        return "nothing" if is_empty(node) else f"the text {shown(node.value)}"
+    return "a list" if isinstance(node, SequenceNode) else "a mapping"
 
 
 @lru_cache(maxsize=1024)
@@ -263,25 +221,27 @@ def near(word: str, words: tuple[str, ...]) -> str:
     return next(iter(get_close_matches(word[:40].casefold(), words, n=1, cutoff=0.6)), "")
 
 
-def scalar(node: Node, wanted: str) -> Scalar:
+def scalar(node: Node, wanted: str) -> ScalarNode:
     """Return the node if it is a single value; ``wanted`` says what to write. This and the readers raise Faults."""
-    if isinstance(node, Scalar):
+    if isinstance(node, ScalarNode):
         return node
-    raise node.fault(f"{kind(node)} where one value belongs", wanted)
+    raise fault_at(node, f"{kind(node)} where one value belongs", wanted)
 
 
 def text(node: Node, wanted: str = "write a text") -> str:
     """Return a text on one line, white space collapsed; what YAML may take for something else must be quoted."""
     found = scalar(node, wanted)
-    if found.meaning and not found.empty:
-        raise node.fault(f"{shown(found.value)} without quotes is {found.meaning}, not text", f"write {quoted(found.value)}")
+    meaning = "" if found.style or not found.value else _MEANINGS.get(found.tag.rpartition(":")[2], "")
+    if meaning:
+        what = f"{meaning} of base 60" if meaning == "a number" and ":" in found.value else meaning
+        raise fault_at(node, f"{shown(found.value)} without quotes is {what}, not text", f"write {quoted(found.value)}")
     line = " ".join(found.value.split())
     # Controls, marks that turn the writing direction, and halves of characters.
     for char in line:
         if unicodedata.category(char) in {"Cc", "Cs"} or char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069":
-            raise node.fault(f"a control character (U+{ord(char):04X}) in the text", "delete it")
+            raise fault_at(node, f"a control character (U+{ord(char):04X}) in the text", "delete it")
     if not line:
-        raise node.fault("an empty text", wanted)
+        raise fault_at(node, "an empty text", wanted)
     return line
 
 
@@ -291,7 +251,7 @@ def text_that(is_valid: Callable[[str], object], fault: str, wanted: str, *, sec
     def read(node: Node) -> str:
         found = text(node, wanted)
         if not is_valid(found):
-            raise node.fault(fault if secret else f"{shown(found)} {fault}", wanted)
+            raise fault_at(node, fault if secret else f"{shown(found)} {fault}", wanted)
         return found
 
     return read
@@ -302,10 +262,10 @@ def choice(*words: str, wanted: str = "") -> Reader:
     listed = wanted or f"write {' or '.join(words)}"
 
     def read(node: Node) -> str:
-        found = scalar(node, listed).value
+        found: str = scalar(node, listed).value
         if found not in words:
             meant = near(found, words)
-            raise node.fault(f"{shown(found)} is not known here", f"did you mean {meant}?" if meant else listed)
+            raise fault_at(node, f"{shown(found)} is not known here", f"did you mean {meant}?" if meant else listed)
         return found
 
     return read
@@ -319,11 +279,11 @@ def number(low: float, high: float, wanted: str, of: Callable[[str], float] = fl
         try:
             value = of(found.value)
         except ValueError:
-            raise node.fault(f"{kind(node)} where a number belongs", wanted) from None
-        if not found.plain:
-            raise node.fault("a number in quotes", f"write {found.value} without quotes")
+            raise fault_at(node, f"{kind(node)} where a number belongs", wanted) from None
+        if found.style:
+            raise fault_at(node, "a number in quotes", f"write {found.value} without quotes")
         if not low <= value <= high:
-            raise node.fault(f"{found.value} is out of range", wanted)
+            raise fault_at(node, f"{found.value} is out of range", wanted)
         return value
 
     return read
@@ -344,7 +304,7 @@ def duration(node: Node) -> timedelta:
     wanted = "write a number with its unit: 30s, 90m, 12h or 7d"
     length = length_of(scalar(node, wanted).value.strip())
     if length is None or not timedelta() < length <= timedelta(days=3_650):
-        raise node.fault(f"{kind(node)} is no length of time from 1s to 3650d", wanted)
+        raise fault_at(node, f"{kind(node)} is no length of time from 1s to 3650d", wanted)
     return length
 
 
@@ -354,9 +314,9 @@ def clock(node: Node) -> time:
     found = scalar(node, wanted)
     moment = clock_of(found.value)
     if moment is None:
-        raise node.fault(f"{kind(node)} is no time of day", wanted)
-    if found.plain and found.value.count(":") == 1 and " " not in found.value:
-        raise node.fault(f"the time {found.value} without quotes is a number of base 60", f'write "{found.value}"')
+        raise fault_at(node, f"{kind(node)} is no time of day", wanted)
+    if not found.style and found.value.count(":") == 1 and " " not in found.value:
+        raise fault_at(node, f"the time {found.value} without quotes is a number of base 60", f'write "{found.value}"')
     return moment
 
 
@@ -364,9 +324,11 @@ def listing(each: Reader, wanted: str = "write a list: [a, b]", *, some: bool = 
     """Return a reader of a list whose entries ``each`` reads, each value once; ``some``: not of an empty one."""
 
     def read(node: Node) -> tuple[Any, ...]:
-        if not isinstance(node, Listing) or (some and not node.children):
-            raise node.fault(f"{'an empty list' if isinstance(node, Listing) else kind(node)} where a list belongs", wanted)
-        return tuple(dict.fromkeys(_each((each, child) for child in node.children)))
+        if not isinstance(node, SequenceNode) or (some and not node.value):
+            raise fault_at(
+                node, f"{'an empty list' if isinstance(node, SequenceNode) else kind(node)} where a list belongs", wanted
+            )
+        return tuple(dict.fromkeys(_each((each, child) for child in node.value)))
 
     return read
 
@@ -378,9 +340,7 @@ def pairs(each: Reader, keys: Sequence[str] = (), *, empty: bool = False) -> Rea
     """
 
     def read(node: Node) -> tuple[tuple[str, Any], ...]:
-        if not isinstance(node, Mapping):
-            raise node.fault(f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
-        known = keys or [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
+        known = keys or [key.value for key, _ in _pairs_of(node) if isinstance(key, ScalarNode)]
         return tuple(_fields(node, dict.fromkeys(known, each), empty=empty).items())
 
     return read
@@ -388,7 +348,7 @@ def pairs(each: Reader, keys: Sequence[str] = (), *, empty: bool = False) -> Rea
 
 def either(words: Reader, otherwise: Reader) -> Reader:
     """Return a reader of a single value or, for a list or a mapping, of something else."""
-    return lambda node: words(node) if isinstance(node, Scalar) else otherwise(node)
+    return lambda node: words(node) if isinstance(node, ScalarNode) else otherwise(node)
 
 
 def record(cls: type[T], node: Node, names: dict[str, str] | None = None, **more: object) -> T:
@@ -397,15 +357,13 @@ def record(cls: type[T], node: Node, names: dict[str, str] | None = None, **more
     Raises:
         Faults: all that is wrong with its fields; or one without a default is missing.
     """
-    if not isinstance(node, Mapping):
-        raise node.fault(f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
     other = {name: field for field, name in (names or {}).items()}
     readers = {(names or {}).get(name, name): reader for name, reader in readers_of(cast("Any", cls)).items()}
     values = {other.get(key, key): value for key, value in _fields(node, readers).items()}
     for field in fields(cast("Any", cls)):
         if field.default is MISSING and field.name not in {*values, *more}:
             name = (names or {}).get(field.name, field.name)
-            raise node.fault(f"{name} is missing here", f"write {{{name}: …}}")
+            raise fault_at(node, f"{name} is missing here", f"write {{{name}: …}}")
     return cls(**{**more, **values})
 
 
@@ -414,36 +372,38 @@ def _noticed(name: str) -> None:
     _log.warning("queries.yaml: the key %s is no longer used: %s", name, REMOVED[name])
 
 
-def _fields(node: Mapping, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
+def _fields(node: Node, readers: dict[str, Reader], *, empty: bool = False) -> dict[str, Any]:
     """Return the values of known keys. Keys that are unknown, given twice or without a value are faults."""
     seen: dict[str, int] = {}
 
-    def name_of(key: Node) -> str:
-        if not isinstance(key, Scalar):
-            raise key.fault(f"{kind(key)} where a key belongs", "write a key, such as `mode:`")
-        name = key.value
-        if name == "<<" and key.plain:
-            raise key.fault("merge keys are not used here", "write the values out")
+    def field_of(pair: tuple[Node, Node]) -> tuple[str, Any]:
+        key, value = pair
+        if not isinstance(key, ScalarNode):
+            raise fault_at(key, f"{kind(key)} where a key belongs", "write a key, such as `mode:`")
+        name: str = key.value
+        if name == "<<" and not key.style:
+            raise fault_at(key, "merge keys are not used here", "write the values out")
         if name in seen:
-            raise key.fault(f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
-        seen[name] = key.line
+            raise fault_at(key, f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
+        seen[name] = line_of(key)
         if name in REMOVED and name not in readers:
             _noticed(name)
-        elif name not in readers:
+            return "", None
+        if name not in readers:
             meant = near(name, tuple(readers))
             hint = f"did you mean {meant}?" if meant else f"known are: {', '.join(readers)}"
-            raise key.fault(f"the key {shown(name)} is not known here", hint)
-        return name
-
-    def value_of(pair: tuple[Node, Node]) -> tuple[str, Any]:
-        name, value = name_of(pair[0]), pair[1]
-        if name not in readers:
-            return "", None
-        if isinstance(value, Scalar) and value.empty and not empty:
-            raise value.fault(f"{name} has no value", "write one, or remove the line")
+            raise fault_at(key, f"the key {shown(name)} is not known here", hint)
+        if is_empty(value) and not empty:
+            raise fault_at(value, f"{name} has no value", "write one, or remove the line")
         return name, readers[name](value)
 
-    return {name: value for name, value in _each((value_of, pair) for pair in node.pairs) if name}
+    return {name: value for name, value in _each((field_of, pair) for pair in _pairs_of(node)) if name}
+
+
+def _pairs_of(node: Node) -> list[tuple[Node, Node]]:
+    if not isinstance(node, MappingNode):
+        raise fault_at(node, f"{kind(node)} where a mapping belongs", "indent what belongs to it: `key: value`")
+    return cast("list[tuple[Node, Node]]", node.value)
 
 
 def _each(work: Any) -> list[Any]:
