@@ -25,6 +25,8 @@ __all__ = ["postgres_server", "postgres_store_url", "postgres_url"]  # fixtures 
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own there
 ROOM = 2 << 30  # bytes that must be free there
+LONG = {"test_distributed_night.py", "test_deaths.py", "test_unattended.py", "test_surroundings.py", "test_nth_operation.py"}
+LONG |= {"test_branches.py", "test_night_told.py", "test_odd_paths.py", "test_walks.py", "test_mcp_server.py", "test_killing.py"}
 
 
 settings.register_profile("suite", deadline=None)  # no test asserts a time
@@ -56,6 +58,15 @@ def pytest_configure() -> None:
 def pytest_xdist_auto_num_workers() -> int | None:
     """Half as many workers again as processors, if nobody says otherwise: a quarter of the suite's time is waiting."""
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) * 3 // 2
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deal the long tests out to the beginnings of all workers' parts: one that began last would be waited for at the end."""
+    workers = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+    long = [item for item in items if item.path.name in LONG]
+    others = [item for item in items if item.path.name not in LONG]
+    ends = [len(others) * worker // workers for worker in range(workers + 1)]
+    items[:] = [item for worker in range(workers) for item in (*long[worker::workers], *others[ends[worker] : ends[worker + 1]])]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
