@@ -16,8 +16,7 @@ from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ResearchConfig
 from pipeline.text.questions import ParsedQuestion, parse_in
 from pipeline.text.ranking import StemmedText, TermStatistics, page_origin, rank_score, statistics_of, with_shares
 
-# Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
-_FOUND_SHARE, _NEW_SHARE = 3, 6
+_FOUND_SHARE = 3  # beside recalled pages, of the pages of an iteration one in so many is read
 _FIRST, _OF_ONE_SITE = 5, 2
 _SURVEY_WEIGHT = 0.5  # in 12 sessions the page with the answer then came first, and the pages of the model's searches were read
 
@@ -62,8 +61,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
     every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
     the survey's hits, at half their weight. If own documents and the web were both searched, each gets its share; of the first
-    five web pages at most two are of one site. Recalled pages are one more ranking; where they stand for a search, they come
-    first, and fewer others are read beside them. A page that the worker observed in the iteration stays chosen, also if a search
+    five web pages at most two are of one site. Recalled pages are one more ranking, beside which fewer
+    others are read. A page that the worker observed in the iteration stays chosen, also if a search
     that had failed is answered later.
     No page is chosen by two workers of a wave in one iteration: they choose in turn, in plan order. One that was shown whole is
     not chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
@@ -137,7 +136,7 @@ def _most_pages(state: SessionState, worker: Worker, iteration: int) -> int:
         most = state.config.gap_pages or most
     if not step.pages or state.earlier:
         return most
-    return min(most, len(step.pages) - (-most // (_FOUND_SHARE if step.queries else _NEW_SHARE)))
+    return min(most, len(step.pages) - (-most // _FOUND_SHARE))
 
 
 def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...], again: tuple[str, ...]) -> list[str]:
@@ -154,8 +153,7 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
         weight = _SURVEY_WEIGHT if every_hit and hits is survey else 1  # its many hits would drown those of the searches
         for rank, url in enumerate(hits if every_hit else dict.fromkeys(hits), start=1):
             scores[url] = scores.get(url, 0.0) + weight * rank_score(rank)
-    known = () if step.queries else step.pages  # what is read because it answered before comes before what is new
-    ordered = sorted(scores, key=lambda url: (url not in known, -round(scores[url], 9), url))
+    ordered = sorted(scores, key=lambda url: (-round(scores[url], 9), url))
     if every_hit and scores:  # what the model searched for is read: behind the best page, the first hit of each search
         best = {page_of(hits[0].url): None for hits in searched if hits}
         ordered = list(dict.fromkeys([ordered[0], *(url for url in ordered if url in best), *ordered]))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import SessionState, plan_of
-from pipeline.domain.steps import FetchPage, FinishWorker, SearchFor
 from pipeline.domain.values import (
     EarlierSession,
     Hit,
@@ -67,13 +65,6 @@ def test_a_session_reads_only_what_its_own_searches_may_read() -> None:
     assert recalled_pages(session(known).session.state, VIEW) == ("corpus:a.md",)
     assert recalled_pages(session(known, search=("brave",)).session.state, VIEW) == ("https://a.example/x",)
     assert recalled_pages(session(None).session.state, VIEW) == ()
-
-
-def test_recalled_pages_without_a_search_come_first_with_some_new_ones_beside_them() -> None:
-    state = thought_of(session(recalled("corpus:a.md")), (), ("corpus:a.md",))
-    assert chosen_pages(state, state.workers["search_0"], 1) == ("corpus:a.md", "corpus:new-0.md")
-    assert [step for step in agenda(state) if isinstance(step, FinishWorker | SearchFor)] == []
-    assert FetchPage("corpus:a.md") in list(agenda(state))
 
 
 def test_beside_a_search_recalled_pages_are_one_more_ranking_and_fewer_others_are_read() -> None:

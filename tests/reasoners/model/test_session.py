@@ -68,9 +68,6 @@ RULES: dict[str, Any] = {
 }
 
 
-RULES_READING = RULES["reading"]
-
-
 def researched(reasoner: Reasoner, store: MemoryStore, run: str = "run-1", **config: Any) -> SessionState:
     context = context_for(run)
     step_context = step_context_for(store, Journal())
@@ -194,19 +191,6 @@ def test_what_a_page_talks_the_writer_into_is_left_out_or_shown_as_unsourced_tho
     assert all(one.basis == "bridge" and not one.facts for one in told)
     assert bool(told) == (claimless and not cited)
     assert told or any(MOON in one.text and one.reason for one in state.report.cut_sentences)
-
-
-def test_what_a_reading_left_open_in_its_own_words_is_asked_in_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-
-    def reading(prompt: str) -> Any:
-        asked.append("] How does one go back?" in prompt)
-        said = RULES_READING(prompt)
-        return {**said, "open_questions": [*said["open_questions"], "How does one go back?"]}
-
-    monkeypatch.setitem(RULES, "reading", reading)
-    researched(reasoner_for(Script([model])), MemoryStore())
-    assert asked == [False, False, True, True]
 
 
 def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages_and_says_so() -> None:
