@@ -120,16 +120,13 @@ def _replayed(streams: list[list[bytes]]) -> None:
 
 
 def opening() -> Iterator[str]:
-    """A session of 50 events opened from files, without and with a snapshot."""
+    """A session of 50 events opened from files."""
     with tempfile.TemporaryDirectory() as place:
         store, events = FileStore(Path(place)), stream(perspectives=5)[:50]
         store.append("s1", [record_of(event) for event in events], 0)
         store.release("s1")
-        without = timed(lambda: ResearchSession.open(store, "s1"), rounds=50)
-        store.snapshots.save("s1", ResearchSession.open(store, "s1").snapshot())
-        snapshot = timed(lambda: ResearchSession.open(store, "s1"), rounds=50)
-    yield line("a session of 50 events opened, no snapshot", 1_000 * without, "ms", "<= 3")
-    yield line("a session of 50 events opened, with a snapshot", 1_000 * snapshot, "ms", "<= 3")
+        opened = timed(lambda: ResearchSession.open(store, "s1"), rounds=50)
+    yield line("a session of 50 events opened", 1_000 * opened, "ms", "<= 3")
 
 
 # ---- the loop ----------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def research(folder: Path, child: int, kill_after_event: int | None) -> None:
 
     # one step at a time where a death after each is wanted, so that none is recorded together with others
     at_once = 8 if kill_after_event is None else 1
-    context = replace(context_for(f"run-{child}", concurrency=at_once), listener=listen, snapshot_every=10)
+    context = replace(context_for(f"run-{child}", concurrency=at_once), listener=listen)
     journal = Journal(note=_noting(folder / "calls", child), latency=seeded_latency(child, 0.002))
     session = ResearchSession.open(store, SESSION)
     if session.state.status == "pending":

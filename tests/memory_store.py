@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
+from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
 from pipeline.store.streams import StoredStreams
 from pipeline.text.normalise import digest_of
@@ -37,17 +37,6 @@ class MemoryObjects(dict[str, bytes]):
             self.pop(digest, None)
 
 
-class MemorySnapshots(dict[str, Snapshot]):
-    """The port ``Snapshots`` over a dictionary."""
-
-    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
-        snapshot = self.get(session_id)
-        return snapshot if snapshot and snapshot.fold_id == fold_id else None
-
-    def save(self, session_id: str, snapshot: Snapshot) -> None:
-        self[session_id] = snapshot
-
-
 class MemoryStore(StoredStreams):
     """The port ``EventStore`` over dictionaries."""
 
@@ -57,7 +46,6 @@ class MemoryStore(StoredStreams):
         super().__init__()
         self.streams: dict[str, list[Record]] = {}
         self.objects = MemoryObjects()
-        self.snapshots = MemorySnapshots()
         self.given_up: set[str] = set()
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
@@ -89,7 +77,6 @@ class MemoryStore(StoredStreams):
 
     def remove_stream(self, stream: str) -> None:
         self.streams.pop(stream, None)
-        self.snapshots.pop(stream, None)
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
         self.streams[stream] = [change(record) for record in self.streams[stream]]

@@ -62,7 +62,6 @@ def test_a_run_that_dies_between_call_and_answer_leaves_the_call_on_the_bill_at_
     sent = (n for n, event in enumerate(events, 1) if isinstance(event, e.CallSent) and event.step == "ReadPages:search_0:1")
     cut = next(sent)
     store.streams["s1"] = store.streams["s1"][:cut]
-    store.snapshots.clear()
     dead = ResearchSession.open(store, "s1").state
     lost = sum(len(calls) for calls in dead.open_calls.values())
     assert lost >= 1

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Protocol, TypeVar
-
-from pydantic import TypeAdapter
 
 from pipeline.domain import fold
 from pipeline.domain.agenda import agenda, node_ended, part_step
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
-from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.state import SessionState, cost_of, outcome_of, working_seconds
 from pipeline.domain.steps import FetchPage, SearchFor
-from pipeline.domain.summary import Summary, fold_id
+from pipeline.domain.summary import Summary
 from pipeline.domain.values import Paragraph, ReportSection
 from pipeline.errors import CommandRefused
 
@@ -82,30 +79,12 @@ def _handed_to(state: SessionState, machine: str) -> str:
     return "" if state.handed_to == machine else f"the session was not handed over to {machine}"
 
 
-class Snapshots(Protocol):
-    """Snapshots of sessions; see ``pipeline.ports.Snapshots``."""
-
-    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
-        """Return the latest snapshot of that fold."""
-        ...
-
-
 class StoredEvents(Protocol):
     """What a session needs of a store to be opened; see ``pipeline.ports.EventStore``."""
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         """Return the records after the version ``after``."""
         ...
-
-    @property
-    def snapshots(self) -> Snapshots:
-        """Where the latest snapshots of sessions are."""
-        ...
-
-
-@cache
-def _state_codec() -> TypeAdapter[SessionState]:
-    return TypeAdapter(SessionState)
 
 
 class ResearchSession:
@@ -117,15 +96,13 @@ class ResearchSession:
 
     @classmethod
     def open(cls, store: StoredEvents, session_id: str) -> ResearchSession:
-        """Return the session as the store holds it: the latest snapshot that still fits, and the events after it.
+        """Return the session as the store holds it.
 
         Raises:
             LogError: the log is damaged, forked, or written by a newer major version.
         """
-        snapshot = store.snapshots.load(session_id, fold_id())
-        state = _state_codec().validate_json(snapshot.state) if snapshot else SessionState(id=session_id)
-        session = cls(session_id, state)
-        session.replay(record.data for record in store.load(session_id, after=state.version))
+        session = cls(session_id)
+        session.replay(record.data for record in store.load(session_id))
         return session
 
     def replay(self, datas: Iterable[bytes]) -> None:
@@ -142,10 +119,6 @@ class ResearchSession:
         if why := refusal(self.state, event):
             raise CommandRefused(f"{event.type} was refused: {why}", hint="this is a fault of the program; the log is unharmed")
         fold.apply(self.state, event)
-
-    def snapshot(self) -> Snapshot:
-        """Return the state as a snapshot of its version."""
-        return Snapshot(self.state.version, fold_id(), _state_codec().dump_json(self.state))
 
 
 E = TypeVar("E", bound=EventBase)

@@ -10,14 +10,14 @@ from pathlib import Path
 from pipeline.system.folders import digest_of_sources
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
-_BESIDE = ("../text/ranking.py",)  # it has types that a snapshot holds
+_BESIDE = ("../text/ranking.py",)  # it has types that a state holds
 
 
 @cache
 def fold_id() -> str:
-    """Return a name for this program's fold: the digest of the sources that decide what a snapshot or a summary holds.
+    """Return a name for this program's fold: the digest of the sources that decide what a summary holds.
 
-    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number,
+    A program whose fold changed must not read the summaries of the one before it, and nobody should have to remember a number,
     nor a list: all of this room counts. It is defined here so that nothing that folds is imported to find that there is nothing
     to fold.
     """

@@ -122,10 +122,9 @@ class _SessionLoop:
             self._collect(await self._wait_for_steps())
 
     async def close(self) -> None:
-        """Cancel what is under way and keep a snapshot."""
+        """Cancel what is under way."""
         self._asked_to_stop.cancel()
         await self._abandon_steps()
-        self._recorder.snapshot()
 
     def _take_pure_steps(self) -> bool:
         """Take steps that need no outside answer, and a reached cap once nothing is under way. Return if more may start."""

@@ -109,7 +109,7 @@ class Recorder:
     def __init__(self, session: ResearchSession, store: EventStore, context: RunContext) -> None:
         self._session, self._store, self._context = session, store, context
         self._opened = bool(session.state.runs) and session.state.runs[-1].run_id == context.run_id
-        self._stored = self._snapshot_at = session.state.version
+        self._stored = session.state.version
         self._waiting = _Waiting()
         self._turn = asyncio.Lock()
         self._failure: LogError | None = None
@@ -176,11 +176,3 @@ class Recorder:
         self._stored = version
         for event in events:
             self._context.listener(event, self._session.state)
-        if self._session.state.version >= self._snapshot_at + self._context.snapshot_every:
-            self.snapshot()
-
-    def snapshot(self) -> None:
-        """Keep the state so that the next opening is quick; not one that holds events which could not be stored."""
-        if self._snapshot_at < self._session.state.version == self._stored:
-            self._store.snapshots.save(self._session.id, self._session.snapshot())
-            self._snapshot_at = self._session.state.version

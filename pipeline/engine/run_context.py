@@ -171,7 +171,6 @@ class RunContext:
     stop: Stop = field(default_factory=Stop)
     concurrency: int = 8
     gate: asyncio.Semaphore | None = None
-    snapshot_every: int = 20
     listener: Listener = lambda _event, _state: None
     redact: Callable[[bytes], bytes] = lambda data: data
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from pipeline.domain.events.records import Kind, Record, Snapshot, Tombstones
+from pipeline.domain.events.records import Kind, Record, Tombstones
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question, Reply
@@ -213,29 +213,12 @@ class Objects(Protocol):
         ...
 
 
-class Snapshots(Protocol):
-    """Folded states of sessions. They are a cache: no failure is ever raised."""
-
-    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
-        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
-        ...
-
-    def save(self, session_id: str, snapshot: Snapshot) -> None:
-        """Keep a snapshot, unless its event is not stored."""
-        ...
-
-
 class EventStore(Protocol):
-    """Append-only streams of records, with their objects and snapshots. A stream's kind is that of its id (``kind_of``)."""
+    """Append-only streams of records, with their objects. A stream's kind is that of its id (``kind_of``)."""
 
     @property
     def objects(self) -> Objects:
         """Pages and exchanges, which records name by their digest."""
-        ...
-
-    @property
-    def snapshots(self) -> Snapshots:
-        """Folded states of sessions."""
         ...
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:

@@ -1,1 +1,1 @@
-"""The event store: event streams, stored pages, snapshots and session summaries as files."""
+"""The event store: event streams, stored pages and session summaries as files."""

@@ -1,66 +1,14 @@
-"""Caches beside the log that can be deleted at any time: snapshots of sessions, and a line a session for lists."""
+"""A cache beside the log that can be deleted at any time: a line a session, for lists."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from pipeline.domain.events.records import Snapshot
-from pipeline.errors import LogError
-from pipeline.store.layout import Layout, is_plain
-from pipeline.system import files
 from pipeline.system.files import connect_sqlite
-from pipeline.text.normalise import digest_of
-
-_STATE = b',"state":'
-
-
-class Snapshots:
-    """The port ``Snapshots`` over files in a log's ``local/``; ``hash_of`` returns the hash of a stored event, None for none."""
-
-    def __init__(self, layout: Layout, hash_of: Callable[[str, int], bytes | None]) -> None:
-        self._layout, self._hash_of = layout, hash_of
-
-    def load(self, session_id: str, fold_id: str) -> Snapshot | None:
-        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
-        if not is_plain(session_id):
-            return None
-        try:
-            head, _, state = files.read_bytes(self._layout.snapshot(session_id))[:-1].partition(_STATE)
-            fields = json.loads(head + b"}")
-            snapshot, hash_ = Snapshot(int(fields["version"]), fold_id, state), str(fields["hash"]).encode()
-            is_sound = fields["digest"] == _digest(snapshot, hash_)
-            return snapshot if is_sound and self._hash_of(session_id, snapshot.version) == hash_ else None
-        except (OSError, ValueError, KeyError, TypeError, LogError):
-            return None
-
-    def save(self, session_id: str, snapshot: Snapshot) -> None:
-        """Keep a snapshot, unless its event is not stored. It need not be durable; a failure is logged and never raised."""
-        try:
-            hash_ = self._hash_of(session_id, snapshot.version) if is_plain(session_id) else None
-            if hash_ is not None:
-                version, fold_id, state = snapshot
-                head = {"version": version, "hash": hash_.decode(), "fold_id": fold_id, "digest": _digest(snapshot, hash_)}
-                self._layout.prepare_local()
-                path = self._layout.snapshot(session_id)
-                files.make_directories(path.parent)
-                files.write(path, json.dumps(head).encode()[:-1] + _STATE + state + b"}", mode=0o600)
-        except (OSError, LogError) as error:
-            _log.info("no snapshot of %s was kept: %s", session_id, error)
-
-    def remove(self, session_id: str) -> None:
-        """Remove a stream's snapshot, if there is one."""
-        self._layout.snapshot(session_id).unlink(missing_ok=True)
-
-
-def _digest(snapshot: Snapshot, hash_: bytes) -> str:
-    version, fold_id, state = snapshot
-    return digest_of(b"%d %b %b %b" % (version, hash_, fold_id.encode(), state))
-
 
 _log = logging.getLogger("pipeline.store")
 _BUSY_S = 1.0

@@ -27,7 +27,6 @@ from pathlib import Path
 
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, LogDamaged, LogError, LogUnwritable, VersionConflict
-from pipeline.store import caches
 from pipeline.store.layout import Layout
 from pipeline.store.objects import FileObjects
 from pipeline.store.segments import (
@@ -100,11 +99,6 @@ class StreamWriter:
             if fresh or self._copies:
                 self._store(fresh, records[-1].run_id if records else "")
             return records[-1].version if records else expected_version
-
-    def hash_of(self, version: int) -> bytes | None:
-        """Return the hash of a record that this writer has read or written, else None."""
-        with self._guard:
-            return self._hashes[version - 1] if self._known and 0 < version <= len(self._hashes) else None
 
     def release(self) -> None:
         """Close the segment and free the lock."""
@@ -246,11 +240,6 @@ class FileStore(StoredStreams):
         """Pages and exchanges."""
         return self._objects
 
-    @property
-    def snapshots(self) -> caches.Snapshots:
-        """Folded states in ``local/``."""
-        return caches.Snapshots(self._layout, self._hash_of)
-
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after ``expected_version``; return the version of the last one.
 
@@ -331,7 +320,7 @@ class FileStore(StoredStreams):
         return self._layout.written_off_sessions()
 
     def remove_stream(self, stream: str) -> None:
-        """Remove all files of a stream for good: its segments, its snapshot, and a session's folder.
+        """Remove all files of a stream for good: its segments, and a session's folder.
 
         Raises:
             LogUnwritable: the disk refuses; some files may be left.
@@ -341,7 +330,7 @@ class FileStore(StoredStreams):
             folder = self._layout.folder(stream)
             for path in reversed(self._layout.segments(stream)):
                 path.unlink(missing_ok=True)
-            self.snapshots.remove(stream)
+            self._layout.remove_snapshot(stream)
             if folder.is_dir():
                 files.sync_directory(folder)
             for empty in (folder, folder.parent) if kind_of(stream) == "session" else ():
@@ -475,16 +464,6 @@ class FileStore(StoredStreams):
             mark.parent.mkdir(exist_ok=True)
             mark.touch()
         _log.warning("%s; nothing is lost by it, and research verify --repair cuts it off", finding)
-
-    def _hash_of(self, stream: str, version: int) -> bytes | None:
-        segments, writer = self._layout.segments(stream), self._writers.get(stream)
-        if len(segments) == 1:  # what is loaded next is verified; with several segments there may be branches
-            hashes = [raw[-66:-2] for raw in files.read_bytes(segments[0]).splitlines()]
-        elif writer and (known := writer.hash_of(version)):
-            return known
-        else:
-            hashes = [line.hash for line in self._chain(stream).lines]
-        return hashes[version - 1] if 0 < version <= len(hashes) else None
 
 
 @contextmanager

@@ -9,7 +9,7 @@
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
     damaged/written-off/<session id>   its log is missing, and its user has accepted that
-    local/            locks, snapshots, scratch files; never committed
+    local/            locks, scratch files; never committed
     .gitattributes
 
 A later run's segment of a stream that shares its folder is named ``<id>~<run id>.jsonl``, so that two machines never write one
@@ -146,9 +146,9 @@ class Layout:
         """Return the place of a stream's lock."""
         return self.local / "locks" / f"{stream}.lock"
 
-    def snapshot(self, stream: str) -> Path:
-        """Return the place of a stream's snapshot."""
-        return self.local / "snapshots" / f"{stream}.json"
+    def remove_snapshot(self, stream: str) -> None:
+        """Remove the folded state of a stream that an earlier version of the program kept."""
+        (self.local / "snapshots" / f"{stream}.json").unlink(missing_ok=True)
 
     def named(self, path: Path) -> str:
         """Return how findings name a file: its path below the log's folder."""

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked, WriterReplaced
-from pipeline.store import caches
 from pipeline.store.layout import Layout, is_shared, segment_name, segment_path
 from pipeline.store.objects import StoredObjects, is_digest
 from pipeline.store.postgres_database import Connection, Database, check_schema
@@ -146,11 +145,6 @@ class PostgresStore(StoredStreams):
         """Pages and exchanges."""
         return self._objects
 
-    @property
-    def snapshots(self) -> caches.Snapshots:
-        """Folded states in this machine's folder."""
-        return caches.Snapshots(self._layout, self._hash_of)
-
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after ``expected_version``; return the version of the last one.
 
@@ -269,7 +263,7 @@ class PostgresStore(StoredStreams):
         return frozenset(row[0] for row in self.database.rows("SELECT session FROM written_off"))
 
     def remove_stream(self, stream: str) -> None:
-        """Remove a stream's rows and its snapshot for good.
+        """Remove a stream's rows for good.
 
         Raises:
             LogUnwritable: the role may not delete; nothing is removed.
@@ -283,7 +277,7 @@ class PostgresStore(StoredStreams):
         with self._guard:
             self._writer.held.pop(stream, None)
             self.database.transaction(work)
-        self.snapshots.remove(stream)
+        self._layout.remove_snapshot(stream)
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
         """Replace each record of a stream for good, all in its first segment; its branches go.
@@ -366,12 +360,6 @@ class PostgresStore(StoredStreams):
     def write_off(self, session: str) -> None:
         """Accept that a session's log is missing."""
         self.database.rows("INSERT INTO written_off VALUES (%s) ON CONFLICT DO NOTHING", session)
-
-    def _hash_of(self, stream: str, version: int) -> bytes | None:
-        if (held := self._writer.held.get(stream)) and held.version == version > 0:
-            return held.head
-        rows = self.database.rows("SELECT line FROM events WHERE stream = %s AND version = %s", stream, version)
-        return bytes(rows[0][0][-66:-2]) if rows else None
 
 
 def _conflict(stream: str, version: int, expected: int) -> VersionConflict:

@@ -56,8 +56,12 @@ def test_forget_leaves_no_cache_with_the_text_of_pages(workspace: Path) -> None:
     local.mkdir(exist_ok=True)
     for name in ("passages.sqlite", "stored-pages.sqlite", "embeddings.sqlite"):
         (local / name).write_bytes(b"text of a page")
+    (local / "snapshots").mkdir()  # of an earlier version
+    for session in (workspace / "events" / "sessions").iterdir():
+        (local / "snapshots" / f"{session.name}.json").write_bytes(b"text of a page")
     assert said(workspace, "forget", "q1", "--yes").code == 0
     assert [path.name for path in local.glob("*.sqlite") if path.read_bytes() == b"text of a page"] == []
+    assert len(list((local / "snapshots").iterdir())) == 1
 
 
 def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace: Path) -> None:

@@ -1,4 +1,4 @@
-"""The name of a fold: it changes with every source that decides what a snapshot or a summary holds."""
+"""The name of a fold: it changes with every source that decides what a summary holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One session: stamps, refusals that change nothing, snapshots, and its state at any version."""
+"""One session: stamps, refusals that change nothing, and its state at any version."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import pytest
 
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Snapshot
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
-from pipeline.domain.summary import fold_id
 from pipeline.errors import CommandRefused
-from tests.recorded import SMALL, copied, recorded, records, stream
+from tests.recorded import SMALL, recorded, records, stream
 
 # A stream with folds, gap workers, two rounds of analysis and a report.
 CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}
@@ -21,28 +19,6 @@ def folded(version: int) -> SessionState:
     session = ResearchSession("s1")
     session.replay(record.data for record in records(**CONFIG)[:version])
     return session.state
-
-
-def test_a_snapshot_reads_back_as_it_was_and_with_the_events_after_it_gives_the_full_fold() -> None:
-    whole = folded(len(records(**CONFIG)))
-    store = copied(recorded(**CONFIG))
-    session = ResearchSession("s1")
-    for record in records(**CONFIG):
-        session.replay([record.data])
-        if record.version % 3 == 0:
-            store.snapshots.save("s1", session.snapshot())
-            assert ResearchSession.open(store, "s1").state == whole
-            cut = copied(store)
-            cut.streams["s1"] = list(records(**CONFIG)[: record.version])
-            cut.snapshots.update(store.snapshots)
-            assert ResearchSession.open(cut, "s1").snapshot() == session.snapshot()
-
-
-def test_the_snapshot_of_another_fold_is_not_believed() -> None:
-    store = copied(recorded(**CONFIG))
-    store.snapshots.save("s1", Snapshot(3, "another", b"nonsense"))
-    assert ResearchSession.open(store, "s1").state == folded(len(records(**CONFIG)))
-    assert len(fold_id()) == 16
 
 
 def test_the_state_at_a_version_is_what_was_known_then() -> None:

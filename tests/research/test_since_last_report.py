@@ -213,7 +213,6 @@ def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.L
     (complete,) = sessions(night.store).values()
     stream = night.store.streams[complete.id]
     stream[3] = stream[3]._replace(data=b'{"type":"page.read"}')
-    night.store.snapshots.clear()
     assert earlier_knowledge(night.store, Decision(work.queries[0], "again", "", complete.id)) is None
     assert "the report will not list changes" in caplog.text
 

@@ -227,7 +227,6 @@ class Life:
             now=lambda: began + timedelta(seconds=loop.now),
             new_id=lambda: f"{run_id}-{next(count):05d}",
             concurrency=self.chance.choice([1, 3, 8]),
-            snapshot_every=self.chance.choice([1, 5, 20]),
         )
         until = began + timedelta(seconds=40) if self.is_short else None
         return session_pool.with_limits(context, self.queue.settings.limits, until)

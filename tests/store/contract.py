@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.events.records import KINDS, Snapshot
+from pipeline.domain.events.records import KINDS
 from pipeline.domain.events.vault_events import SessionForgotten
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
@@ -214,22 +214,6 @@ class EventStoreContract:
         for digest in ("0" * 64, "", "../../etc/passwd"):
             with pytest.raises(ObjectMissing):
                 store.objects.get(digest)
-
-    def test_a_snapshot_is_returned_to_the_fold_that_made_it(self, store: EventStore, other_store: EventStore) -> None:
-        store.append("s-1", records([1, 2, 3]), 0)
-        assert store.snapshots.load("s-1", "fold-1") is None
-        for version, state in ((2, b'{"a":1}'), (3, b'\xff\0,"state":"}')):
-            store.snapshots.save("s-1", Snapshot(version, "fold-1", state))
-            assert store.snapshots.load("s-1", "fold-1") == Snapshot(version, "fold-1", state)
-            assert other_store.snapshots.load("s-1", "fold-1") == Snapshot(version, "fold-1", state)
-        assert store.snapshots.load("s-1", "fold-2") is None
-        assert store.snapshots.load("s-2", "fold-1") is None
-
-    def test_a_snapshot_of_an_event_that_is_not_stored_is_not_kept(self, store: EventStore) -> None:
-        store.append("s-1", records([1]), 0)
-        for stream, version in (("s-1", 2), ("s-1", 0), ("s-9", 1), ("../x", 1)):
-            store.snapshots.save(stream, Snapshot(version, "fold-1", b"{}"))
-            assert store.snapshots.load(stream, "fold-1") is None
 
     @settings(
         max_examples=30,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Record, Snapshot, merge_run_id
+from pipeline.domain.events.records import Record, merge_run_id
 from pipeline.domain.events.vault_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped
@@ -132,15 +132,6 @@ def test_a_merge_whose_file_was_copied_in_part_is_made_again_whole(laptop: Path,
     again.join("s1")
     assert verify(laptop) == []
     assert FileStore(laptop).load("s1") == whole
-
-
-def test_a_snapshot_of_the_branch_that_did_not_go_on_is_not_used(laptop: Path, server: Path) -> None:
-    store = FileStore(server)
-    version = len(store.load("s1"))
-    store.snapshots.save("s1", Snapshot(version, "fold", b"{}"))
-    assert store.snapshots.load("s1", "fold") is not None
-    copy_missing(server, laptop)
-    assert FileStore(server, joined).snapshots.load("s1", "fold") is None
 
 
 def test_a_log_takes_over_only_what_it_lacks(laptop: Path, server: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.records import Snapshot
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable, LogUnwritable
 from pipeline.ports import EventStore
 from pipeline.store.file_store import FileStore
@@ -81,7 +80,6 @@ def test_a_run_that_comes_back_does_not_touch_its_earlier_segment(root: Path, fi
 def test_only_the_owner_may_read_and_write(root: Path, files: FileStore) -> None:
     files.append("s-1", records([1]), 0)
     files.objects.put(b"page")
-    files.snapshots.save("s-1", Snapshot(1, "fold", b"{}"))
     for path in [root, *root.rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
@@ -95,7 +93,6 @@ def test_the_users_own_git_attributes_are_left_alone(root: Path, files: FileStor
 
 def test_reading_makes_nothing(root: Path, files: FileStore) -> None:
     files.load("s-1")
-    files.snapshots.load("s-1", "fold")
     list(files.ids("session"))
     batches(files)
     assert not root.exists()
@@ -156,8 +153,6 @@ def test_damage_is_refused_for_reading_and_writing_alike(root: Path, files: File
     with pytest.raises(LogDamaged, match=r"000001-run-1\.jsonl:1"):
         files.append("s-1", records([4]), 3)
     assert not list((root / "local" / "locks").iterdir())
-    assert files.snapshots.load("s-1", "fold") is None
-    files.snapshots.save("s-1", Snapshot(1, "fold", b"{}"))
 
 
 def test_a_fork_is_refused(root: Path, files: FileStore) -> None:
@@ -184,36 +179,6 @@ def test_a_folder_that_cannot_be_made_is_unwritable(tmp_path: Path) -> None:
         store.append("s-1", records([1]), 0)
     with pytest.raises(LogUnwritable):
         store.objects.put(b"page")
-
-
-def test_a_snapshot_falls_with_the_event_it_stands_on(root: Path, files: FileStore) -> None:
-    files.append("s-1", records([1, 2]), 0)
-    files.snapshots.save("s-1", Snapshot(2, "fold", b"{}"))
-    one = segment(root).read_bytes().splitlines(keepends=True)[0]
-    segment(root).write_bytes(one + seal(record(2, note="other").data, ZEROS)[0])
-    assert files.snapshots.load("s-1", "fold") is None
-
-
-def test_a_damaged_snapshot_is_not_believed(root: Path, files: FileStore) -> None:
-    snapshot = Snapshot(1, "fold", b'{"facts":[1]}')
-    files.append("s-1", records([1]), 0)
-    files.snapshots.save("s-1", snapshot)
-    path = root / "local" / "snapshots" / "s-1.json"
-    whole = path.read_bytes()
-    name_of_the_fold = range(whole.index(b'"fold_id"'), whole.index(b'"digest"'))
-    for position in range(len(whole) - 1):
-        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
-        # The digest covers the fold that is asked for; the name in the file is there for a person to read.
-        assert files.snapshots.load("s-1", "fold") in ([None, snapshot] if position in name_of_the_fold else [None])
-        path.write_bytes(whole[:position])
-        assert files.snapshots.load("s-1", "fold") is None
-
-
-def test_a_snapshot_that_cannot_be_kept_does_not_fail(root: Path, files: FileStore) -> None:
-    files.append("s-1", records([1]), 0)
-    (root / "local" / "snapshots").write_text("a file is in the way")
-    files.snapshots.save("s-1", Snapshot(1, "fold", b"{}"))
-    assert files.snapshots.load("s-1", "fold") is None
 
 
 def test_threads_that_append_to_different_sessions_do_not_disturb_each_other(files: FileStore) -> None:

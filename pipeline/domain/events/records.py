@@ -59,14 +59,6 @@ class Record(NamedTuple):
     data: bytes
 
 
-class Snapshot(NamedTuple):
-    """A folded state after the event ``version``; ``fold_id`` names the program's fold that made it."""
-
-    version: int
-    fold_id: str
-    state: bytes
-
-
 class Branch(NamedTuple):
     """One of several branches of a stream: the hash of its last record (``head``), and its ``records`` from version 1 on.
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.events.records import Record
 from pipeline.domain.merging import joined
 from pipeline.errors import (
     EventRejected,
@@ -234,12 +234,10 @@ def test_a_removed_stream_and_its_objects_are_gone_for_all(store: PostgresStore,
     with pytest.raises(WorkspaceLocked, match="writes s-1"):
         other_store.remove_stream("s-1")
     store.release("s-1")
-    store.snapshots.save("s-1", Snapshot(1, "fold", b"{}"))
     store.remove_stream("s-1")
     store.remove_stream("s-1")
     store.objects.remove([digest, digest])
     assert list(other_store.load("s-1")) == []
-    assert store.snapshots.load("s-1", "fold") is None
     assert store.objects.size(digest) == 0
 
 
