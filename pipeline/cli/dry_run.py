@@ -14,7 +14,6 @@ from pipeline.cli.command_parts import report_left_out
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
 from pipeline.cli.running_sessions import config_of, sessions_at_once
 from pipeline.config.services import LOCAL, SearchChoice, search_for
-from pipeline.domain.events.records import stream_id
 from pipeline.domain.session import ResearchSession
 from pipeline.ops.console_output import Console
 from pipeline.research.reading import expected
@@ -71,7 +70,6 @@ def _entry(env: RunEnvironment, decision: Decision, factory: AdapterFactory) -> 
         state = None
     config = adopted_config(state.config, fresh) if state else fresh
     unchanged = state is not None and config.search == state.config.search
-    name = decision.session if state else stream_id("session", timestamp(datetime.now(UTC)), "…", query.id)
     calls, tokens = expected(config) if config.has_model else (0, 0)
     price, received = dict(settings.prices).get(config.reasoner), calls * _REPLY_TOKENS + 2 * config.report_words
     spent = state.spent.usd if state else 0.0
@@ -86,8 +84,6 @@ def _entry(env: RunEnvironment, decision: Decision, factory: AdapterFactory) -> 
         "calls": calls,
         "tokens_in": tokens,
         "about_usd": round((tokens * price.input_usd + received * price.output_usd) / 1e6, 6) if price else None,
-        "log": f"events/sessions/{name}/",
-        "report": f"vault/reports/{name[:4]}/",
     }
 
 
@@ -110,7 +106,6 @@ def _lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
         asked = f", at most {entry['calls']} calls with about {entry['tokens_in']:,} tokens" if entry["calls"] else ""
         asked += f", about {entry['about_usd']:.2f} USD by your prices" if entry["about_usd"] is not None else ""
         lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}{asked}")
-        lines.append(f"      {entry['log']}, {entry['report']}")
     for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):
         shown = [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]
         lines += first_few(shown, f" are {why}")

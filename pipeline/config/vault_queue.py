@@ -20,7 +20,7 @@ from yaml import Mark, Node, ScalarNode, SequenceNode
 
 from pipeline.config.queue_file import FIELDS, distinct_id
 from pipeline.config.queue_values import QUERY_KEYS, Query, question
-from pipeline.config.yaml_reading import MAX_BYTES, Fault, Faults, near, shown
+from pipeline.config.yaml_reading import Fault, Faults, near, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free
 
@@ -58,14 +58,11 @@ def questions_in(vault: Path, known: Iterable[Query] = ()) -> tuple[tuple[Query,
     """
     name = f"vault/{QUEUE_NOTE}"
     try:
-        data = read_bytes(vault / QUEUE_NOTE, MAX_BYTES + 1)
-        text = data.decode("utf-8").removeprefix("\ufeff")
+        text = read_bytes(vault / QUEUE_NOTE).decode("utf-8").removeprefix("\ufeff")
     except FileNotFoundError:
         return (), ()
     except (OSError, UnicodeDecodeError) as error:
         return (), (f"{name}: it cannot be read: {getattr(error, 'strerror', '') or 'it is not UTF-8 text'}",)
-    if len(data) > MAX_BYTES:
-        return (), (f"{name}: it is larger than 1 MB → keep fewer questions in it",)
     asked, taken = {spelling_free(query.text) for query in known}, {query.id for query in known}
     found: list[Query] = []
     faults: list[str] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,8 +63,10 @@ def _disk(folder: Path) -> Iterator[None]:
         raise SystemRefused(reason, hint="free space, or let this user write there") from error
 
 
-def lay_out(folder: Path) -> tuple[list[str], list[str]]:
-    """Copy the starter into ``folder``; a file that exists is never overwritten. Return the paths of new files, and of those.
+def lay_out(folder: Path, part: str = "") -> tuple[list[str], list[str]]:
+    """Copy the starter into ``folder``, or the ``part`` of it below a folder of that name; a file that exists is not overwritten.
+
+    Return the paths of new files, and of those that existed.
 
     Raises:
         UsageError: ``folder`` is a file.
@@ -72,11 +74,10 @@ def lay_out(folder: Path) -> tuple[list[str], list[str]]:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
-    files = {name.as_posix(): read_bytes(source() / name) for name in _files()}
-    return _copy(files | {name: text.encode() for name, text in _MADE.items()}, folder)
-
-
-def _copy(files: Mapping[str, bytes], folder: Path) -> tuple[list[str], list[str]]:
+    root, parts = source(), [name for name in _PARTS if name.startswith(part)]
+    paths = (path for name in parts for path in [root / name, *sorted((root / name).rglob("*"))] if path.is_file())
+    files = {path.relative_to(root).as_posix(): read_bytes(path) for path in paths}
+    files |= {} if part else {name: text.encode() for name, text in _MADE.items()}
     created: list[str] = []
     with _disk(folder):
         for name, data in files.items():
@@ -88,16 +89,6 @@ def _copy(files: Mapping[str, bytes], folder: Path) -> tuple[list[str], list[str
     return created, [name for name in files if name not in created]
 
 
-def restore_vault(folder: Path) -> None:
-    """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
-
-    Raises:
-        SystemRefused: the disk refuses.
-    """
-    if not os.path.lexists(folder / "vault" / ".obsidian"):
-        _copy({name.as_posix(): read_bytes(source() / name) for name in _files() if name.parts[0] == "vault"}, folder)
-
-
 def is_sample(name: str, file: Path) -> bool:
     """Return whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
 
@@ -106,12 +97,6 @@ def is_sample(name: str, file: Path) -> bool:
     """
     sample = source() / "corpus" / name
     return sample.is_file() and read_bytes(file, sample.stat().st_size + 1) == read_bytes(sample)
-
-
-def _files() -> Iterable[Path]:
-    root = source()
-    found = (path for part in _PARTS for path in [root / part, *sorted((root / part).rglob("*"))] if path.is_file())
-    return [path.relative_to(root) for path in found]
 
 
 def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:

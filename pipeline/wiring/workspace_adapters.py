@@ -99,8 +99,8 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
     """
     refuse_missing_log(folder)
     _refuse_inside_the_log(folder, "vault")
-    if mode != "check":
-        workspace_files.restore_vault(folder)
+    if mode != "check" and not os.path.lexists(folder / "vault" / ".obsidian"):
+        workspace_files.lay_out(folder, "vault")
 
     def record(drafts: Any) -> None:
         from pipeline.wiring.recording import record_decisions  # only after a decision: it takes longer than such a build
