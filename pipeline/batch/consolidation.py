@@ -27,8 +27,6 @@ from pipeline.engine.recorder import StreamLog, failed, new_stream
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, StepError
 from pipeline.ports import EventStore, Reasoner
-from pipeline.research.report_text import read_sentences
-from pipeline.research.writing import warning_of
 from pipeline.text.normalise import digest_of
 
 MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
@@ -202,6 +200,9 @@ class MemoryModel:
 
 def supported_sentences(text: str, question: EpisodeQuestion) -> tuple[Sentence, ...]:
     """Return the sentences that cite facts of the question, and of which code finds all numbers and names in their quotes."""
+    from pipeline.research.report_text import read_sentences  # only where a model was asked
+    from pipeline.research.writing import warning_of
+
     known = {fact.id: fact for fact in question.facts.values()}
     said = [one for one in read_sentences(" ".join(text.split()), question.facts) if one.facts and not one.unknown]
 

@@ -28,8 +28,7 @@ from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
-from pipeline.ports import Page
-from pipeline.ports.distribution import SharedPace
+from pipeline.ports import Page, SharedPace
 from pipeline.system.files import read_bytes, write
 from pipeline.text.normalise import digest_of
 

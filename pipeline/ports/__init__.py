@@ -331,3 +331,15 @@ class SummaryCache(Protocol):
     def write(self, layout: str, changed: Mapping[str, tuple[str, str]], gone: Collection[str]) -> None:
         """Keep the lines that changed and forget those of sessions that are gone; another layout's are dropped."""
         ...
+
+
+class SharedPace(Protocol):
+    """The pace towards hosts and providers that several machines keep together."""
+
+    async def turn(self, name: str, hold_s: float) -> None:
+        """Return when it is this process's turn at ``name``: nobody else takes one for ``hold_s`` seconds, or until ``rest``."""
+        ...
+
+    async def rest(self, name: str, pause_s: float) -> None:
+        """End a turn: the next one is ``pause_s`` seconds later."""
+        ...

@@ -108,18 +108,6 @@ class Nights(Protocol):
         ...
 
 
-class SharedPace(Protocol):
-    """The pace towards hosts and providers that several machines keep together."""
-
-    async def turn(self, name: str, hold_s: float) -> None:
-        """Return when it is this process's turn at ``name``: nobody else takes one for ``hold_s`` seconds, or until ``rest``."""
-        ...
-
-    async def rest(self, name: str, pause_s: float) -> None:
-        """End a turn: the next one is ``pause_s`` seconds later."""
-        ...
-
-
 class Worker(Protocol):
     """Whoever does jobs."""
 

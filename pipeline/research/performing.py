@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
-from pipeline.research import gathering, reading, reporting, writing
+from pipeline.research import gathering, reporting
 from pipeline.research.step_context import StepContext, StepResult
 
-_PURE: dict[type[s.Step], Callable[[Any, SessionState], StepResult]] = {
+Pure = Callable[[Any, SessionState], StepResult]
+Asking = Callable[[Any, SessionState, StepContext], Awaitable[StepResult]]
+
+_PURE: dict[type[s.Step], Pure] = {
     s.AskApproval: lambda _step, _state: StepResult((e.ApprovalRequested(),)),
     s.StartWorker: gathering.start_worker,
     s.NextRound: gathering.next_round,
@@ -20,31 +24,39 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], StepResult]] = {
     s.StartAnalysis: lambda step, _state: StepResult((e.AnalysisStarted(round=step.round),)),
     s.FindGaps: gathering.find_gaps,
     s.ExtendPlan: gathering.extend_plan,
-    s.StartSynthesis: writing.start_synthesis,
-    s.MendReport: writing.mend_report,
     s.MakeReport: reporting.make_report,
     s.Complete: reporting.complete,
     s.Fail: lambda step, _state: StepResult((e.ResearchFailed(cause=step.cause, reason=step.reason),)),
 }
 
-_ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[StepResult]]] = {
+_ASKING: dict[type[s.Step], Asking] = {
     s.Survey: gathering.survey,
     s.Plan: gathering.make_plan,
     s.PlainPlan: gathering.make_plan,
     s.SearchFor: gathering.search_for,
     s.FetchPage: gathering.fetch_page,
-    s.ReadPages: reading.read_pages,
-    s.PlainReading: reading.read_plainly,
     s.ChoosePassages: reporting.choose_passages,
-    s.WriteReport: writing.write_report,
-    s.CheckReport: writing.check_report,
     s.Compare: reporting.compare,
 }
 
 
+@cache
+def _of_a_model() -> tuple[dict[type[s.Step], Pure], dict[type[s.Step], Asking]]:
+    """Return both tables for the steps that only a session with a model takes: no other waits until they are imported."""
+    from pipeline.research import reading, writing
+
+    return {s.StartSynthesis: writing.start_synthesis, s.MendReport: writing.mend_report}, {
+        s.ReadPages: reading.read_pages,
+        s.PlainReading: reading.read_plainly,
+        s.WriteReport: writing.write_report,
+        s.CheckReport: writing.check_report,
+    }
+
+
 def perform_pure(step: s.Step, state: SessionState) -> StepResult:
     """Perform a step that needs no outside answer."""
-    return _PURE[type(step)](step, state)
+    work = _PURE.get(type(step)) or _of_a_model()[0][type(step)]
+    return work(step, state)
 
 
 async def perform(step: s.Step, state: SessionState, context: StepContext) -> StepResult:
@@ -53,4 +65,5 @@ async def perform(step: s.Step, state: SessionState, context: StepContext) -> St
     Raises:
         StepError: the outside service failed, or its answer is unusable.
     """
-    return await _ASKING[type(step)](step, state, context)
+    work = _ASKING.get(type(step)) or _of_a_model()[1][type(step)]
+    return await work(step, state, context)

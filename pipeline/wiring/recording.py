@@ -8,6 +8,7 @@ import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline import __version__
 from pipeline.config.keys import Keys
@@ -19,8 +20,6 @@ from pipeline.domain.events.vault_events import NoteRated
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError
-from pipeline.store.copying import CopyReport, OtherLog
-from pipeline.store.copying import copy_log as copy_other
 from pipeline.store.file_store import FileStore
 from pipeline.text.redaction import Redaction
 from pipeline.text.times import timestamp
@@ -29,6 +28,9 @@ from pipeline.vault.model import folded, stored_cards
 from pipeline.vault.note import block_id
 from pipeline.vault.output.writer import note_id
 from pipeline.wiring.store_adapters import store_of
+
+if TYPE_CHECKING:
+    from pipeline.store import copying
 
 
 def context_of(workspace: Workspace, keys: Keys | None = None, listener: Listener = lambda _event, _state: None) -> RunContext:
@@ -91,7 +93,7 @@ def rate(folder: Path, note: str, block: str, rating: str) -> None:
     record_decisions(folder, [NoteRated.model_validate({"note": found, "rating": rating, **about})])
 
 
-def copy_log(folder: Path, other: Path, *, check: bool) -> CopyReport:
+def copy_log(folder: Path, other: Path, *, check: bool) -> copying.CopyReport:
     """Copy into the workspace's log what that of another workspace has more; ``check``: write nothing.
 
     Raises:
@@ -99,6 +101,8 @@ def copy_log(folder: Path, other: Path, *, check: bool) -> CopyReport:
         LogError: a log cannot be read or written.
         WorkspaceLocked: a run writes one of the streams.
     """
+    from pipeline.store import copying  # no run waits for it
+
     if address := store_address(folder):
         hint = f"research store copy {other} {address} copies what the database lacks"
         raise UsageError("the log is in a database; only logs in files can be merged", hint=hint)
@@ -107,4 +111,4 @@ def copy_log(folder: Path, other: Path, *, check: bool) -> CopyReport:
         raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
     if os.path.realpath(log) == os.path.realpath(folder / "events"):
         raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
-    return copy_other(OtherLog(log), FileStore(folder / "events"), check=check)
+    return copying.copy_log(copying.OtherLog(log), FileStore(folder / "events"), check=check)

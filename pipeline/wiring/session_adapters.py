@@ -38,8 +38,7 @@ from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
-from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult
-from pipeline.ports.distribution import SharedPace
+from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult, SharedPace
 from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.search.local_model import LocalEmbedder, files_of
