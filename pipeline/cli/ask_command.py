@@ -7,7 +7,7 @@ import logging
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 import click
@@ -137,8 +137,7 @@ async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequ
     def is_gone(url: str) -> bool:  # nothing is said of documents whose folder is missing, as when a disk is not mounted
         return not is_unusable and page_origin(url) == "own" and not corpus.path_at(page_of(url)).exists()
 
-    factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night, wait_s=_WAIT_S)
-    try:
+    async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, night=env.night, wait_s=_WAIT_S)) as factory:
         budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
         pages = Charged(factory.documents, CombinedBudget((budget, env.night) if env.night else (budget,)))
         plain = PassageReasoner()
@@ -152,8 +151,6 @@ async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequ
             is_gone,
             None if is_unusable else pages,
         )
-    finally:
-        await factory.aclose()
 
 
 async def _talk(

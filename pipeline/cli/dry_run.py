@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,11 +55,8 @@ def print_dry_run(console: Console, request: Request) -> None:
 
 
 async def _entries(env: RunEnvironment, due: list[Decision]) -> list[dict[str, Any]]:
-    factory = AdapterFactory(env.workspace, env.store, env.keys)
-    try:
+    async with aclosing(AdapterFactory(env.workspace, env.store, env.keys)) as factory:
         return [_entry(env, decision, factory) for decision in due]
-    finally:
-        await factory.aclose()
 
 
 def _entry(env: RunEnvironment, decision: Decision, factory: AdapterFactory) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -135,8 +135,7 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
     console, workspace = env.console, env.workspace
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     searches = {config_of(env, decision.query).search for decision in due}
-    factory = AdapterFactory(workspace, env.store, env.keys, night=env.night)
-    try:
+    async with aclosing(AdapterFactory(workspace, env.store, env.keys, night=env.night)) as factory:
         prepare(console, workspace, factory, searches)
         context = context_of(env, Lines(console).listen, run, request.until)
         at_once, gone = sessions_at_once(workspace), decided.archived
@@ -147,8 +146,6 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
         if workspace.queue.settings.memory != "off":
             batch.recall = Recaller(env.store)
         return await batch.work(decided.decisions, request.selection.limit)
-    finally:
-        await factory.aclose()
 
 
 def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *, asks_model: bool = True) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -137,19 +137,13 @@ def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
     """The night of a day, or the last one.
 
     Raises:
-        UsageError: ``day`` is no date, or no night began on it.
+        UsageError: no night began on that day.
     """
-    if day is None:
-        return nights[-1] if nights else None
-    try:
-        wanted = date.fromisoformat(day).isoformat()
-    except ValueError as error:
-        raise UsageError(f"--night {day!r} is not a date", hint="write it as 2026-11-21") from error
-    for night in nights:
-        if night.date == wanted:
-            return night
-    known = ", ".join(night.date for night in nights[-5:])
-    raise UsageError(f"no night began on {wanted}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
+    found = [night for night in nights if day in (None, night.date)]
+    if day and not found:
+        known = ", ".join(night.date for night in nights[-5:])
+        raise UsageError(f"no night began on {day}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
+    return found[-1] if found else None
 
 
 def place_of(console: Console, url: str) -> Callable[[Card], str]:

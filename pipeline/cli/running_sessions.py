@@ -169,12 +169,9 @@ def consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, as
     async def work() -> Consolidated:
         if model == EXTRACTIVE:
             return await consolidate_sessions(env.store, context, sessions)
-        factory = AdapterFactory(env.workspace, env.store, env.keys, night=env.night)
-        try:
+        async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, night=env.night)) as factory:
             reasoner = factory.model_for(model, Budget(Caps(settings.query_limits.cost_usd), name="consolidation"))
             return await consolidate_sessions(env.store, context, sessions, reasoner)
-        finally:
-            await factory.aclose()
 
     done = asyncio.run(work())
     return replace(done, problems=(*problems, *done.problems))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -66,11 +67,8 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
     findings += [] if answers_with_a_model(workspace, keys) else local_findings()
 
     async def probed() -> list[Finding]:
-        http = http_of(settings, keys)
-        try:
+        async with aclosing(http_of(settings, keys)) as http:
             return [finding async for finding in probe(workspace, keys, http)]
-        finally:
-            await http.aclose()
 
     findings += asyncio.run(probed()) if online else []
     code, problems = exit_code(findings), sum(finding.level == "problem" for finding in findings)

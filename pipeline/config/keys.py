@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pipeline.errors import UsageError
 from pipeline.system.files import read_bytes
@@ -157,11 +157,5 @@ def usable_store(text: str, source: str = "") -> str:
 
 
 def shown_store(text: str) -> str:
-    """Return the address as messages name it: role, host, port and database; never a password or another parameter."""
-    try:
-        parts = urlsplit(text)
-        host = parts.netloc.rpartition("@")[2] or dict(parse_qsl(parts.query)).get("host", "")
-        role = f"{unquote(parts.username)}@" if parts.username else ""
-    except ValueError:
-        return "postgresql://…"
-    return f"postgresql://{role}{host}{parts.path}"
+    """Return the address as messages name it: role, host, port and database, without parameters, of which one may be a key."""
+    return text.partition("?")[0]

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -97,12 +98,9 @@ class MonitorPing:
 async def _sent(
     name: str, target: str, body: Any, params: Mapping[str, str], *, deadline_s: float, route: Route | None = None
 ) -> None:
-    http = HttpClient(_POLICY, guard=AddressGuard((target,)), route=route or Route())
-    try:
+    async with aclosing(HttpClient(_POLICY, guard=AddressGuard((target,)), route=route or Route())) as http:
         call = Call(name, "POST", target, params=params, json=body, max_bytes=50_000, deadline_s=deadline_s)
         await http.send(call, judged_by_status)
-    finally:
-        await http.aclose()
 
 
 def post_digest(to: Notify, title: str, text: str, route: Route) -> Iterator[str]:

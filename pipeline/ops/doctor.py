@@ -10,7 +10,7 @@ import asyncio
 import json
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -419,11 +419,9 @@ def local_findings(ports: Mapping[str, int] = PORTS) -> list[Finding]:
         return [name for name in named if name and not any(word in name.lower() for word in _NO_CHAT)]
 
     async def models() -> list[list[str]]:
-        http = HttpClient(Policy(attempts=1), guard=AddressGuard([f"http://127.0.0.1:{port}" for port in ports.values()]))
-        try:
+        guard = AddressGuard([f"http://127.0.0.1:{port}" for port in ports.values()])
+        async with aclosing(HttpClient(Policy(attempts=1), guard=guard)) as http:
             return await asyncio.gather(*(models_at(http, port) for port in ports.values()))
-        finally:
-            await http.aclose()
 
     found = []
     for (name, port), listed in zip(ports.items(), asyncio.run(models()), strict=True):

@@ -68,10 +68,10 @@ def test_the_command_prints_the_last_night_or_the_one_that_is_named(tmp_path: Pa
     assert found["questions"][0]["query"] == "How deep is the harbour?"
     date = found["night"]
     assert said(workspace, "digest", "--night", date).out == said(workspace, "digest").out
-    for wrong, hint in (("yesterday", "write it as"), ("1999-01-01", f"the last nights: {date}")):
+    for wrong in ("yesterday", "1999-01-01"):
         answer = said(workspace, "digest", "--night", wrong)
         assert answer.code == 2
-        assert hint in answer.err
+        assert f"the last nights: {date}" in answer.err
 
 
 def test_as_a_page_for_mail_it_runs_nothing_whatever_a_source_says() -> None:

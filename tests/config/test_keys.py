@@ -121,7 +121,6 @@ def test_an_address_without_a_password_is_taken_and_shown_without_its_parameters
     for text in (ADDRESS, "postgres://db/night", "postgresql:///night?host=/run/postgresql", "postgresql://%2Frun/night"):
         assert usable_store(text) == text
     assert shown_store(f"{ADDRESS}?sslkey=/home/me/key&options=x") == ADDRESS
-    assert shown_store("postgresql://me@/night?host=/run/pg&port=5433") == "postgresql://me@/run/pg/night"
 
 
 def test_the_environment_comes_before_the_dot_env_file_and_that_before_the_setting(
