@@ -148,7 +148,6 @@ class FakeReasoner:
     """Rules instead of a model. Each answer costs 10 + 5 tokens and 0.001 USD, and leaves an exchange."""
 
     journal: Journal
-    name: str = "fake"
     doubtful: str = ""  # a first draft's sentence that holds this word is not supported
 
     async def answer(self, question: q.Question[A]) -> Answer[A]:

@@ -11,7 +11,6 @@ from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk import Turn
 from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
-from pipeline.reasoners.passages import PassageReasoner
 from pipeline.search.passage_search import PassageSearch
 from tests.fakes import FakeReasoner, MemoryStore, context_for
 
@@ -57,8 +56,7 @@ def read_pages(
 def talk_context(store: EventStore, folder: Path, reasoner: Reasoner | None = None, *sessions: str) -> TalkContext:
     """Return what a talk about these sessions works with."""
     pages = PassageSearch(folder / "stored.sqlite", store=store)
-    plain = PassageReasoner()
-    return TalkContext(reasoner or plain, plain, pages, lambda digest: store.objects.get(digest).decode(), sessions or (SESSION,))
+    return TalkContext(reasoner, pages, lambda digest: store.objects.get(digest).decode(), sessions or (SESSION,))
 
 
 def talk_log(store: EventStore, name: str = "talk-1", run: str = "run-1", reasoner: str = "extractive") -> TalkLog:

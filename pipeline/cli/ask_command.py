@@ -29,7 +29,6 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
-from pipeline.reasoners.passages import PassageReasoner
 from pipeline.search.folders import Corpus
 from pipeline.text.normalise import slug
 from pipeline.text.ranking import page_origin
@@ -140,10 +139,8 @@ async def _context_of_talk(env: RunEnvironment, state: TalkState, sessions: Sequ
     async with aclosing(AdapterFactory(env.workspace, env.store, env.keys, night=env.night, wait_s=_WAIT_S)) as factory:
         budget = Budget(Caps(state.budget_usd), name="talk", spent=state.cost())
         pages = Charged(factory.documents, CombinedBudget((budget, env.night) if env.night else (budget,)))
-        plain = PassageReasoner()
         yield TalkContext(
-            plain if state.reasoner == EXTRACTIVE else factory.model_for(state.reasoner, budget),
-            plain,
+            None if state.reasoner == EXTRACTIVE else factory.model_for(state.reasoner, budget),
             pages,
             lambda digest: env.store.objects.get(digest).decode("utf-8"),
             sessions,

@@ -46,12 +46,10 @@ class TalkContext:
     """What a talk's steps may use. ``sessions`` are those of the scope; ``page_text`` returns a stored page by its digest,
     ``is_gone`` whether the document at an address is no longer in its folder.
 
-    ``documents`` are the folders, which a talk about everything searches too. ``plain`` is the reasoner without a model, which
-    does what the model cannot.
+    ``documents`` are the folders, which a talk about everything searches too. ``reasoner``: None without a model.
     """
 
-    reasoner: Reasoner
-    plain: Reasoner
+    reasoner: Reasoner | None
     pages: StoredPages
     page_text: Callable[[str], str]
     sessions: Sequence[str]
@@ -61,7 +59,7 @@ class TalkContext:
 
     def without_model(self) -> TalkContext:
         """Return the same context, in which no model answers."""
-        return replace(self, reasoner=self.plain)
+        return replace(self, reasoner=None)
 
 
 async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> StepResult:
@@ -70,26 +68,26 @@ async def perform(step: TalkStep, state: TalkState, context: TalkContext) -> Ste
     Raises:
         StepError: the reasoner failed, or its answer is unusable; the pages cannot be searched.
     """
-    turn, is_plain = state.turns[-1], context.reasoner.name == EXTRACTIVE
+    turn, model = state.turns[-1], context.reasoner
     match step.name:
         case "resolve":
-            return await _resolve(turn, state, context)
+            return await _resolve(turn, state, model)
         case "find":
             return await _find(turn, state, context)
         case "take":
             return _take(turn, state, context)
-        case "draft" if not is_plain:
-            return await _draft(turn, state, context)
-        case "check" if not is_plain:
-            return await _check(turn, context)
+        case "draft" if model:
+            return await _draft(turn, state, context, model)
+        case "check" if model:
+            return await _check(turn, context, model)
     near = _nearest(turn)
     shown = t.MessageAnswered(number=turn.number, found=bool(near), sentences=near, facts=_cited(near))
     return StepResult((shown.model_copy(update={"outcome": "passages" if near else "not-found"}),))
 
 
-async def _resolve(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
+async def _resolve(turn: Turn, state: TalkState, model: Reasoner | None) -> StepResult:
     before = state.turns[:-1]
-    if context.reasoner.name == EXTRACTIVE:
+    if model is None:
         text = one_line(turn.text, 600)
         text = f"{text} ({before[-1].stands_alone or before[-1].text})" if before else text
         return StepResult((t.MessageResolved(number=turn.number, stands_alone=text),))
@@ -99,7 +97,7 @@ async def _resolve(turn: Turn, state: TalkState, context: TalkContext) -> StepRe
         folded=tuple(one.stands_alone for one in before[:-_RECENT][-_MOST_FOLDED:]),
         subject=state.subject,
     )
-    answer = await context.reasoner.answer(question)
+    answer = await model.answer(question)
     text = one_line(answer.value.question, 600) or one_line(turn.text, 600)
     return paid(answer, t.MessageResolved(number=turn.number, stands_alone=text))
 
@@ -179,7 +177,7 @@ def _take(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
     return StepResult((t.PassagesTaken(number=turn.number, passages=choice.passages, more=choice.more),))
 
 
-async def _draft(turn: Turn, state: TalkState, context: TalkContext) -> StepResult:
+async def _draft(turn: Turn, state: TalkState, context: TalkContext, model: Reasoner) -> StepResult:
     facts = _keyed(turn)
     question = TalkQuestion(
         query=turn.stands_alone,
@@ -188,7 +186,7 @@ async def _draft(turn: Turn, state: TalkState, context: TalkContext) -> StepResu
         history=history_of(state.turns[:-1][-_RECENT:]),
         today=context.today,
     )
-    answer = await context.reasoner.answer(question)
+    answer = await model.answer(question)
     asked = tuple(filter(None, (one_line(text, 300) for text in answer.value.follow_ups)))[:_FOLLOW_UPS]
     sentences = tuple(read_sentences(" ".join(answer.value.answer.split()), facts))
     return paid(answer, t.AnswerDrafted(number=turn.number, sentences=sentences, follow_ups=asked))
@@ -198,7 +196,7 @@ def _keyed(turn: Turn) -> dict[str, Fact]:
     return {f"E{number}": fact for number, fact in enumerate(turn.facts(), start=1)}
 
 
-async def _check(turn: Turn, context: TalkContext) -> StepResult:
+async def _check(turn: Turn, context: TalkContext, model: Reasoner) -> StepResult:
     """Check the draft; keep at most 120 words of what is supported. If that is nothing, the nearest passages are shown."""
     drafted = turn.draft.sentences if turn.draft else ()
     near = _nearest(turn)
@@ -216,7 +214,7 @@ async def _check(turn: Turn, context: TalkContext) -> StepResult:
         whole=False,
         today=context.today,
     )
-    answer = await context.reasoner.answer(question)
+    answer = await model.answer(question)
     wrong = {key_of(fault.sentence) for fault in answer.value.faults}
     kept = within_words([one for key, one in sound.items() if key not in wrong], ANSWER_WORDS)
     if not kept:

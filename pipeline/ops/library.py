@@ -27,7 +27,6 @@ from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.domain.why import value_of, why
 from pipeline.engine.asking_back import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
-from pipeline.reasoners.passages import PassageReasoner
 from pipeline.search.index import copy_index
 from pipeline.search.local_model import LocalEmbedder
 from pipeline.search.passage_search import PassageSearch
@@ -189,8 +188,7 @@ class Library:
         if not known:
             raise UsageError("no session has stored a page there", hint="call ask without a scope")
         ids, subject = [one.id for one in known], known[0].query if len(known) == 1 else ""
-        state, plain = TalkState(id="talk"), PassageReasoner()
-        context = TalkContext(plain, plain, self._pages, self._text, ids)
+        state, context = TalkState(id="talk"), TalkContext(None, self._pages, self._text, ids)
         apply(state, TalkOpened(scope="vault", ids=tuple(ids), subject=subject, reasoner=EXTRACTIVE))
         apply(state, MessageAsked(number=1, text=question, by="person"))
         while step := next_step(state):

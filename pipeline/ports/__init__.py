@@ -40,11 +40,6 @@ class Answer(Generic[A]):
 class Reasoner(Protocol):
     """Whatever answers the typed questions."""
 
-    @property
-    def name(self) -> str:
-        """How the log names it, e.g. ``extractive``."""
-        ...
-
     async def answer(self, question: Question[A]) -> Answer[A]:
         """Answer one question. An error that cost something carries ``cost`` and ``exchange``.
 

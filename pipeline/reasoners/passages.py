@@ -10,13 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pipeline.domain.events.vault_events import Rated
-from pipeline.domain.reasoner_questions import Question, Reply
-from pipeline.domain.values import EXTRACTIVE, Fact, Hit
-from pipeline.errors import AnswerInvalid
-from pipeline.ports import Answer
+from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.passages import passages, without_open_end
 from pipeline.text.questions import ParsedQuestion, parse_question
@@ -226,23 +223,3 @@ def _within(places: Sequence[int], lengths: Sequence[int], words: int) -> list[i
 def _stemmed_passages(text: str, language: str) -> tuple[StemmedText, ...]:
     """Return a page's passages prepared for ranking; cached, as several sessions of a night read the same page."""
     return tuple(StemmedText.of(one.body, one.headings, language) for one in passages(text))
-
-
-A = TypeVar("A", bound=Reply)
-
-
-class PassageReasoner:
-    """Answers nothing: whoever has it takes passages instead of asking."""
-
-    name = EXTRACTIVE
-
-    async def answer(self, question: Question[A]) -> Answer[A]:
-        """Answer no question.
-
-        Raises:
-            AnswerInvalid: always.
-        """
-        raise AnswerInvalid(
-            f"a question of type {type(question).__name__} needs a language model",
-            hint="set `reasoner:` to a language model in queries.yaml",
-        )

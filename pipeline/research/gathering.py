@@ -106,7 +106,7 @@ async def make_plan(step: s.Plan | s.PlainPlan, state: SessionState, context: St
         earlier=tuple(facts[:MAX_EARLIER_FACTS]),
         earlier_on=earlier.reported_at[:10] if earlier else "",
     )
-    answer = await context.reasoner.answer(question)
+    answer = await context.answer(question)
     said = answer.value
     planned = [Perspective(id=BASIC if view is said.perspectives[0] else "", **dict(view)) for view in said.perspectives]
     views = _valid_perspectives(planned, config.perspectives, config.questions)

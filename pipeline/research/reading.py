@@ -58,7 +58,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
         today=today_of(state),
         goes_on=not worker.round and more_follow,
     )
-    answer = await context.reasoner.answer(question)
+    answer = await context.answer(question)
     said = answer.value
     found: dict[str, list[Found]] = {key: [] for key in pages}
     for place, finding in enumerate(said.findings):

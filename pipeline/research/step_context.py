@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.vault_events import Rated
-from pipeline.domain.reasoner_questions import Reply
+from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.normalise import digest_of
 
@@ -22,11 +22,16 @@ class StepContext:
     ``rated`` returns what a person called useful or wrong for a query, given by its id.
     """
 
-    reasoner: Reasoner
+    reasoner: Reasoner | None
     search: Search
     fetch: Fetch
     page_text: Callable[[str], str]
     rated: Callable[[str], Rated] = lambda _query_id: Rated()
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        """Ask the model; without one no step asks."""
+        assert self.reasoner is not None  # noqa: S101
+        return await self.reasoner.answer(question)
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
         earlier_on=state.earlier.reported_at[:10] if state.earlier else "",
         beyond=state.config.beyond,
     )
-    answer = await context.reasoner.answer(question)
+    answer = await context.answer(question)
     written = read_report(answer.value.text, facts, begins=parts == 1 or step.part == BEGINNING, beyond=state.config.beyond)
     event = e.ReportWritten(
         part=step.part,
@@ -226,7 +226,7 @@ async def check_report(step: CheckReport, state: SessionState, context: StepCont
         whole=part.new is None,
         unknown=unknown,
     )
-    answer = await context.reasoner.answer(question)
+    answer = await context.answer(question)
     said = answer.value
     unfound = {asked[key]: key_of(one.question) for one in said.unfound if (key := key_of(one.sentence)) in asked}
     verdicts = _verdicts(said, items, asked, unfound)

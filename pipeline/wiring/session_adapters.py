@@ -39,7 +39,6 @@ from pipeline.net.client import SERVICES, HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.net.pages import PageCache, ReadingLimits, WebFetch
 from pipeline.ports import EventStore, Fetch, FoundPassages, Page, Reasoner, Search, SearchResult, SharedPace
-from pipeline.reasoners.passages import PassageReasoner
 from pipeline.research import StepContext
 from pipeline.search.local_model import LocalEmbedder, files_of
 from pipeline.search.model_servers import EmbeddingClient, Reranker
@@ -194,7 +193,7 @@ class AdapterFactory:
         config, night = state.config, night or self._night
         ledger = Budget(Caps(config.budget_usd), name="query", spent=cost_of(state))
         return StepContext(
-            reasoner=self._model(config.reasoner).for_query((ledger, night)) if config.has_model else PassageReasoner(),
+            reasoner=self._model(config.reasoner).for_query((ledger, night)) if config.has_model else None,
             search=self._search(state, ledger, night),
             fetch=Fetches(self.documents, self._web, self._redaction.text),
             page_text=lambda digest: self.store.objects.get(digest).decode("utf-8"),

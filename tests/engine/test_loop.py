@@ -124,7 +124,7 @@ def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_
         name = "silent"
 
         async def answer(self, question: Any) -> Any:
-            answer = await step_context.reasoner.answer(question)
+            answer = await step_context.answer(question)
             if question.name == "reading":
                 return type(answer)(type(answer.value)(findings=()), answer.cost)
             return answer

@@ -61,7 +61,6 @@ class Asked:
     provider: Provider
     session: str
     purse: CombinedBudget
-    name: str = "fake"
 
     async def search(self, query: str, limit: int) -> SearchResult:
         await self._reach(SearchFailed("the search service is down"))
@@ -101,13 +100,3 @@ class Asked:
             error.cost, error.exchange = answer.cost, answer.exchange
             raise error
         return answer
-
-
-@dataclass
-class Free:
-    """The reasoner that needs no provider."""
-
-    name: str = "plain"
-
-    async def answer(self, question: q.Question[A]) -> Answer[A]:
-        return Answer((await FakeReasoner(Journal()).answer(question)).value)

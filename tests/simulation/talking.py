@@ -15,7 +15,7 @@ from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question, f
 from pipeline.engine.run_context import RunContext
 from pipeline.ops import citation_audit
 from pipeline.ports import EventStore, FoundPassages, StoredPage
-from tests.simulation.doors import Asked, Free
+from tests.simulation.doors import Asked
 
 QUESTIONS = ("How do pumps behave?", "And valves?", "What is it that pumps do?")
 
@@ -44,7 +44,7 @@ async def ask_back(store: EventStore, context: RunContext, asked: Asked, session
     """Ask about a session in its talk; first finish the question that an earlier night left open."""
     log = TalkLog.open(store, context, asked.session)
     try:
-        talk = TalkContext(asked, Free(), PagesRead(store), lambda digest: store.objects.get(digest).decode(), (session,))
+        talk = TalkContext(asked, PagesRead(store), lambda digest: store.objects.get(digest).decode(), (session,))
         if not log.state.version:
             log.record(TalkOpened(scope="session", ids=(session,), subject="pumps", reasoner="fake"))
         if log.state.turns and log.state.turns[-1].answer is None:

@@ -52,7 +52,6 @@ class OpenAIReasoner:
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        self.name = server.name
         self._server, self._prompts, self._entropy = server, prompts, entropy
         self._delimiters = Delimiters(entropy(32))
         self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
