@@ -139,6 +139,9 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
             for entry, card in groups.get(group, ())
         ]
 
+    skipped: dict[str, dict[str, None]] = {}  # the queries that no run of the night worked on, by reason
+    for entry in (entry for batch in night.batches for entry in batch.skipped if entry.query_id not in night.last):
+        skipped.setdefault(entry.reason, {})[entry.query] = None
     cost = model.costs[night.date]
     return {
         "title": labels.label("Night of {day}", language, day=labels.day(night.date, language)),
@@ -150,7 +153,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         "not_found": ended("not-found"),
         "failed": ended("failed"),
         "open": ended("open"),
-        "skipped": _skipped(model, night),
+        "skipped": [{"reason": reason, "queries": tuple(queries)} for reason, queries in skipped.items()],
         "not_made": tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
         "unread": night.batches[-1].started.unread,
         "zone": night.batches[-1].zone or "UTC",
@@ -165,16 +168,6 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         "seconds": sum(batch.end.duration_s for batch in night.batches if batch.end),
         "cost": bill(cost.charged_usd, cost.assumed_usd, cost.expected_usd),
     }
-
-
-def _skipped(model: VaultModel, night: Night) -> list[View]:
-    """The queries that no run of the night worked on, by reason, with what was known of each by that night."""
-    reasons: dict[str, dict[str, Link | str]] = {}
-    for entry in (entry for batch in night.batches for entry in batch.skipped):
-        if entry.query_id not in night.last:
-            known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= night.date]
-            reasons.setdefault(entry.reason, {})[entry.query_id] = best_link(known[-1]) if known else entry.query
-    return [{"reason": reason, "queries": tuple(queries.values())} for reason, queries in reasons.items()]
 
 
 def home_note(model: VaultModel, cards: Sequence[Card]) -> Note:
