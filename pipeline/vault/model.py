@@ -39,7 +39,7 @@ from pipeline.text.times import is_zone, moment_of, night_of
 from pipeline.text.words import language_code, split_sentences
 from pipeline.vault import note
 from pipeline.vault.build_cache import Kept, rows_in
-from pipeline.vault.note import Names, View
+from pipeline.vault.note import Names, View, grouped
 from pipeline.vault.output.escaping import Link, superscript
 from pipeline.vault.output.markdown import flat, statement
 
@@ -265,9 +265,7 @@ def _readings(state: SessionState) -> tuple[Reading, ...]:
     shown, disputed = shown_sources(state), disputed_facts(state)
     references = {entry.url: entry for entry in state.report.references} if state.report else {}
     answering = {name for sentence in (state.report.summary if state.report else ()) for name in sentence.facts}
-    by_url: dict[str, list[Fact]] = {}
-    for fact in state.facts.values():
-        by_url.setdefault(fact.url, []).append(fact)
+    by_url = grouped((fact.url, fact) for fact in state.facts.values())
 
     def quoted(fact: Fact) -> Quoted:
         return Quoted(
@@ -349,11 +347,8 @@ def key_of(page: PageRead) -> str:
 
 def readings_by_url(cards: Iterable[Card]) -> dict[str, list[tuple[Card, Reading]]]:
     """Return the readings of each source with the sessions' cards, in order of time."""
-    found: dict[str, list[tuple[Card, Reading]]] = {}
-    read = ((card, reading) for card in cards for reading in card.read)
-    for one in sorted(read, key=lambda one: (one[1].page.at, one[0].id)):
-        found.setdefault(one[1].page.url, []).append(one)
-    return found
+    read = sorted(((card, reading) for card in cards for reading in card.read), key=lambda one: (one[1].page.at, one[0].id))
+    return grouped((one[1].page.url, one) for one in read)
 
 
 @dataclass(frozen=True)
@@ -402,10 +397,7 @@ class VaultModel:
     @cached_property
     def of_query(self) -> dict[str, list[Card]]:
         """The cards by query id, in order of their start."""
-        found: dict[str, list[Card]] = {}
-        for card in self.by_id.values():
-            found.setdefault(card.query_id, []).append(card)
-        return found
+        return grouped((card.query_id, card) for card in self.by_id.values())
 
     @cached_property
     def archived(self) -> frozenset[str]:
@@ -433,10 +425,8 @@ class VaultModel:
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
     """Return the nights that the batches fell in, the latest last."""
-    by_date: dict[str, list[Batch]] = {}
-    for batch in sorted(batches, key=lambda batch: (batch.started.at, batch.id)):
-        by_date.setdefault(batch.night, []).append(batch)
-    return tuple(Night(date, tuple(found)) for date, found in sorted(by_date.items()))
+    in_order = sorted(batches, key=lambda batch: (batch.night, batch.started.at, batch.id))
+    return tuple(Night(date, tuple(found)) for date, found in grouped((batch.night, batch) for batch in in_order).items())
 
 
 _CARD: TypeAdapter[Card | None] = TypeAdapter(Card | None)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from pipeline.text.normalise import digest_of, name_slug, slug
@@ -99,6 +99,8 @@ def _slug(text: str, limit: int, names: str) -> str:
 
 Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+K = TypeVar("K")
+V = TypeVar("V")
 View = dict[str, Any]  # what a template, or a part of one, is given: values by name
 
 ID = "id"  # the property that a note is known by, wherever a person puts it
@@ -119,6 +121,14 @@ OWNED = frozenset(
     failed sessions reports earlier_reports
     """.split()  # noqa: SIM905 - read as text
 )
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the second values by the first ones; both in the order in which they come up."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

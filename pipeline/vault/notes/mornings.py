@@ -13,7 +13,7 @@ from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, News, Night, VaultModel
-from pipeline.vault.note import HOME, Note, Plain, View
+from pipeline.vault.note import HOME, Note, Plain, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, money
 
@@ -55,10 +55,7 @@ def ended_as(status: str, card: Card | None) -> str:
 
 def groups_of(ended: Iterable[tuple[n.QueryEnded, Card | None]]) -> dict[Group, list[tuple[n.QueryEnded, Card | None]]]:
     """Return the questions of a night, each with its session's card, by their group."""
-    groups: dict[Group, list[tuple[n.QueryEnded, Card | None]]] = {}
-    for entry, card in ended:
-        groups.setdefault(group_of(entry.status, card), []).append((entry, card))
-    return groups
+    return grouped((group_of(entry.status, card), (entry, card)) for entry, card in ended)
 
 
 def outcome_words(outcomes: Iterable[str]) -> str:
@@ -209,10 +206,7 @@ def home_note(model: VaultModel, cards: Sequence[Card]) -> Note:
 
 def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags with the same slug are one topic."""
-    found: dict[str, list[Card]] = {}
-    for card in cards:
-        for topic in dict.fromkeys(map(topic_of, card.tags)):
-            found.setdefault(topic, []).append(card)
+    found = grouped((topic, card) for card in cards for topic in dict.fromkeys(map(topic_of, card.tags)))
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
 

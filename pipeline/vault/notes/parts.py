@@ -16,7 +16,7 @@ from pipeline.text import labels
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
-from pipeline.vault.note import OWN_CLASS, Kind, View, block_id
+from pipeline.vault.note import OWN_CLASS, Kind, View, block_id, grouped
 from pipeline.vault.output import escaping
 from pipeline.vault.output.escaping import Inert, Link, address, before_space, fenced, host_of, inert, plain, superscript
 from pipeline.vault.output.frontmatter import Property
@@ -102,9 +102,7 @@ class Block:
 
 def open_questions(gaps: Iterable[Gap]) -> list[View]:
     """Return the gaps' questions by reason, in the order in which the reasons come up."""
-    reasons: dict[str, list[str]] = {}
-    for gap in gaps:
-        reasons.setdefault(gap.reason, []).append(gap.question)
+    reasons = grouped((gap.reason, gap.question) for gap in gaps)
     return [{"reason": reason, "questions": questions} for reason, questions in reasons.items()]
 
 

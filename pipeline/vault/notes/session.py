@@ -12,9 +12,10 @@ from pipeline.domain.findings import facts_of, open_gaps, shown_pages
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.domain.steps import parts_of
+from pipeline.domain.values import Fact
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import LoadedSession
-from pipeline.vault.note import Note, View
+from pipeline.vault.note import Note, View, block_id, grouped
 from pipeline.vault.notes import parts
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.frontmatter import Property
@@ -122,21 +123,19 @@ def worker_note(loaded: LoadedSession, worker: Worker) -> Note:
 def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     """Return what is shown of one worker, in a note of its own or in the session's."""
     state, perspective, facts = loaded.state, loaded.state.perspectives[worker.perspective_id], facts_of(worker)
-    by_url: dict[str, list[View]] = {}
-    for fact in facts:
-        source = parts.page_place(loaded, fact.url)
-        link = parts.quote_link(loaded.beside.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
-        by_url.setdefault(fact.url, []).append(
-            {
-                "claim": claim_beside(fact.claim, fact.quote),
-                "quote": fact.quote,
-                "lead": fact.lead,
-                "is_plain": not fact.lead and is_plain(fact.quote),
-                "heading": fact.heading,
-                "citation": link,
-                "disputed": loaded.is_disputed([fact.id]),
-            }
-        )
+
+    def quoted(fact: Fact) -> View:
+        return {
+            "claim": claim_beside(fact.claim, fact.quote),
+            "quote": fact.quote,
+            "lead": fact.lead,
+            "is_plain": not fact.lead and is_plain(fact.quote),
+            "heading": fact.heading,
+            "citation": parts.page_place(loaded, fact.url, "in the source", block_id(fact.id)),
+            "disputed": loaded.is_disputed([fact.id]),
+        }
+
+    by_url = grouped((fact.url, quoted(fact)) for fact in facts)
     sources = ((url, parts.page_place(loaded, url), found) for url, found in by_url.items())
     return {
         "title": parts.perspective_name(perspective),

@@ -10,7 +10,7 @@ from pipeline.text import labels
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, key_of
-from pipeline.vault.note import Note, View, block_id
+from pipeline.vault.note import Note, View, block_id, grouped
 from pipeline.vault.notes.parts import address_words, best_link, place_of, properties_of
 from pipeline.vault.output.escaping import Inert, file_address, host_of, plain, property_address, web_address
 from pipeline.vault.output.frontmatter import Property
@@ -39,13 +39,9 @@ def source_note(
     web = "" if url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or url)
     said = (quote.text for _, reading in readings for quote in reading.quotes)
     language = language_code(by_start[0][0].query, *said)
-    finds: dict[str, list[tuple[Card, Quoted]]] = {}
-    citing: dict[str, list[tuple[Card, Reading]]] = {}  # by question
-    for card, reading in [one for one in by_start if one[0].id not in hidden] or by_start:
-        for quote in reading.quotes:
-            finds.setdefault(quote.fact, []).append((card, quote))
-        if reading.number:
-            citing.setdefault(card.query_id or card.id, []).append((card, reading))
+    seen = [one for one in by_start if one[0].id not in hidden] or by_start
+    finds = grouped((quote.fact, (card, quote)) for card, reading in seen for quote in reading.quotes)
+    citing = grouped((card.query_id or card.id, (card, reading)) for card, reading in seen if reading.number)  # by question
     latest_first = sorted(finds.values(), key=lambda found: (found[-1][0].started_at, found[-1][0].id), reverse=True)
 
     def quoted(found: Sequence[tuple[Card, Quoted]]) -> View:
