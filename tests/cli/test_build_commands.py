@@ -1,8 +1,9 @@
-"""``build``, ``watch`` and ``serve`` as they are called."""
+"""``build``, ``watch``, ``serve`` and ``templates update`` as they are called, also after a loss."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import workspace_files
-from tests.commanding import said
+from pipeline.text.normalise import digest_of
+from tests.commanding import said, workspace_in
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
@@ -133,3 +135,93 @@ def test_notes_name_the_readers_own_file_by_its_whole_path_only_where_they_do_no
     (workspace / ".git").mkdir()
     assert said(workspace, "build").code == 0
     assert links() == 0
+
+
+# ---- after a loss ----
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace after a run."""
+    folder = workspace_in(tmp_path / "ws", "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n")
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def test_an_untouched_note_is_not_set_aside_after_a_repair(folder: Path) -> None:
+    segment = next((folder / "events" / "sessions").rglob("*.jsonl"))
+    data = segment.read_bytes()
+    last = data.splitlines(keepends=True)[-3]
+    segment.write_bytes(data.replace(last, last.replace(b'"', b"'", 1)))
+    assert said(folder, "verify", "--repair").code == 0
+    built = said(folder, "build", "--all")
+    assert built.code == 0
+    assert "set aside" not in built.out
+    assert not (folder / "vault" / "attic").exists()
+
+
+def test_a_deleted_vault_gets_everything_that_a_fresh_one_has(tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    workspace_files.lay_out(folder)
+    fresh = settings_of(folder)
+    shutil.rmtree(folder / "vault")
+    assert said(folder, "build", "--check").code == 1
+    assert not (folder / "vault").exists()
+    assert said(folder, "build").code == 0
+    assert settings_of(folder) == fresh
+    (folder / "vault" / ".obsidian" / "app.json").unlink()
+    assert said(folder, "build").code == 0
+    assert not (folder / "vault" / ".obsidian" / "app.json").exists()  # its user removed it
+
+
+def settings_of(folder: Path) -> dict[str, bytes]:
+    """The files of ``.obsidian`` and ``my`` without the style sheet, which every build writes."""
+    files = [path for part in (".obsidian", "my") for path in (folder / "vault" / part).rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.suffix != ".css"}
+
+
+def test_a_disk_that_refuses_vault_or_site_ends_a_command_with_12(folder: Path) -> None:
+    (folder / "vault").rename(folder / "kept")
+    (folder / "vault").touch()
+    assert said(folder, "build").code == 12
+    (folder / "vault").unlink()
+    (folder / "kept").rename(folder / "vault")
+    shutil.rmtree(folder / "site")
+    (folder / "site").touch()
+    told = said(folder, "build")
+    assert told.code == 12
+    assert "the site cannot be written" in told.err
+
+
+# ---- templates update ----
+
+
+def test_an_edited_template_is_listed_and_a_missing_one_copied(tmp_path: Path) -> None:
+    assert said(tmp_path, "init").code == 0
+    (tmp_path / "templates" / "vault" / "report.md.j2").write_text("mine\n")
+    (tmp_path / "templates" / "site" / "list.html.j2").unlink()
+    lines = said(tmp_path, "templates", "update").out.splitlines()
+    assert lines[:3] == [
+        "new: templates/site/list.html.j2",
+        "edited, left as it is: templates/vault/report.md.j2",
+        "1 template changed; next: research build",
+    ]
+    assert "--replace" in lines[3]
+    assert json.loads(said(tmp_path, "--json", "templates", "update").out)["edited"] == ["vault/report.md.j2"]
+    assert said(tmp_path, "templates", "update", "--replace").out.splitlines()[0] == (
+        "replaced: templates/vault/report.md.j2 (yours is templates/replaced/vault/report.md.j2)"
+    )
+
+
+def test_a_build_replaces_templates_of_an_earlier_version_that_no_longer_fit_and_that_nobody_edited(tmp_path: Path) -> None:
+    assert said(tmp_path, "init").code == 0
+    home, record = tmp_path / "templates" / "vault" / "home.md.j2", tmp_path / "templates" / ".shipped.json"
+    now = home.read_bytes()
+    home.write_text("# {{ what_is_no_longer_there }}\n")
+    failed = said(tmp_path, "build")
+    assert (failed.code, "home.md.j2, line 1" in failed.err) == (2, True)
+    shipped = json.loads(record.read_text())
+    record.write_text(json.dumps({**shipped, "vault/home.md.j2": digest_of(home.read_bytes())}))
+    assert said(tmp_path, "build").code == 0
+    assert home.read_bytes() == now
+    assert (tmp_path / "vault" / "Home.md").is_file()
