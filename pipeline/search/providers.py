@@ -14,7 +14,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 from xml.etree import ElementTree
 
@@ -131,8 +131,6 @@ def percent_encoded(text: str) -> str:
     return quote(first, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")
 
 
-T = TypeVar("T")
-
 MAX_BYTES = 2_000_000
 DEADLINE_S = 30.0
 _LONGEST_TEXT = 4_000
@@ -155,8 +153,8 @@ class Provider:
     ``price`` is the cost of one search in USD if the reply does not state it. ``rows`` is where the reply has its results, and
     ``total`` where it has their number; ``fields`` are the names of address, title, snippet and date in a row. Replies with a
     status of ``refused``, or with one of the words ``refusals`` in an error, say that no search will pass tonight; ``hint`` says
-    what to do then. A query may be ``longest`` characters long, and a reply holds at most ``most`` hits. Searches start ``gap_s``
-    seconds apart, by the provider's terms; with ``one_at_a_time`` each waits for the one before it to end.
+    what to do then. A query may be ``longest`` characters long, and a reply holds at most ``most`` hits. Its terms ask for
+    ``gap_s`` seconds between two searches.
     """
 
     name = path = ""
@@ -169,7 +167,6 @@ class Provider:
     hint = ""
     longest, most = 400, 100
     gap_s = 0.0
-    one_at_a_time = False
 
     def __init__(self, base_url: str, key: Secret | None = None) -> None:
         self._base, self._url, self._key = base_url, f"{base_url.rstrip('/')}{self.path}", key or Secret("")
@@ -225,52 +222,26 @@ class Provider:
         return self.price
 
 
-class Pacer:
-    """Starts the calls of one provider a gap apart, in seconds; with ``one_at_a_time`` each waits for the one before it to end.
+class WebSearch:
+    """Searches one provider: its searches run one at a time and a gap apart if it has one, over all machines that share ``pace``.
 
-    ``shared`` keeps the gap over several machines, under ``name``. Belongs to one event loop.
+    ``headers`` are sent with every request (``user-agent``). Belongs to one event loop.
     """
 
     def __init__(
         self,
-        gap_s: float = 0.0,
+        provider: Provider,
+        http: HttpClient,
+        headers: Mapping[str, str],
         *,
-        one_at_a_time: bool = False,
-        name: str = "",
-        shared: SharedPace | None = None,
+        pace: SharedPace | None = None,
         clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.gap_s = gap_s
-        self._one_at_a_time, self._name, self._shared = one_at_a_time, name, shared
-        self._clock, self._sleep = clock, sleep
+        self._provider, self._http, self._headers = provider, http, headers
+        self._pace, self._clock, self._sleep = pace, clock, sleep
         self._lock = asyncio.Lock()
         self._free_at = 0.0
-
-    async def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Run ``work`` when it is its turn."""
-        async with self._lock:
-            if (wait := self._free_at - self._clock()) > 0:
-                await self._sleep(wait)
-            if self._shared is not None and self.gap_s:
-                await self._shared.turn(f"provider {self._name}", self.gap_s)
-            self._free_at = max(self._free_at, self._clock() + self.gap_s)
-            if self._one_at_a_time:
-                try:
-                    return await work()
-                finally:
-                    self._free_at = max(self._free_at, self._clock() + self.gap_s)
-        return await work()
-
-
-class WebSearch:
-    """Searches one provider. ``headers`` are sent with every request (``user-agent``)."""
-
-    def __init__(
-        self, provider: Provider, http: HttpClient, pacer: Pacer | None = None, headers: Mapping[str, str] | None = None
-    ) -> None:
-        self._provider, self._http = provider, http
-        self._pacer, self._headers = pacer or Pacer(), dict(headers or {})
         self.name, self.price = provider.name, provider.price
 
     async def search(self, query: str, limit: int) -> SearchResult:
@@ -285,14 +256,9 @@ class WebSearch:
             raise SearchFailed(f"The query for {self.name} is empty", hint="write a query")
         call = self._provider.call(wanted, max(1, min(limit, self._provider.most)))
         headers = {**self._headers, **call.headers}
-        call = replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=self._pacer.gap_s)
-
-        async def announced() -> None:
-            if self.price:
-                await announce_call(_cost(self.price))
-
+        call = replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=self._provider.gap_s)
         try:
-            reply = await self._pacer.run(lambda: self._http.send(call, self._judge, announced))
+            reply = await (self._in_turn(call) if call.gap_s else self._send(call))
         except (ServiceUnavailable, ServiceFailed) as error:
             failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
             failure.outage = error.outage
@@ -300,6 +266,24 @@ class WebSearch:
             raise failure from error
         hits = distinct(self._provider.hits(reply))[:limit]
         return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self.price))
+
+    async def _in_turn(self, call: Call) -> Reply:
+        async with self._lock:
+            if (wait := self._free_at - self._clock()) > 0:
+                await self._sleep(wait)
+            if self._pace is not None:
+                await self._pace.turn(f"provider {self.name}", call.gap_s)
+            try:
+                return await self._send(call)
+            finally:
+                self._free_at = self._clock() + call.gap_s
+
+    async def _send(self, call: Call) -> Reply:
+        async def announced() -> None:
+            if self.price:
+                await announce_call(_cost(self.price))
+
+        return await self._http.send(call, self._judge, announced)
 
     def _judge(self, reply: Reply) -> Verdict:
         verdict = self._provider.judge(reply)
@@ -486,7 +470,7 @@ class Arxiv(Provider):
     """Needs no key. An Atom feed; errors are entries of it. Its terms allow one connection."""
 
     name, path = "arxiv", "/api/query"
-    longest, most, gap_s, one_at_a_time = 1_000, 50, 3.0, True
+    longest, most, gap_s = 1_000, 50, 3.0
     # arXiv joins words by operators, so a question is taken apart, without the words that all papers have.
     _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
     _STOP = frozenset(("and", "or", "andnot", "to", "the", "a", "an", "of", "in", "on", "for", "is", "are", "was", "were"))
@@ -609,6 +593,4 @@ def web_search(
     Raises:
         KeyError: there is no such provider.
     """
-    provider = PROVIDER_BY_NAME[name](url, key)
-    pacer = Pacer(provider.gap_s, one_at_a_time=provider.one_at_a_time, name=name, shared=pace)
-    return WebSearch(provider, http, pacer, headers)
+    return WebSearch(PROVIDER_BY_NAME[name](url, key), http, headers, pace=pace)

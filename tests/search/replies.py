@@ -11,7 +11,7 @@ import httpx
 
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
-from pipeline.search.providers import Pacer, Provider, WebSearch
+from pipeline.search.providers import Provider, WebSearch
 from tests.net.clocks import Clock
 
 Scripted = httpx.Response | Exception
@@ -52,8 +52,9 @@ class Bench:
         http = HttpClient(
             Policy(), guard=AddressGuard(), transport=self.script, clock=self.clock, sleep=self.clock.sleep, random=Random(1)
         )
-        pacer = Pacer(gap_s, clock=self.clock, sleep=self.clock.sleep)
-        self.search = WebSearch(provider, http, pacer, {"user-agent": "night-research/test"})
+        provider.gap_s = gap_s or provider.gap_s
+        headers = {"user-agent": "night-research/test"}
+        self.search = WebSearch(provider, http, headers, clock=self.clock, sleep=self.clock.sleep)
 
     @property
     def hits(self) -> int:

@@ -18,13 +18,11 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import (
     NAMES,
     PROVIDER_BY_NAME,
-    Pacer,
     Provider,
     parse_feed,
     web_search,
 )
 from pipeline.text.redaction import Secret
-from tests.net.clocks import Clock
 from tests.search.replies import Bench, Script, reply
 
 KEY = Secret("canary-key")
@@ -385,17 +383,11 @@ def test_of_semantic_scholars_addresses_the_paper_itself_is_the_better_one(chang
 # -- the pace --------------------------------------------------------------------------------------------------------------------
 
 
-def test_calls_start_a_gap_apart() -> None:
-    clock = Clock()
-    pacer = Pacer(3.0, clock=clock, sleep=clock.sleep)
-    found: list[float] = []
-
-    async def work() -> None:
-        found.append(clock.now - 1_000)
-        await asyncio.sleep(0)
+def test_searches_of_a_provider_run_one_at_a_time_and_a_gap_apart() -> None:
+    bench = Bench(made("arxiv"), lambda: reply(feed(ENTRY, "1")))
 
     async def several() -> None:
-        await asyncio.gather(*(pacer.run(work) for _ in range(3)))
+        await asyncio.gather(*(bench.search.search(f"question {number}", 5) for number in range(3)))
 
     asyncio.run(several())
-    assert found == [0, 3, 6]
+    assert bench.clock.slept == [3, 3]
