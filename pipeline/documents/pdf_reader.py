@@ -39,8 +39,6 @@ _HYPHENS = "-\u00ad\u2010\u2011\u0002\ufffe"  # pdfium marks the hyphen of a wor
 _TYPOGRAPHY = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0x00A0: " "}
 # Page numbers as they are printed: "7", "page 7", "vii", "7 / 20". They stand in no place that a parser could name.
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?(?:\d{1,5}|[ivxl]{1,7})(?:\s*(?:/|of)\s*\d{1,5})?\W*\Z", re.IGNORECASE)
-# "2.1 Results": where all letters have one size, a number is the only mark of a heading.
-_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_][^.!?]{2,80}\Z")
 _FILE_NAMES = (".doc", ".docx", ".tex", ".dvi", ".indd", ".pdf", ".ppt", ".pptx", ".html")
 
 
@@ -457,11 +455,7 @@ class _Typography:
         if len(text) > _LONGEST_HEADING or not any(letter.isalpha() for letter in text):
             return 0
         rounded = float(round(line.size))
-        if rounded in self.larger:
-            return 1 + min(self.larger.index(rounded), 4)
-        if (numbered := _NUMBERED.match(text)) and not text.endswith(_SENTENCE_ENDS):
-            return len(self.larger) + 1 + numbered[1].count(".")
-        return 0
+        return 1 + min(self.larger.index(rounded), 4) if rounded in self.larger else 0
 
 
 def _usual_size(lines: Sequence[_Line]) -> int:
