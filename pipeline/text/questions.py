@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.text.words import DEFAULT_LANGUAGE, QUESTION_WORDS, forms, language_of, stop_words, word_set, words
+from pipeline.text.words import DEFAULT_LANGUAGE, QUESTION_WORDS, forms, language_of, stop_words, words
 
-LIGHT_WEIGHT = 0.5
 MOST_PARTS = 4
 _FEW_TERMS = 2  # a part with fewer words of its own is about what the first part names: "… and when should I avoid it?"
 # Where a question may end and another begin; without it "How does A work, and when does it fail?" is one search for both.
@@ -25,26 +24,6 @@ _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,60})[\"”“»]")
 _TOKEN = re.compile(r"[^\s\"“”„«»()\[\]{}<>,;:!?]+")
 _CASED = re.compile(r"(?=.*[^\W\d_])(?:.*\d|.*[^\W\d_A-Z][A-Z])")  # a letter, and a digit or an inner capital: ColBERTv3, 3com
 _CLAUSE_END = re.compile(r"[.?!;,:]\s+")  # "My server is overloaded. What can I do?": any clause may ask
-
-# Verbs and nouns of little meaning: they count half.
-_LIGHT_WORDS = word_set(
-    """
-    use uses used using make makes made making work works worked working
-    go goes went going come comes give gives given take takes taken
-    put puts set sets keep keeps kept know find finds found look looks
-    show shows see try tries tried turn start starts started stop
-    stops run runs running change changes changed add adds added create
-    creates created allow allows allowed cause causes caused support
-    supports supported provide handle handles call called good best better
-    bad safe safely able available possible difference different
-    default defaults value values number long often big large small new
-    old first last correct right wrong proper properly normal normally
-    problem problems question reason example list part type types name called point time times currently simply easy fast quickly
-    important main usual usually typical typically general specific certain common exist exists become becomes behave behaves
-    prevent avoid help compare compared versus vs effect effects purpose maximum minimum limit limits
-    unterschied unterschiede unterscheiden unterscheidet vergleich
-    """
-)
 
 # What a question begins with that takes more than one passage to answer, in six languages; of 27 such questions 23 begin so, or
 # consist of several, and of 154 others 13.
@@ -61,14 +40,10 @@ _BROAD_SIGNS = ("如何", "怎么", "怎样", "哪些", "比较", "解释", "ど
 
 
 class Term(NamedTuple):
-    """A content word of a question: its stem, the stems of its parts if it is an identifier, and the word as written.
-
-    ``weight`` is 1, or 0.5 for a word of little meaning.
-    """
+    """A content word of a question: its stem, the stems of its parts if it is an identifier, and the word as written."""
 
     stem: str
     parts: tuple[str, ...]
-    weight: float
     word: str
 
     def is_in(self, held: Container[str]) -> bool:
@@ -115,8 +90,7 @@ def _terms(text: str, language: str) -> tuple[Term, ...]:
     terms: dict[str, Term] = {}
     for word in found:
         if stems := forms(word, language):
-            weight = LIGHT_WEIGHT if word.lower() in _LIGHT_WORDS else 1.0
-            terms.setdefault(stems[0], Term(stems[0], stems[1:], weight, word))
+            terms.setdefault(stems[0], Term(stems[0], stems[1:], word))
     return tuple(terms.values())
 
 

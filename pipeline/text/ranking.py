@@ -124,18 +124,18 @@ def rarity(stem: str, known: TermStatistics) -> float:
 
 
 def importance(query: ParsedQuestion, known: TermStatistics) -> dict[str, float]:
-    """Return the weight of each stem of the question: word weight times rarity; an identifier's parts count half."""
-    found = {term.stem: term.weight * rarity(term.stem, known) for term in query.terms}
+    """Return the weight of each stem of the question: its rarity; an identifier's parts count half."""
+    found = {term.stem: rarity(term.stem, known) for term in query.terms}
     for term in query.terms:
         for part in term.parts:
-            found.setdefault(part, _PART_WEIGHT * term.weight * rarity(part, known))
+            found.setdefault(part, _PART_WEIGHT * rarity(part, known))
     return found
 
 
 def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
-    """Return the question's words, each with its weight times its rarity; an unknown identifier is as rare as its rarest part."""
+    """Return the question's words, each with its rarity; an unknown identifier is as rare as its rarest part."""
     forms = ((term, [term.stem] if known.counts.get(term.stem) or not term.parts else term.parts) for term in query.terms)
-    return tuple((term, term.weight * max(rarity(stem, known) for stem in stems)) for term, stems in forms)
+    return tuple((term, max(rarity(stem, known) for stem in stems)) for term, stems in forms)
 
 
 def coverage(weights: Weights, held: Container[str]) -> float:
