@@ -1,4 +1,7 @@
-"""The commands that build the vault and the web site, serve it, and say which notes there are."""
+"""The commands that build the vault and the web site, serve it, and say which notes there are.
+
+What only one of them needs is imported in it: `build` with nothing to do starts and ends in a third of a second.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,10 @@ from pipeline.cli.command_parts import (
     session_named,
 )
 from pipeline.config.settings import load_workspace, store_address
-from pipeline.domain.events.vault_events import NoteHidden, NoteShown
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console, end
-from pipeline.ops.watching import Feed, FileWatcher, run_on_changes
-from pipeline.site.serve import Server
 from pipeline.text.normalise import counted
 from pipeline.vault.build_cache import KnownNote, notes_in
-from pipeline.wiring.recording import rate, record_decisions
 from pipeline.wiring.store_adapters import store_of
 
 _PORT = 8420
@@ -57,7 +56,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
         "problems": [str(problem) for problem in report.problems],
     }
     if not check and not no_site:
-        made = bring_site_up_to_date(console, everything=everything)
+        made = bring_site_up_to_date(console, report, everything=everything)
         lines.append(
             f"site: {counted(made.pages, 'note')}; {counted(len(made.written), 'file')} written, {len(made.removed)} removed"
         )
@@ -87,6 +86,9 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     Usually only this machine can read it. With --host whoever has the printed address, which holds a token, can too: it is not
     encrypted, so use it in a network that you trust.
     """
+    from pipeline.site.serve import Server
+    from pipeline.wiring.recording import rate
+
     require_workspace(console.folder)
     server = Server(console.folder / "site", port, host, partial(rate, console.folder))
     server.start()
@@ -103,6 +105,8 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "". An event that any
     machine records in a database counts as a change too.
     """
+    from pipeline.ops.watching import Feed, FileWatcher, run_on_changes
+
     folder = console.folder
     (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # a folder must exist to be watched
     watched = FileWatcher([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
@@ -117,7 +121,7 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
             report = None if only_site else bring_vault_up_to_date(console)
             print_decisions(console, report)
             notes = len(report.written) if report else 0
-            made = bring_site_up_to_date(console)
+            made = bring_site_up_to_date(console, report)
         except ResearchError as error:
             problem = f"{error.message}\n  → {error.hint or 'nothing else was changed'}"
             console.say(problem, fg="red")
@@ -151,6 +155,9 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     The research stays in the log; --undo brings the note back. Text that you wrote in it moves to vault/attic. Without NOTE, the
     hidden notes are listed.
     """
+    from pipeline.domain.events.vault_events import NoteHidden, NoteShown
+    from pipeline.wiring.recording import record_decisions
+
     require_workspace(console.folder)
     if everything and (names or not undo):
         raise click.UsageError("--all is for --undo, without a NOTE")

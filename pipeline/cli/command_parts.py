@@ -137,7 +137,7 @@ def try_builds(console: Console, workspace: Workspace) -> list[BuildProblem]:
     if vault is None:
         why = "it is built from the vault, which could not be built"
         return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)]
-    site = attempt("site", lambda: workspace_adapters.build_site(workspace.folder, workspace.queue.settings.site_url))
+    site = attempt("site", lambda: workspace_adapters.build_site(workspace.folder, workspace.queue.settings.site_url, vault))
     _print_notices(console, site)
     return problems
 
@@ -164,23 +164,22 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
     travels = (folder / ".git").exists() or store_address(folder)  # then notes must be the same on each machine
     documents = None if travels else workspace.corpora[0].absolute()
     report = workspace_adapters.build(folder, mode, documents)
-    store, summaries = store_of(folder), summaries_of(folder)
     if report.problems:
-        note_damage(read_all(store, summaries).damaged.values())
+        note_damage(read_all(store_of(folder), summaries_of(folder)).damaged.values())
     if mode == "check":
         return report
-    problems = _link_reports(workspace, lambda: read_all(store, summaries), workspace_adapters.report_of(folder))
+    problems = _link_reports(workspace)
     return replace(report, problems=(*report.problems, *problems))
 
 
-def _link_reports(workspace: Workspace, known: Callable[[], SessionIndex], report: Callable[[str], str]) -> list[str]:
+def _link_reports(workspace: Workspace) -> list[str]:
     """Link each question in the vault's queue to its newest report; return what could not be written, and why.
 
-    ``known`` returns the sessions, ``report`` the path of a session's report in the workspace, "" if there is none. What to link
-    follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass changes nothing.
-    A note that changes meanwhile is left to the next build.
+    What to link follows from the log alone, so a run that was killed is made good by the next run or build, and a second pass
+    changes nothing. A note that changes meanwhile is left to the next build.
     """
-    vault, queries = workspace.folder / "vault", workspace.queue.queries
+    folder, queries = workspace.folder, workspace.queue.queries
+    vault = folder / "vault"
     if not (vault / QUEUE_NOTE).exists():
         return []
     by_block = {query.id: query for query in queries if query.file}
@@ -188,16 +187,17 @@ def _link_reports(workspace: Workspace, known: Callable[[], SessionIndex], repor
     words = {"complete": "Report", "not-found": "Not found"}
 
     @cache
-    def ended() -> list[Summary]:  # the latest first; they are read only for the first question
-        found = (one for one in known().sessions if one.status in words)
-        return sorted(found, key=lambda one: (one.started_at, one.id), reverse=True)
+    def reported() -> list[tuple[Summary, str]]:  # with their paths, the latest first; they are read only for the first question
+        report, known = workspace_adapters.report_of(folder), read_all(store_of(folder), summaries_of(folder))
+        ended = ((one, report(one.id)) for one in known.sessions if one.status in words)
+        found = [(one, path.removeprefix("vault/").removesuffix(".md")) for one, path in ended if path]
+        return sorted(found, key=lambda one: (one[0].started_at, one[0].id), reverse=True)
 
     def find(text: str, identity: str) -> tuple[str, str] | None:
         query = by_block.get(identity) or by_text.get(spelling_free(text))
-        latest = next((one for one in ended() if query and one.query_id == query.id and report(one.id)), None)
+        latest, path = next((one for one in reported() if query and one[0].query_id == query.id), (None, ""))
         if latest is None or spelling_free(latest.query) != spelling_free(text):
             return None  # edited since: not researched yet
-        path = report(latest.id).removeprefix("vault/").removesuffix(".md")
         return path, f"{words[latest.status]}, {latest.started_at[:10]}"
 
     with closing(Tree(vault)) as tree:
@@ -241,10 +241,10 @@ def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"
     return report
 
 
-def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
-    """Build the site from the vault; print which files were left out. Return the build's report."""
+def bring_site_up_to_date(console: Console, vault: BuildReport | None = None, *, everything: bool = False) -> Any:
+    """Build the site from the vault, of which ``vault`` is the build just before; print which files were left out."""
     url = load_workspace(console.folder).queue.settings.site_url
-    report = workspace_adapters.build_site(console.folder, url, everything=everything)
+    report = workspace_adapters.build_site(console.folder, url, vault, everything=everything)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", always=True, fg="yellow")
     _print_notices(console, report)

@@ -132,7 +132,7 @@ def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:
             if _is_same(own / name, known[name]):
                 done.removed.append(name)
                 (own / name).unlink()
-        record_shipped(folder)
+        _record(own, current)
     return done
 
 
@@ -149,7 +149,7 @@ def set_aside(folder: Path, message: str) -> str:
     try:
         copy = _copy_aside(own, name, read_bytes(own / name))
         _write(own / name, current[name])
-        record_shipped(folder)
+        _record(own, current)
     except OSError:
         return ""
     return copy
@@ -174,11 +174,14 @@ def record_shipped(folder: Path) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    own = folder / "templates"
+    _record(folder / "templates", _current())
+
+
+def _record(own: Path, current: Mapping[str, bytes]) -> None:
     if not own.is_dir() or own.samefile(source() / "templates"):
         return
-    current = {name: digest_of(data) for name, data in _current().items()}
-    kept = {name: digest for name, digest in current.items() if _is_same(own / name, digest)}
+    digests = {name: digest_of(data) for name, data in current.items()}
+    kept = {name: digest for name, digest in digests.items() if _is_same(own / name, digest)}
     text = json.dumps(dict(sorted({**_shipped(own), **kept}.items())), indent=1) + "\n"
     file = own / SHIPPED
     if not file.is_file() or read_text(file) != text:

@@ -17,7 +17,7 @@ from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.steps import parts_of
 from pipeline.domain.summary import ENDED
 from pipeline.domain.values import Perspective, PlanNode
-from pipeline.text.normalise import holds_quote
+from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.times import moment_of
 

@@ -20,8 +20,9 @@ from pipeline.domain.steps import ChoosePassages, Compare, Complete, FetchPage, 
 from pipeline.errors import ObjectMissing
 from pipeline.reasoners.passages import ReadPage, choose, cosines_by_page
 from pipeline.research.step_context import StepContext, StepResult
-from pipeline.text.normalise import holds_quote, normalised, one_line
+from pipeline.text.normalise import normalised, one_line
 from pipeline.text.questions import content_stems
+from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import jaccard, word_count
 

@@ -52,7 +52,7 @@ def _build(folders: Folders, kept: Kept, url: str, everything: bool, hidden: Col
         inputs = digest_of(repr(parts).encode("utf-8", "replace"))
     except OSError:
         inputs = ""
-    found = dict(all_folders(folders.vault, aside=_ASIDE))
+    found = dict(all_folders(folders.vault, aside=_ASIDE, known=folders.known))
     notes = Drift(kept.read, found)
     pages = Drift(kept.pages, dict(all_folders(folders.site)))
     known = kept.recall(SETTLED)

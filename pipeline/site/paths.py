@@ -7,13 +7,14 @@ stand where the site has a page of its own goes below ``notes/``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from pipeline.system.files import read_bytes
+from pipeline.system.folders import Folder
 from pipeline.text.normalise import digest_of
 
 SETTLED = "site"  # the kept entry for what all was made from when a build ended; "" if work was left
@@ -56,12 +57,16 @@ class SiteReport:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of a build: the vault, the site's templates, the site, and where derived values are kept."""
+    """The folders of a build: the vault, the site's templates, the site, and where derived values are kept.
+
+    ``known`` are folders of the vault that were looked at just now.
+    """
 
     vault: Path
     templates: Path
     site: Path
     state: Path
+    known: Mapping[str, Folder] = field(default_factory=dict)
 
 
 def read(root: Path, path: str) -> bytes | None:

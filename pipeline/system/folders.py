@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pipeline.system.files import open_folder, read_bytes, write_new
@@ -72,26 +73,31 @@ def look(folder: int | str) -> Folder:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
-                with suppress(FileNotFoundError):  # it went just now
+                try:
                     found = entry.stat(follow_symlinks=False)
-                    files[entry.name] = Look(found.st_size, found.st_mtime_ns)
+                except FileNotFoundError:  # it went just now
+                    continue
+                files[entry.name] = Look(found.st_size, found.st_mtime_ns)
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
     return Folder(files, tuple(sorted(folders)))
 
 
-def all_folders(root: Path, *, aside: Collection[str] = ()) -> Iterator[tuple[str, Folder]]:
+def all_folders(
+    root: Path, *, aside: Collection[str] = (), known: Mapping[str, Folder] = MappingProxyType({})
+) -> Iterator[tuple[str, Folder]]:
     """Yield path and content of each folder of a tree.
 
     Hidden folders, links, names that are not valid UTF-8, and the top folders named in ``aside`` are skipped. For a folder that
-    may not be read the content is ``NO_FOLDER``, for one with too long a path ``TOO_DEEP``.
+    may not be read the content is ``NO_FOLDER``, for one with too long a path ``TOO_DEEP``. A folder that is ``known`` is not
+    looked at.
     """
     waiting = [""]
     while waiting:
         path = waiting.pop()
         place = f"{root}/{path}" if path else str(root)
         try:
-            found = look(place)
+            found = known.get(path) or look(place)
         except PermissionError:
             yield path, NO_FOLDER
             continue

@@ -7,8 +7,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from pipeline.text.quotes import find_quote
-
 MOST_NAMED = 5  # of what may be many
 # C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
 _UNWANTED = re.compile(
@@ -43,11 +41,6 @@ def same_question(a: str, b: str) -> bool:
 def spelling_free(question: str) -> str:
     """Return what all spellings of a question have in common that differ only in case and white space."""
     return " ".join(question.split()).casefold()
-
-
-def holds_quote(text: str, quote: str) -> bool:
-    """Return whether ``text`` contains ``quote``, ignoring white space and markup as ``find_quote`` does. False if empty."""
-    return bool(quote.strip()) and (normalised(quote) == normalised(text) or find_quote(text, quote) is not None)
 
 
 def one_line(text: str, limit: int = 200) -> str:

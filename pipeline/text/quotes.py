@@ -19,6 +19,8 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pipeline.text.normalise import normalised
+
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # scripts without spaces: a sign is a word
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
@@ -89,6 +91,11 @@ def find_quote(text: str, quote: str) -> Span | None:
     found = _place_of(text, quote)
     composed = unicodedata.normalize("NFC", quote)
     return found if found or composed == quote else _place_of(text, composed)
+
+
+def holds_quote(text: str, quote: str) -> bool:
+    """Return whether ``text`` contains ``quote``, ignoring white space and markup as ``find_quote`` does. False if empty."""
+    return bool(quote.strip()) and (normalised(quote) == normalised(text) or find_quote(text, quote) is not None)
 
 
 def _place_of(text: str, quote: str) -> Span | None:

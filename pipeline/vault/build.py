@@ -7,7 +7,6 @@ differ. What is kept between builds (see ``Kept``) only saves time: a build that
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -70,7 +69,7 @@ def build_vault(
                 if not drift.folders:
                     drift.record({})
                     kept.commit()
-                    return BuildReport(unchanged=len(kept.files.all()))
+                    return BuildReport(unchanged=kept.files.count(), found=drift.found)
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
@@ -78,6 +77,8 @@ def build_vault(
 
     with ExitStack() as stack:
         if mode == "check":  # over a copy of what was derived: the file itself stays as it is, even a damaged one
+            import tempfile
+
             derived = state_dir / FILE
             state_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="research-")))
             with suppress(OSError):

@@ -67,6 +67,11 @@ class Files(Manifest):
         """Return owner and kind of every file, by path."""
         return {path: (owner, kind) for path, owner, kind in self._base.execute("SELECT path, owner, kind FROM files")}
 
+    def count(self) -> int:
+        """Return how many files there are."""
+        (found,) = self._base.execute("SELECT count(*) FROM files").fetchone()
+        return int(found)
+
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
         select = "SELECT path, owner, kind, digest, size, mtime FROM files WHERE path = ?"
@@ -236,6 +241,11 @@ def rows_in(folder: Path, select: str, values: Iterable[str] = ()) -> list[tuple
 def notes_in(folder: Path) -> list[KnownNote]:
     """Return the notes of a vault as the last build left them, sorted by id."""
     return [KnownNote._make(row) for row in rows_in(folder, "SELECT * FROM notes ORDER BY id")]
+
+
+def hidden_notes(folder: Path) -> set[str]:
+    """Return the ids of the notes that a person hid."""
+    return {row[0] for row in rows_in(folder, "SELECT id FROM notes WHERE path = ''")}
 
 
 def report_paths(folder: Path) -> dict[str, str]:

@@ -296,7 +296,7 @@ class Build:
         self._drift.record(writer.left)
         return BuildReport(
             tuple(sorted(writer.written)),
-            len(self.kept.files.all()) - len(writer.made),
+            self.kept.files.count() - len(writer.made),
             tuple(sorted(writer.removed)),
             tuple(sorted(writer.set_aside)),
             tuple(self._values.problems),

@@ -16,15 +16,14 @@ from pipeline.config.settings import store_address, store_password
 from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
-from pipeline.store import verification
 from pipeline.store.caches import Summaries
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import Finding, FindingKind
-from pipeline.store.verification import Repair
 from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.search.vectors import VectorModel
+    from pipeline.store.verification import Repair, StoredLog
 
 _IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
 _HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/several-machines.md"
@@ -144,7 +143,9 @@ def lock_of(folder: Path, program: str = "", *, shared: bool = False) -> Iterato
 
 def verify_log(folder: Path) -> list[Finding]:
     """Check the whole log."""
-    findings = verification.findings_in(cast("verification.StoredLog", store_of(folder)))
+    from pipeline.store.verification import findings_in
+
+    findings = findings_in(cast("StoredLog", store_of(folder)))
     try:
         refuse_missing_log(folder)
     except LogDamaged as error:
@@ -165,10 +166,12 @@ def repair_log(folder: Path) -> list[Repair]:
         UsageError: the log is in a database.
         LogError, WorkspaceLocked: it cannot be repaired now.
     """
+    from pipeline.store.verification import Repair, repair
+
     if address := store_address(folder):
         hint = "restore the database from a backup, or copy the log again from files that are sound: research store copy"
         raise UsageError(f"--repair works on files, and the log is in {shown_store(address)}", hint=hint)
-    done = verification.repair(folder / "events")
+    done = repair(folder / "events")
     try:
         refuse_missing_log(folder)
     except LogDamaged:

@@ -8,20 +8,21 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.config import workspace_files
-from pipeline.config.services import Documents
 from pipeline.config.settings import Workspace
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
-from pipeline.search.folders import Corpus, FoundFile, path_of, scan
 from pipeline.site import build as site
 from pipeline.site.paths import Folders, SiteReport
 from pipeline.system import files
 from pipeline.vault import BuildReport, build_vault
 from pipeline.vault.build import Mode
-from pipeline.vault.build_cache import notes_in, report_paths, source_paths
+from pipeline.vault.build_cache import hidden_notes, report_paths, source_paths
 from pipeline.wiring.store_adapters import refuse_missing_log, store_of
+
+if TYPE_CHECKING:
+    from pipeline.config.services import Documents
 
 R = TypeVar("R")
 _log = logging.getLogger("pipeline.wiring")
@@ -52,6 +53,8 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
     Raises:
         CorpusUnusable: no folder can be used: each is missing or cannot be listed.
     """
+    from pipeline.search.folders import Corpus, FoundFile  # with all that reads documents: a build reads none
+
     corpus = Corpus(workspace.corpora)
     files = list(corpus.scan())
     found = sum(isinstance(file, FoundFile) for file in files)
@@ -60,12 +63,16 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
 
 def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
     """Return the folders of documents that are missing or cannot be listed, as the settings name them."""
+    from pipeline.search.folders import Corpus
+
     named = zip(workspace.queue.settings.corpus, workspace.corpora, strict=True)
     return tuple(name for name, folder in named if Corpus(folder).unusable())
 
 
 def documents_in(workspace: Workspace) -> Documents:
     """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
+    from pipeline.search.folders import FoundFile, path_of, scan
+
     found: Documents = "none"
     try:
         for folder in workspace.corpora:
@@ -172,16 +179,19 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     return {url: note for url, path in paths.items() if (folder / (note := f"vault/{path}.md")).exists()}
 
 
-def build_site(folder: Path, url: str, *, everything: bool = False) -> SiteReport:
+def build_site(folder: Path, url: str, vault: BuildReport | None = None, *, everything: bool = False) -> SiteReport:
     """Bring the site up to date with the vault; ``url`` as in ``pipeline.site.build.build_site``.
+
+    ``vault`` is the report of the vault's build just before.
 
     Raises:
         TemplateInvalid: a template is faulty; the site is as it was.
         ResearchError: the disk refuses.
     """
     _refuse_inside_the_log(folder, "site")
-    folders = Folders(folder / "vault", templates_of(folder, "site"), folder / "site", folder / "events" / "local")
-    hidden = {note.id for note in notes_in(folder / "events" / "local") if not note.path}
+    local, found = folder / "events" / "local", vault.found if vault else {}
+    folders = Folders(folder / "vault", templates_of(folder, "site"), folder / "site", local, found)
+    hidden = hidden_notes(local)
     if any(name.startswith("report:") for name in hidden):
         from pipeline.wiring.recording import with_their_sources
 

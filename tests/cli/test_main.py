@@ -220,21 +220,33 @@ def test_answers_say_how_long_they_took_and_runs_which_machine_acted(workspace: 
     assert {line["agent"] for line in lines if line["type"] == "run.started"} == {"attic"}
 
 
-def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(tmp_path: Path) -> None:
+def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(tmp_path: Path) -> None:
     workspace_in(tmp_path / "ws", "  - query: How deep is the harbour?\n    mode: fast\n")
-    heavy = {"pydantic", "jinja2", "pyromark", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax"}
-    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
-    code = (
-        "import sys, atexit; from pipeline.cli import main\n"
-        f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"
-        f"sys.argv = ['research', '-C', {str(tmp_path / 'ws')!r}, 'run']; main.main()"
-    )
-    told = [
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert "1 with passages" in told[0]
-    assert told[1] == "nothing to do\nimported []\n"
+    heavy = {
+        "pydantic",
+        "jinja2",
+        "pyromark",
+        "asyncio",
+        "multiprocessing",
+        "markupsafe",
+        "httpx",
+        "selectolax",
+        "regex",
+        "watchdog",
+    }
+    heavy |= {"regex", "pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
+
+    def told(command: str) -> str:
+        code = (
+            "import sys, atexit; from pipeline.cli import main\n"
+            f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"
+            f"sys.argv = ['research', '-C', {str(tmp_path / 'ws')!r}, {command!r}]; main.main()"
+        )
+        return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert "1 with passages" in told("run")
+    assert told("run") == "nothing to do\nimported []\n"
+    assert told("build").endswith("0 files written, 0 removed\nimported []\n")
 
 
 def test_every_command_that_meets_a_damaged_log_ends_with_20(workspace: Path) -> None:

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.documents.page import BlockKind, PageText, row_text, squash
-from pipeline.text.normalise import holds_quote
 from pipeline.text.passages import blocks
+from pipeline.text.quotes import holds_quote
 
 TEXTS = st.text(st.one_of(st.sampled_from("#-`|{} ~\n\t.a\u2028\x85"), st.characters(codec="utf-8")), max_size=60)
 

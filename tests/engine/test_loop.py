@@ -16,7 +16,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.errors import LogUnwritable, ReadFailed, SearchFailed
 from pipeline.ports import SearchResult
-from pipeline.text.normalise import holds_quote
+from pipeline.text.quotes import holds_quote
 from tests.fakes import Down, Journal, MemoryStore, begun, context_for, event_names, report_bytes, step_context_for
 from tests.memory_store import MemoryObjects
 from tests.seeds import SEED

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.normalise import clean, holds_quote, one_line, slug, tokens
+from pipeline.text.normalise import clean, one_line, slug, tokens
+from pipeline.text.quotes import holds_quote
 
 ANY = st.text(st.characters(codec=None), max_size=80)
 SPACE = st.sampled_from([" ", "  ", "\t", "\n", " \n ", "\u00a0", "\u2003 "])  # no blank line: it ends a sentence

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.normalise import clean, holds_quote, normalised
+from pipeline.text.normalise import clean, normalised
 from pipeline.text.passages import LARGEST, LONGEST_LIST, Passage, passages, without_open_end
+from pipeline.text.quotes import holds_quote
 from tests.text.pages import Made, pages
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.text.normalise import holds_quote
-from pipeline.text.quotes import find_quote
+from pipeline.text.quotes import find_quote, holds_quote
 
 PAGE = """# Pump station handbook
 

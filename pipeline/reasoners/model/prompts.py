@@ -25,7 +25,8 @@ from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, StandA
 from pipeline.domain.values import Fact
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message
-from pipeline.text.normalise import clean, holds_quote, one_line, tokens
+from pipeline.text.normalise import clean, one_line, tokens
+from pipeline.text.quotes import holds_quote
 
 _ANGLES = "<＜‹«〈《"
 _LOOK_ALIKE = re.compile(rf"(?<![{_ANGLES}])[{_ANGLES}]{{2,}}+(?=\s{{0,3}}(?:end\s{{1,3}})?material)", re.IGNORECASE)

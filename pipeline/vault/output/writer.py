@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 
 from pipeline.errors import SystemRefused
-from pipeline.system.folders import Look, Obstacle, Tree
+from pipeline.system.folders import Folder, Look, Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import BuiltFile, Files
 from pipeline.vault.note import ATTIC
@@ -85,7 +85,7 @@ class BuildReport:
 
     ``unchanged`` is the number of unchanged files. ``moved`` are the notes that a person moved since the last build, the new path
     by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
-    build put together with it: the note's path by theirs.
+    build put together with it: the note's path by theirs. ``found`` are the folders of the vault, if nothing in them was changed.
     """
 
     written: tuple[str, ...] = ()
@@ -97,6 +97,7 @@ class BuildReport:
     moved: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     united: Mapping[str, str] = field(default_factory=dict)
+    found: Mapping[str, Folder] = field(default_factory=dict, compare=False, repr=False)
 
 
 class VaultWriter:
