@@ -19,6 +19,7 @@ from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import FILE, SETTLED, Kept, remove_damaged
+from pipeline.vault.note import OWN
 from pipeline.vault.output.writer import BuildReport
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def build_vault(
                 if not drift.folders:
                     drift.record({})
                     kept.commit()
-                    return BuildReport(unchanged=kept.files.count(), found=drift.found)
+                    found = {path: one for path, one in drift.found.items() if path != OWN}  # the queue there may yet get links
+                    return BuildReport(unchanged=kept.files.count(), found=found)
             from pipeline.vault.output.templates import Renderer
             from pipeline.vault.stages import Build  # all that makes notes
 
