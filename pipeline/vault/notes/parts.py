@@ -169,17 +169,15 @@ def page_place(loaded: LoadedSession, url: str, words: str = "", block: str = ""
     """
     source = loaded.beside.sources[url]
     shown = words or source.label
-    return Link(source.path, shown, block) if url in loaded.shown_sources else without_note(url, shown, loaded.language)
+    return Link(source.path, shown, block) if url in loaded.shown_sources else place_of(url, shown, loaded.language)
 
 
-def place_of(url: str, language: str = labels.ENGLISH) -> Inert:
-    """Return a source by its address: a link to a web page, the path of a document."""
-    return address(url) if host_of(url) else inert(address_words(url, language))
-
-
-def without_note(url: str, title: str, language: str = labels.ENGLISH) -> Inert:
-    """Return a source without a note: a link to a web page, the path of a document."""
-    return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url, language)})")
+def place_of(url: str, title: str = "", language: str = labels.ENGLISH) -> Inert:
+    """Return a source without a note: a link to a web page, the path of a document; with its ``title`` or its address alone."""
+    if host_of(url):
+        return address(url, title)
+    words = address_words(url, language)
+    return inert(f"{title} ({words})" if title else words)
 
 
 def quote_link(source: Link, fact_id: str, words: str = "") -> Link:
@@ -224,7 +222,7 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
                 "question": one_line(turn.text, 500),
                 "answer": said,
                 "at": turn.at,
-                "sources": tuple(model.sources[url] if url in noted else without_note(url, titles.get(url, url)) for url in urls),
+                "sources": tuple(model.sources[url] if url in noted else place_of(url, titles.get(url, url)) for url in urls),
             }
         )
     return rows

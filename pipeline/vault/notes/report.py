@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import news_of, unused_facts
@@ -14,7 +15,7 @@ from pipeline.text.ranking import page_origin
 from pipeline.vault.model import LoadedSession, is_lost, said_by
 from pipeline.vault.note import Note, View, block_id
 from pipeline.vault.notes import parts
-from pipeline.vault.output.escaping import Inert, Link, inert, plain
+from pipeline.vault.output.escaping import Link, inert, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.markdown import prose, statement
 
@@ -117,9 +118,7 @@ def _since(loaded: LoadedSession, citer: parts.Citer) -> View | None:
         return None
     added = news_of(state)
     numbered = {reference.url for reference in state.report.references} if state.report else set()
-
-    def place(url: str) -> Inert:
-        return parts.place_of(url, loaded.language)
+    place = partial(parts.place_of, language=loaded.language)
 
     def stated(name: str) -> View:
         fact: Fact = state.facts[name]

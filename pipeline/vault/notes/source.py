@@ -83,7 +83,7 @@ def source_note(
     properties["aliases"] = (plain(title), key_of(first))
     view = {
         "title": title,
-        "address": file_address(file, address_words(url, language)) if file else place_of(url, language),
+        "address": file_address(file, address_words(url, language)) if file else place_of(url, language=language),
         "origin": origin,
         "author": page.author,
         "published": page.published,

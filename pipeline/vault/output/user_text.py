@@ -70,8 +70,7 @@ class BlocksMalformed(ValueError):
     """The markers of a note do not pair up; the text says which, and in which line of the note's body (from 1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One block: its name, and where its text starts and ends in the body (the markers are outside)."""
 
     name: str
@@ -159,13 +158,6 @@ def filled(body: str, kept: Mapping[str, str]) -> str:
     return body + "".join(f"\n%% begin {name} %%\n{kept[name]}%% end {name} %%\n" for name in homeless)
 
 
-class Signature(NamedTuple):
-    """The letters of the ``lines`` of the generated part, and of the generated ``entries`` of shared lists."""
-
-    lines: str = ""
-    entries: str = ""
-
-
 def _entry(name: str, entry: str) -> bytes:
     return f"{name}: {entry}".encode("utf-8", "surrogateescape")
 
@@ -221,12 +213,17 @@ NOTHING = UserText()
 
 @dataclass(frozen=True, slots=True)
 class OnDisk:
-    """A note's file taken apart; ``body`` is without its ``signature``."""
+    """A note's file taken apart.
+
+    ``body`` is without the signature: the letters of the ``lines`` of the generated part, and of the generated ``entries`` of
+    shared lists.
+    """
 
     raw: str
     properties: Mapping[str, Any]
     body: str
-    signature: Signature
+    lines: str
+    entries: str
 
     @property
     def is_ours(self) -> bool:
@@ -242,7 +239,7 @@ class OnDisk:
     @property
     def is_untouched(self) -> bool:
         """Return whether nobody edited the generated part; a note of before signatures counts as edited."""
-        return self.signature.lines != "" and self.signature.lines == letters_of(self.generated)
+        return self.lines != "" and self.lines == letters_of(self.generated)
 
 
 def parse(text: str) -> OnDisk:
@@ -252,22 +249,22 @@ def parse(text: str) -> OnDisk:
         ValueError: properties or block markers that cannot be followed.
     """
     raw, body = frontmatter.split(text)
-    start, signature = body.rfind(_LEAD), Signature()
+    start, lines, entries = body.rfind(_LEAD), "", ""
     if start >= 0 and body[start - 1 : start] in ("", "\n") and (found := _LINE.match(body, start)):
-        body, signature = body[:start] + body[found.end() :], Signature(found[1], found[2])
+        body, lines, entries = body[:start] + body[found.end() :], found[1], found[2]
     properties = frontmatter.load(raw)
     find_blocks(body)
     others = frontmatter.load(frontmatter.lines_of_others(raw, OWNED))
     if others.keys() != properties.keys() - OWNED:
         raise ValueError("the properties are not written as one key a line")
-    return OnDisk(raw, properties, body, signature)
+    return OnDisk(raw, properties, body, lines, entries)
 
 
 def kept(disk: OnDisk, properties: Mapping[str, Any]) -> UserText:
     """Return what a person added to the note; ``properties`` are those that it is to have."""
     lists = {}
     for name in SHARED_LISTS:
-        ours, known = set(_entries(properties.get(name))), each(disk.signature.entries)
+        ours, known = set(_entries(properties.get(name))), each(disk.entries)
         found = (entry for entry in dict.fromkeys(_entries(disk.properties.get(name))) if entry not in ours)
         lists[name] = tuple(entry for entry in found if not _is_own(name, entry, known))
     return UserText(frontmatter.lines_of_others(disk.raw, OWNED), lists, texts(disk.body))

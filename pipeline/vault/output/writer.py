@@ -197,7 +197,7 @@ class VaultWriter:
         properties = fresh.properties or {}
         additions = united(*(user_text.kept(version, properties) for version in versions))
         if len(versions) > 1:
-            known = {letters for version in versions for letters in each(version.signature.lines)}
+            known = {letters for version in versions for letters in each(version.lines)}
             edited = [not each(letters_of(version.generated)) <= known for version in versions]
         else:
             untouched = (made is not None and made.digest == digest_of(data)) or versions[0].is_untouched
