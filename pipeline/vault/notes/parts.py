@@ -137,8 +137,8 @@ def worker_outcome(state: SessionState, worker: Worker) -> str:
         return "read what was found"
     if worker.reason == _ENOUGH:
         return "found what it looked for"
-    rounds = worker.reason.removesuffix("s").removesuffix(" iteration")
-    return f"stopped after {labels.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
+    said = worker.reason.replace("iteration", "round")
+    return f"stopped after {said}" if said[:1].isdigit() else said
 
 
 def perspective_name(view: Perspective) -> str:

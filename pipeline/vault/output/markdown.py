@@ -160,7 +160,9 @@ def _plain(text: str, before: str, *, before_mark: bool = False) -> str:
 def _marked(found: re.Match[str], cell: bool) -> str:
     """Return a marked part as Markdown, "" if it must not pass."""
     if (code := found["code"]) is not None:
-        return _code(code, cell)
+        if _OBEYED_IN_CODE.search(code):
+            return inert(code)
+        return f"`{code}`".replace("|", "\\|") if cell else f"`{code}`"
     if (math := found["math"]) is not None:
         is_risky = not _LIKE_MATH.search(math) or _OBEYED_IN_MATH.search(math) or (cell and "|" in math)
         is_known = all(name in _SAFE_COMMANDS for name in _COMMAND.findall(math)) and math.count("{") == math.count("}")
@@ -168,12 +170,6 @@ def _marked(found: re.Match[str], cell: bool) -> str:
     if (bold := found["bold"]) is not None:
         return _around("**", bold, cell)
     return _around("*", found["italic"], cell)
-
-
-def _code(code: str, cell: bool) -> str:
-    if _OBEYED_IN_CODE.search(code):
-        return inert(code)
-    return f"`{code}`".replace("|", "\\|") if cell else f"`{code}`"
 
 
 def _around(mark: str, inside: str, cell: bool) -> str:
