@@ -1,22 +1,26 @@
 """A summary of every session in a store; a session with a damaged log is reported and does not hide the others.
 
-Summaries are cached under the fingerprint of their stream, so that only changed logs are read. The cache can be deleted at any
-time.
+Summaries are kept in a file under the mark of their stream, so that only changed logs are read. It can be deleted at any time.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from pipeline.domain.events.records import NO_TOMBSTONES, Tombstones, kind_of
 from pipeline.domain.summary import Summary, fold_id
 from pipeline.errors import LogDamaged, LogError
-from pipeline.ports import EventStore, SummaryCache
+from pipeline.ports import EventStore
+from pipeline.system import files
 from pipeline.text.normalise import digest_of
 
+_log = logging.getLogger("pipeline.batch.session_index")
 _WRITE_OFF = "only what is lost for good is written off: research verify --repair"
 Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that it names
 
@@ -45,12 +49,12 @@ class SessionIndex:
         return latest
 
 
-def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionIndex:
-    """Return a summary of every session; only sessions that changed since they were written to ``kept`` are opened."""
+def read_all(store: EventStore, kept: Path | None = None, *, writable: bool = True) -> SessionIndex:
+    """Return a summary of every session; only sessions that changed since they were written to the file ``kept`` are opened."""
     marks = store.marks()
-    known = kept.read(_layout_id()) if kept else {}
-    lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
-    entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
+    known = _known_in(kept) if kept else {}
+    lines = ((name, values) for name, (mark, values) in known.items() if marks.get(name) == mark)
+    entries = {name: entry for name, values in lines if (entry := _decoded(name, values)) is not None}
     fresh: dict[str, Entry] = {}
     damaged: dict[str, LogError] = {}
     for name in [name for name in marks if name not in entries]:
@@ -67,11 +71,10 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
             if not is_night:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error
     branched = store.branched(fresh)
-    if kept:  # without what has branches that are still to be joined: the next run must meet them again
-        lines_now = {name: (marks[name], _encoded(entry)) for name, entry in fresh.items() if name not in branched}
-        outdated = known.keys() - entries.keys()
-        if lines_now or outdated:
-            kept.write(_layout_id(), lines_now, outdated - lines_now.keys())
+    if kept and writable:  # without what has branches that are still to be joined: the next run must meet them again
+        new = {name: (marks[name], _encoded(entry)) for name, entry in fresh.items() if name not in branched}
+        if new or known.keys() != entries.keys():
+            _keep(kept, {name: known[name] for name in entries} | new)
     entries |= fresh
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
@@ -85,23 +88,40 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     return SessionIndex(sessions, damaged, stones, tuple(branched))
 
 
-def _encoded(entry: Entry) -> str:
-    return json.dumps([getattr(entry, name) for name in _NAMES] if isinstance(entry, Summary) else entry)
-
-
-def _decoded(name: str, line: str) -> Entry | None:
+def _known_in(path: Path) -> dict[str, tuple[str, list[Any]]]:
+    """Return the mark and the values of each stream; none if the file is missing, damaged, or of another program."""
     try:
-        values = json.loads(line)
+        said = json.loads(files.read_bytes(path))
+        streams = said["streams"].items() if said["layout"] == _layout_id() else ()
+        return {name: (mark, values) for name, (mark, values) in streams}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _log.info("no summaries can be read in %s: %s", path, error)
+        return {}
+
+
+def _keep(path: Path, streams: Mapping[str, tuple[str, list[Any]]]) -> None:
+    if path.parent.is_dir():
+        try:
+            files.write(path, json.dumps({"layout": _layout_id(), "streams": streams}).encode(), mode=0o600)
+        except OSError as error:
+            _log.info("the summaries in %s were not kept: %s", path, error)
+
+
+def _encoded(entry: Entry) -> list[Any]:
+    return [getattr(entry, name) for name in _NAMES] if isinstance(entry, Summary) else list(entry)
+
+
+def _decoded(name: str, values: list[Any]) -> Entry | None:
+    try:
         if kind_of(name) == "batch":
             return tuple(values)
-        values[_TAGS] = tuple(values[_TAGS])
-        return Summary(*values)
-    except (ValueError, TypeError, IndexError):
+        named = dict(zip(_NAMES, values, strict=True))
+        return Summary(**named | {"tags": tuple(named["tags"])})
+    except (TypeError, ValueError):
         return None
 
 
 _NAMES = [part.name for part in fields(Summary)]
-_TAGS = _NAMES.index("tags")
 
 
 @cache

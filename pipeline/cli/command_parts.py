@@ -36,7 +36,7 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
 
     ``read_only``: do not write the summary cache.
     """
-    known = read_all(store, summaries_of(console.folder, writable=not read_only))
+    known = read_all(store, summaries_of(console.folder), writable=not read_only)
     note_damage(known.damaged.values())
     for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")

@@ -301,7 +301,7 @@ def _log(workspace: Workspace, _keys: Keys) -> Iterator[Finding]:
         refuse_missing_log(workspace.folder)
     except LogError as error:
         yield problem("log", error.message, error.hint, error.exit_code)
-    known = read_all(store_of(workspace.folder), summaries_of(workspace.folder, writable=False))
+    known = read_all(store_of(workspace.folder), summaries_of(workspace.folder), writable=False)
     for damaged in known.damaged.values():
         yield problem("log", damaged.message, damaged.hint or "research verify lists all damage", damaged.exit_code)
     if not known.damaged:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12; it comes with it
 
-from pipeline.batch.session_index import read_all
+from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
 from pipeline.config.queue_values import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
@@ -111,7 +111,7 @@ class Library:
 
     def __init__(self, workspace: Workspace, index: Path) -> None:
         self._folder = workspace.folder
-        self._store, self._kept = store_of(workspace.folder), summaries_of(workspace.folder, writable=False)
+        self._store = store_of(workspace.folder)
         model = local_model(workspace.queue.settings, keys_of(workspace.folder), workspace.folder)
         copy_index(index_file(workspace.folder), index)
         self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
@@ -123,14 +123,17 @@ class Library:
         with suppress(ResearchError):  # the search says what is wrong
             await self._pages.find("any words", [one.id for one in self._summaries()], 1)
 
+    def _known(self) -> SessionIndex:
+        return read_all(self._store, summaries_of(self._folder), writable=False)
+
     def _summaries(self) -> list[Summary]:
         """All readable sessions, the newest first."""
-        return sorted(read_all(self._store, self._kept).sessions, key=lambda one: (one.started_at, one.id), reverse=True)
+        return sorted(self._known().sessions, key=lambda one: (one.started_at, one.id), reverse=True)
 
     def _state(self, name: str) -> SessionState:
         """The session with that id, or the latest of the query with that id."""
         if name not in set(self._store.ids("session")):
-            found = read_all(self._store, self._kept).latest().get(name)
+            found = self._known().latest().get(name)
             if not found:
                 what = "was imported and is not checked" if kind_of(name) == "import" else "is no session and no query"
                 raise SessionUnknown(f"{name[:100]!r} {what}", hint="the tool search finds reports and their ids")
@@ -225,7 +228,7 @@ class Library:
     async def status(self, id: Name) -> Status:
         """Get where the research of a question stands, by its session's or query's id."""
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == id]
-        if queued and id not in read_all(self._store, self._kept).latest():
+        if queued and id not in self._known().latest():
             return {"session": Summary(id=id, status="queued", query=queued[0].text)}
         return {"session": summary_of(self._state(id))}
 

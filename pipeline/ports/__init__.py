@@ -316,18 +316,6 @@ class EventStore(Protocol):
         ...
 
 
-class SummaryCache(Protocol):
-    """A cache with one line per session, so that listing sessions need not fold every log. Raises nothing."""
-
-    def read(self, layout: str) -> Mapping[str, tuple[str, str]]:
-        """Return mark and line of each session, by id, as kept under ``layout``; empty when there is nothing to be trusted."""
-        ...
-
-    def write(self, layout: str, changed: Mapping[str, tuple[str, str]], gone: Collection[str]) -> None:
-        """Keep the lines that changed and forget those of sessions that are gone; another layout's are dropped."""
-        ...
-
-
 class SharedPace(Protocol):
     """The pace towards hosts and providers that several machines keep together."""
 

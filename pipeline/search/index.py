@@ -26,7 +26,7 @@ from pipeline.text.ranking import StemmedText
 from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
-_EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite")  # of earlier versions
+_EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite", "summaries.sqlite")
 VERSION = 25  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """

@@ -16,7 +16,6 @@ from pipeline.config.settings import store_address, store_password
 from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.ports import EventStore
-from pipeline.store.caches import Summaries
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import Finding, FindingKind
 from pipeline.system.process_lock import WorkspaceLock
@@ -49,9 +48,9 @@ def file_store(folder: Path) -> FileStore:
     return FileStore(folder / "events", _join_branches)
 
 
-def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
-    """Return the cache of session summaries."""
-    return Summaries(folder / "events" / "local" / "summaries.sqlite", writable=writable)
+def summaries_of(folder: Path) -> Path:
+    """Return the file in which summaries of sessions are kept."""
+    return folder / "events" / "local" / "summaries.json"
 
 
 def index_file(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from pipeline.batch import session_index
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.domain.session import record_of
 from pipeline.domain.summary import Summary
-from pipeline.store.caches import Summaries
 from tests.nights import Watched
 from tests.recorded import SMALL, stream
 
@@ -22,17 +22,17 @@ def store_of(*names: str) -> Watched:
     return store
 
 
-def glance(store: Watched, kept: Summaries) -> tuple[SessionIndex, list[str]]:
+def glance(store: Watched, kept: Path) -> tuple[SessionIndex, list[str]]:
     store.opened.clear()
     return read_all(store, kept), store.opened
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Summaries:
-    return Summaries(tmp_path / "summaries.sqlite")
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "summaries.json"
 
 
-def test_a_second_glance_opens_nothing_and_says_the_same(kept: Summaries) -> None:
+def test_a_second_glance_opens_nothing_and_says_the_same(kept: Path) -> None:
     store = store_of("s-1", "s-2")
     first, opened = glance(store, kept)
     assert opened == ["s-1", "s-2"]
@@ -40,7 +40,7 @@ def test_a_second_glance_opens_nothing_and_says_the_same(kept: Summaries) -> Non
     assert glance(store, kept) == (first, [])
 
 
-def test_only_a_session_that_changed_is_opened_again(kept: Summaries) -> None:
+def test_only_a_session_that_changed_is_opened_again(kept: Path) -> None:
     store = store_of("s-1", "s-2")
     glance(store, kept)
     store.streams["s-2"].pop()
@@ -50,15 +50,15 @@ def test_only_a_session_that_changed_is_opened_again(kept: Summaries) -> None:
     assert [summary.status for summary in again.sessions] == ["complete", "synthesizing"]
 
 
-def test_a_session_that_is_gone_is_forgotten(kept: Summaries) -> None:
+def test_a_session_that_is_gone_is_forgotten(kept: Path) -> None:
     store = store_of("s-1", "s-2")
     glance(store, kept)
     del store.streams["s-1"]
     assert [summary.id for summary in glance(store, kept)[0].sessions] == ["s-2"]
-    assert list(kept.read(session_index._layout_id())) == ["s-2"]
+    assert list(json.loads(kept.read_text())["streams"]) == ["s-2"]
 
 
-def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:
+def test_a_damaged_session_is_named_and_hides_no_other(kept: Path) -> None:
     store = store_of("s-1", "s-2")
     store.damaged = {"s-1"}
     for _ in range(2):
@@ -67,7 +67,7 @@ def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:
         assert list(found.damaged) == ["s-1"]
 
 
-def test_what_an_earlier_program_kept_is_not_believed(kept: Summaries, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_earlier_program_kept_is_not_believed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_of("s-1")
     glance(store, kept)
     monkeypatch.setattr(session_index, "_layout_id", lambda: "another")
@@ -75,11 +75,11 @@ def test_what_an_earlier_program_kept_is_not_believed(kept: Summaries, monkeypat
     assert glance(store, kept)[1] == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a database at all", b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_damaged_file_costs_a_look_at_the_logs_and_no_more(kept: Summaries, tmp_path: Path, damage: bytes) -> None:
+@pytest.mark.parametrize("damage", [b"", b"no JSON", b"[1]", b'{"layout": "x"}', b"\xff\xff"])
+def test_a_damaged_file_costs_a_look_at_the_logs_and_no_more(kept: Path, damage: bytes) -> None:
     store = store_of("s-1")
     first, _ = glance(store, kept)
-    (tmp_path / "summaries.sqlite").write_bytes(damage)
+    kept.write_bytes(damage)
     assert glance(store, kept) == (first, ["s-1"])
     glance(store, kept)
     assert glance(store, kept) == (first, [])

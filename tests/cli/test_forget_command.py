@@ -54,7 +54,7 @@ def test_it_is_either_a_session_or_an_age(workspace: Path, arguments: list[str])
 def test_forget_leaves_no_cache_with_the_text_of_pages(workspace: Path) -> None:
     local = workspace / "events" / "local"
     local.mkdir(exist_ok=True)
-    for name in ("passages.sqlite", "stored-pages.sqlite", "embeddings.sqlite"):
+    for name in ("passages.sqlite", "stored-pages.sqlite", "embeddings.sqlite", "summaries.sqlite"):
         (local / name).write_bytes(b"text of a page")
     (local / "snapshots").mkdir()  # of an earlier version
     for session in (workspace / "events" / "sessions").iterdir():
