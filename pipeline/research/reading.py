@@ -20,7 +20,7 @@ from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
-from pipeline.research.gathering import MAX_GAPS, new_queries, today_of
+from pipeline.research.gathering import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.research.step_context import StepContext, StepResult, paid
 from pipeline.text.normalise import counted, one_line, tokens
@@ -30,10 +30,10 @@ from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
-_GAP_TOKENS, _GAP_PAGE_TOKENS = 2_500, 400  # of a question in the reading of the gaps; of one page, as long as there is room
+_GAP_TOKENS, _GAP_PAGE_TOKENS = 5_000, 400  # in that of the gaps, for each iteration; of one page, as long as there is room
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
 _SPREAD = 3  # sections
-_WITH_NEIGHBOURS = 3  # pages: of 441 quotes 2 were from sections beside the hits of later ones, at 13,000 tokens
+_WITH_NEIGHBOURS = 3  # pages: of 903 quotes 6 were from sections beside the hits of later ones, at 25,000 tokens
 _PROMPT_TOKENS = 1_500  # of a prompt beside pages and facts
 _FACTS_TOKENS, _FACTS_MOST = 2_000, 15_000  # of the facts of one reading, and of all
 OMITTED = "[…]"
@@ -182,12 +182,11 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
     it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, for
-    the sections that were hit; then the first ones are extended by the sections beside these. Of a page that was shown in parts
-    before, only other parts are shown.
+    the sections that were hit; then the first ones are extended around these, for gaps by one section. Of a page that was shown
+    in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
-    gaps = len(state.perspectives[worker.perspective_id].questions) if worker.round else 0
-    left = min(_most_tokens(state.config, gaps, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 5 // 8)
+    left = min(_most_tokens(state.config, worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 5 // 8)
     searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
@@ -197,7 +196,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     is_long = bool(pages) and tokens(texts[0]) > left // 2
     spread = len({hit.heading for hit in hits if page_of(hit.url) == pages[0].url}) if pages else 0
     may_be_whole = not worker.round and (not is_long or spread >= _SPREAD)
-    for around in (False, True):
+    for around in range(2 if worker.round else AROUND + 1):
         for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
             is_best, seen = not place and may_be_whole, _seen(state, page.url)
             own = _tokens_of(text, shown[place])
@@ -207,7 +206,7 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
             room = own + left if gets_all else left // share
             if is_best or room >= LEAST:
                 of_page = [hit for hit in hits if page_of(hit.url) == page.url]
-                beside = place < _WITH_NEIGHBOURS and (around or bool(seen))
+                beside = max(around, bool(seen)) if place < _WITH_NEIGHBOURS else 0
                 shown[place] = shown_parts(text, of_page, room, seen, around=beside, always=is_best)
                 left -= _tokens_of(text, shown[place]) - own
     if pages and not any(shown):
@@ -219,10 +218,10 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     ]
 
 
-def _most_tokens(config: ResearchConfig, gaps: int, iteration: int, *, first: bool) -> int:
+def _most_tokens(config: ResearchConfig, round_: int, iteration: int, *, first: bool) -> int:
     """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill."""
-    if gaps:
-        return _GAP_TOKENS * min(gaps, 2 * config.iterations)
+    if round_:
+        return _GAP_TOKENS * config.iterations
     if iteration > 1:
         return _LATER_TOKENS
     return _FIRST_TOKENS if first else _BESIDE_TOKENS
@@ -231,8 +230,8 @@ def _most_tokens(config: ResearchConfig, gaps: int, iteration: int, *, first: bo
 def expected(config: ResearchConfig) -> tuple[int, int]:
     """Return the most calls of a session with a model, and about how many tokens in: all rounds, no retry, one part."""
     places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
-    readings = [*places, *[(MAX_GAPS, 1, False)] * config.gap_rounds]
-    pages = sum(_most_tokens(config, gaps, turn, first=first) for gaps, turn, first in readings)
+    readings = [*places, *[(1, 1, False)] * config.gap_rounds]
+    pages = sum(_most_tokens(config, number, turn, first=first) for number, turn, first in readings)
     facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
     calls = len(readings) + 4  # the plan, the report, its check, and a second check of what code doubts
     return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words
@@ -242,6 +241,7 @@ def _tokens_of(text: str, spans: Iterable[Span]) -> int:
     return sum(tokens(text[start:end]) for start, end in spans)
 
 
+AROUND = 2  # sections on each side of one that was hit
 LEAST = 200  # tokens of room in which a further page is shown
 _PIECE = 600  # tokens of a part of a section that is left out or shown by itself
 _SHORT = 2_000  # tokens of a page that is shown whole
@@ -263,11 +263,11 @@ def shown_parts(
     room: int,
     before: Iterable[tuple[int, int]] = (),
     *,
-    around: bool = True,
+    around: int = AROUND,
     always: bool = True,
 ) -> tuple[Span, ...]:
     """Return the parts of a page that fit ``room`` tokens: all of it if it is short or ``always`` is set; else the sections that
-    were hit, each whole or not at all, and then those beside each, if it goes ``around`` them.
+    were hit, each whole or not at all, and then ``around`` steps further from each, the nearest first.
 
     Of a section that does not fit, the paragraphs that were hit are shown with those beside them. What was shown ``before`` is
     left out. If nothing else was hit, and ``always`` is set, the page goes on from its beginning.
@@ -281,7 +281,7 @@ def shown_parts(
     hit = list(dict.fromkeys(place for one in hits for place in _places_of(one, pieces, text)))
     kept = _taken(hit, pieces, costs, new, room, around=around)
     wanted = [place for place in range(len(pieces)) if new[place]] if always and not kept else []
-    kept = kept or _taken(wanted, pieces, costs, new, room, around=False)
+    kept = kept or _taken(wanted, pieces, costs, new, room, around=0)
     if wanted and not kept:
         start, end = pieces[next((place for place in hit if new[place]), wanted[0])].span
         part = text[start:end].encode()[: 3 * room].decode("utf-8", "ignore")
@@ -300,9 +300,9 @@ def shown_parts(
 
 
 def _taken(
-    hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, *, around: bool
+    hit: Iterable[int], pieces: Sequence[Piece], costs: Sequence[int], new: Sequence[bool], room: int, *, around: int
 ) -> set[int]:
-    """Return the pieces for which there is room: of each hit its section with what holds it, then what is beside it.
+    """Return the pieces for which there is room: of each hit its section with what holds it, then step by step what is beside it.
 
     A section longer than all the room is taken by its pieces.
     """
@@ -311,7 +311,7 @@ def _taken(
     levels = [pieces[section.start].level for section in sections]
     kept: set[int] = set()
     left = room
-    for step in (0, 1) if around else (0,):
+    for step in range(around + 1):
         for place in hit:
             own = bisect_right(begins, place) - 1
             if sum(costs[one] for one in sections[own] if new[one]) > room:

@@ -197,7 +197,7 @@ def test_what_was_hit_is_shown_whole_with_the_introduction_of_what_holds_it_and_
         f"# All\n\n## Targets {{#t}}\n\nAt most one of them can be used.\n\n{settings}## Empty {{#empty}}\n\n## End\n\nIt is.\n"
     )
     hits = [Hit(url="corpus:m.md#s5", title="M", heading="set_5")]
-    shown = "".join(text[start:end] for start, end in shown_parts(text, hits, 400, around=True, always=False))
+    shown = "".join(text[start:end] for start, end in shown_parts(text, hits, 400, around=1, always=False))
     assert "Setting 5 does this. " * 20 in shown
     assert "At most one of them can be used." in shown
-    assert shown_parts(text, [Hit(url="corpus:m.md#empty", title="M", heading="Empty")], 400, around=False, always=False) == ()
+    assert shown_parts(text, [Hit(url="corpus:m.md#empty", title="M", heading="Empty")], 400, around=0, always=False) == ()
