@@ -15,7 +15,6 @@ from pipeline.cli.command_parts import import_named, latest_session, require_wor
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.records import KINDS, Record, kind_of
-from pipeline.domain.events.vault_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.session import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable
@@ -112,31 +111,14 @@ def verify(console: Console, repair: bool) -> None:
     hint = "; research verify --repair keeps the intact part" if code == 20 and not repair else ""
     problems = len(bad) + len(audit.unsupported)
     verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
-    pruned = _pruned_lines(store)
+    stones = store.tombstones()
+    removed = [counted(len(stones.sessions), "log"), counted(len(stones.forgotten), "forgotten session")]
+    removed.append(counted(len(stones.objects), "page or exchange", "pages and exchanges"))
+    pruned = [f"removed on purpose: {', '.join(removed)}"] if stones.sessions or stones.forgotten or stones.objects else []
     checked = f"{audit.quotes} quotes and {audit.citations} citations checked against stored pages: {verdict}"
     counts = {"quotes": audit.quotes, "citations": audit.citations, "unsupported": len(audit.unsupported)}
     console.data([*lines, *pruned, checked], value | {"pruned": pruned, **counts})
     end(code)
-
-
-def _pruned_lines(store: EventStore) -> list[str]:
-    """What was pruned and forgotten, and how many quotes had been checked before: a line for each prune."""
-    lines = []
-    for name in store.ids("prune"):
-        try:
-            events = list(decode_all(record.data for record in store.load(name)))
-        except LogError:
-            continue  # a finding says so
-        stones = [event for event in events if isinstance(event, SessionPruned | ObjectsPruned | SessionForgotten)]
-        sessions = sum(isinstance(event, SessionPruned) for event in stones)
-        forgotten = sum(isinstance(event, SessionForgotten) for event in stones)
-        quotes = sum(event.quotes for event in stones if isinstance(event, SessionPruned))
-        what = [counted(sessions, "session")] if sessions else []
-        what += [counted(forgotten, "forgotten session")] if forgotten else []
-        what.append(counted(sum(len(event.objects) for event in stones), "page or exchange", "pages and exchanges"))
-        if stones:
-            lines.append(f"pruned on {stones[0].at[:10]}: {', '.join(what)}; {counted(quotes, 'quote')} had been checked")
-    return lines
 
 
 def _check_log(console: Console, store: EventStore) -> tuple[list[Any], Checked]:
