@@ -263,19 +263,18 @@ def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> Re
         UsageError: a model is asked for, but no server, or no key for it; or a key's file cannot be read.
     """
     said = settings.reasoner
-    if isinstance(said, ModelChoice):
-        choice = said if model is None else replace(said, model=model, roles=())
+    choice = said if isinstance(said, ModelChoice) else None
+    if model is not None:
+        choice = replace(choice or ModelChoice(""), model=model, roles=())
+    if choice:
         return ReasonerChoice(*_chosen(choice, keys))
-    if said == "extractive" and model is None:
+    if said == "extractive":
         return ReasonerChoice(None, "queries.yaml says reasoner: extractive")
     found = _public_server(keys)
-    if found is None and model is None:
-        return ReasonerChoice(None, f"neither {OPENROUTER.key_name} nor {OPENAI.key_name} is set")
     if found is None:
-        raise _no_server(model or "")
+        return ReasonerChoice(None, f"neither {OPENROUTER.key_name} nor {OPENAI.key_name} is set")
     service, key = found
-    server = ModelServer(service.name, service.url, key, model or USUAL_MODELS[service.name])
-    return ReasonerChoice(server, f"{service.key_name} is set")
+    return ReasonerChoice(ModelServer(service.name, service.url, key, USUAL_MODELS[service.name]), f"{service.key_name} is set")
 
 
 def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> tuple[ModelServer, str]:
@@ -283,7 +282,8 @@ def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> tuple[Mo
     if not choice.base_url and not choice.key:
         found = _public_server(keys)
         if found is None:
-            raise _no_server(choice.model, what)
+            hint = f"set {OPENROUTER.key_name} or {OPENAI.key_name}, or write {what}: {{model: …, base_url: …}}"
+            raise UsageError(f"queries.yaml names the model {choice.model}, but no server for it", hint=hint)
         service, key = found
         server = ModelServer(service.name, service.url, key, choice.model, choice)
         return server, f"queries.yaml names {choice.model}, and {service.key_name} is set"
@@ -319,13 +319,6 @@ def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
         if key := keys.secret(service.key_name):
             return service, key
     return None
-
-
-def _no_server(model: str, what: str = "reasoner") -> UsageError:
-    return UsageError(
-        f"queries.yaml names the model {model}, but no server for it",
-        hint=f"set {OPENROUTER.key_name} or {OPENAI.key_name}, or write {what}: {{model: …, base_url: …}}",
-    )
 
 
 def searches_for(
