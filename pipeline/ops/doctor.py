@@ -45,7 +45,7 @@ from pipeline.search.model_servers import EmbeddingClient
 from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import moment_of
 from pipeline.wiring import workspace_adapters as w
-from pipeline.wiring.session_adapters import Searches, client_of, documents_of
+from pipeline.wiring.session_adapters import client_of, documents_of, web_search_of
 from pipeline.wiring.store_adapters import (
     file_store,
     index_file,
@@ -347,7 +347,7 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         return ok("embeddings", text)
 
     async def hits(name: str) -> Finding:
-        result = await Searches(settings, keys, http, documents_of(workspace)).chain((name,)).search(PROBE, 3)
+        result = await web_search_of(name, settings, keys, http).search(PROBE, 3)
         if result.hits:
             return ok(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
         text = f"it answers, but finds nothing for {PROBE!r}"

@@ -6,7 +6,7 @@ of the model's server. Belongs to one event loop.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +43,7 @@ from pipeline.research import StepContext
 from pipeline.search.local_model import LocalEmbedder, files_of
 from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.passage_search import IndexReport, PassageSearch
-from pipeline.search.providers import web_search
+from pipeline.search.providers import WebSearch, web_search
 from pipeline.search.several import FallbackChain, Member, MeteredSearch, OwnAndWeb
 from pipeline.search.vectors import Meaning, VectorModel
 from pipeline.text.normalise import one_line
@@ -72,31 +72,15 @@ def http_of(settings: Settings, keys: Keys) -> HttpClient:
     )
 
 
-class Searches:
-    """The searches that settings and queries name. Each is made once, so that all queries of a night share its pace and fate.
+def web_search_of(name: str, settings: Settings, keys: Keys, http: HttpClient, pace: SharedPace | None = None) -> WebSearch:
+    """Return the search of a provider of the web, at the ``pace`` that it is asked by all machines.
 
-    Belongs to one event loop; ``documents`` is the search called ``local``.
+    Raises:
+        UsageError: it needs a key or an address which is not set.
     """
-
-    def __init__(
-        self, settings: Settings, keys: Keys, http: HttpClient, documents: PassageSearch, pace: SharedPace | None = None
-    ) -> None:
-        self._settings, self._keys, self._http, self._pace = settings, keys, http, pace
-        self._members = {"local": Member(documents)}
-
-    def chain(self, names: Iterable[str]) -> FallbackChain:
-        """Return the search that asks ``names`` in order of preference.
-
-        Raises:
-            UsageError: one of them needs a key or an address which is not set.
-        """
-        chosen = list(names)
-        for name in chosen:
-            if name not in self._members and (access := search_access(name, self._settings, self._keys)):
-                headers = {"user-agent": agent_of(self._settings)}
-                search = web_search(name, access.url, access.key, self._http, headers, self._pace)
-                self._members[name] = Member(search, price=search.price)
-        return FallbackChain([self._members[name] for name in chosen])
+    access = search_access(name, settings, keys)
+    assert access is not None  # noqa: S101 - it is no folder of documents
+    return web_search(name, access.url, access.key, http, {"user-agent": agent_of(settings)}, pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +132,7 @@ class AdapterFactory:
         self._reranker = client_of(Reranker, one, "reranker", settings, self.keys, self._http) if one else None
         self.documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker, self.store)
         self._closers += [self._http.aclose, self._extractor.aclose]
-        self._searches = Searches(settings, self.keys, self._http, self.documents, self.pace)
+        self._members = {LOCAL: Member(self.documents)}  # each is made once, so that all of a night share its pace and fate
         self._night = self.night or Budget(limits.caps, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
 
@@ -217,7 +201,7 @@ class AdapterFactory:
         server = self._server(config.reasoner) if config.has_model else None
         prices = self._prices(server) if server else None
         known = [prices.default, *prices.models.values()] if prices else []
-        return any(price.input_usd or price.output_usd for price in known) or self._searches.chain(config.search).price > 0
+        return any(price.input_usd or price.output_usd for price in known) or self._chain(config.search).price > 0
 
     def spent_out(self) -> str:
         """Return why the run's budget refused a call, or "" if it never did."""
@@ -228,12 +212,20 @@ class AdapterFactory:
         for close in reversed(self._closers):
             await close()
 
+    def _chain(self, names: Sequence[str]) -> FallbackChain:
+        """The search that asks ``names`` in order of preference."""
+        for name in names:
+            if name not in self._members:
+                search = web_search_of(name, self._settings, self.keys, self._http, self.pace)
+                self._members[name] = Member(search, price=search.price)
+        return FallbackChain([self._members[name] for name in names])
+
     def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
         web = [name for name in state.config.search if name != LOCAL]
-        chain = self._searches.chain(web)
+        chain = self._chain(web)
         within = state.config.within
-        local: Search = FallbackChain([Member(self.documents.inside(within))]) if within else self._searches.chain([LOCAL])
+        local: Search = FallbackChain([Member(self.documents.inside(within))]) if within else self._chain([LOCAL])
         if self._meaning or self._reranker:
             local = Charged(local, CombinedBudget((ledger, night)))
         if not web:
