@@ -145,14 +145,6 @@ class Note:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """A generated file without user blocks: a base, a style sheet, a picture. ``path`` has its suffix."""
-
-    path: str
-    text: str
-
-
 # The words of a key; a year in a date as a page gives it; what stands between the names of authors.
 _WORD = re.compile(r"[a-z0-9]+")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")

@@ -27,7 +27,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import SETTLED, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url
-from pipeline.vault.note import ID, Kind, Names, Note, Plain, block_id, source_path
+from pipeline.vault.note import ID, Kind, Names, Note, block_id, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.report import report_note
@@ -36,7 +36,7 @@ from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import BuildReport, GeneratedFile, VaultWriter, as_text, note_id, signed
+from pipeline.vault.output.writer import COPY, BuildReport, GeneratedFile, VaultWriter, as_text, note_id, signed
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
@@ -46,7 +46,6 @@ _LOST = (
     "only what is lost for good is written off: research verify --repair"
 )
 _AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
-COPY = "copy"
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Part:
 
     owner: str
     value: str
-    make: Callable[[], Iterable[Note | Plain]]
+    make: Callable[[], Iterable[Note | GeneratedFile]]
     notes: tuple[tuple[Kind, str, str], ...] = ()
     reports: tuple[str, ...] = ()
 
@@ -180,10 +179,10 @@ class Build:
             rows = asked_rows(model, asked.get(f"topic:{topic}", ()), noted)
             yield _of_value(f"topic:{topic}", topic_note(model, topic, found, rows))
         if model.nights:
-            image = picture(model)
-            yield Part("nights:", image.text, lambda: [image])
+            image = picture(model, "nights:")
+            yield Part("nights:", image.body, lambda: [image])
         yield _of_value("home:", home_note(model, cards))
-        yield Part("templates:", "", partial(copies, self.renderer.folder))
+        yield Part("templates:", "", partial(copies, self.renderer.folder, "templates:"))
 
     def _beside(self, model: VaultModel, card: Card, after: Card | None, asked: Iterable[Turn]) -> Beside:
         """What the notes of a session show of others; ``after`` is the session that followed it."""
@@ -256,9 +255,9 @@ class Build:
                 what = f"the notes of {part.owner.partition(':')[2]}: {error}; run `research verify` for details"
                 self._values.problems += [what] if what not in self._values.problems else []
 
-    def _rendered(self, owner: str, made: Note | Plain) -> GeneratedFile:
-        if isinstance(made, Plain):
-            return GeneratedFile(owner, COPY, made.path, made.text)
+    def _rendered(self, owner: str, made: Note | GeneratedFile) -> GeneratedFile:
+        if isinstance(made, GeneratedFile):
+            return made
         name, body = note_id(owner, made.kind, made.key), self.renderer.render(made)
         return GeneratedFile(owner, made.kind, f"{made.path}.md", body, {**made.properties, ID: name}, name)
 
@@ -321,15 +320,15 @@ def _sources(cards: Iterable[Card], taken: Names) -> dict[str, Link]:
     return links
 
 
-def copies(templates: Path) -> Iterator[Plain]:
+def copies(templates: Path, owner: str) -> Iterator[GeneratedFile]:
     """Yield the bases and the style sheet of the folder ``templates``, signed; one that was edited in the vault stays.
 
     Raises:
         TemplateInvalid: one cannot be read, or is not UTF-8.
     """
     for file in sorted((templates / "bases").glob("*.base")):
-        yield Plain(f"bases/{file.name}", signed(_text(file), "# {}"))
-    yield Plain(SNIPPET, signed(_text(templates / STYLE_SHEET), "/* {} */"))
+        yield GeneratedFile(owner, COPY, f"bases/{file.name}", signed(_text(file), "# {}"))
+    yield GeneratedFile(owner, COPY, SNIPPET, signed(_text(templates / STYLE_SHEET), "/* {} */"))
 
 
 def _text(file: Path) -> str:

@@ -13,9 +13,10 @@ from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, News, Night, VaultModel
-from pipeline.vault.note import HOME, Note, Plain, View, grouped
+from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
 from pipeline.vault.output.escaping import Inert, Link, bill, money
+from pipeline.vault.output.writer import COPY, GeneratedFile
 
 MOST_OLDER, MOST_ATTENTION, MOST_TOPICS = 20, 10, 20  # that the home note lists
 MOST_LOST = 3  # documents that are gone; the rest is counted
@@ -252,7 +253,7 @@ def topic_title(topic: str, cards: Iterable[Card]) -> str:
     return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
 
 
-def picture(model: VaultModel) -> Plain:
+def picture(model: VaultModel, owner: str) -> GeneratedFile:
     """Return the last thirty nights as an image: for each night a bar of the outcomes of its questions.
 
     Each bar has a text that a pointer shows: the day, the outcomes, and the cost.
@@ -273,7 +274,7 @@ def picture(model: VaultModel) -> Plain:
         bars.append(f'<g>{bar}<rect {at} y="{_HIGH - 1}" width="{_STEP - 4}" height="1" fill="#888888"/></g>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" height="{_HIGH}" role="img">'
     title = f"<title>The last {len(nights)} nights</title>"
-    return Plain("nights/thirty-nights.svg", "\n".join([head, title, *bars, "</svg>", ""]))
+    return GeneratedFile(owner, COPY, "nights/thirty-nights.svg", "\n".join([head, title, *bars, "</svg>", ""]))
 
 
 def _outcomes(model: VaultModel, night: Night) -> Counter[str]:

@@ -21,13 +21,14 @@ from pipeline.vault.output import user_text
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.user_text import NOTHING, UserText, compose, each, letters_of, sides, united
 
+COPY = "copy"  # the kind of files that are no notes: bases, the style sheet, a picture
 # A part of an owner's name that may stand in a note's id as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """A file without a person's text, and its owner. ``path`` has its suffix.
+    """A file without a person's text, and its owner. ``path`` has its suffix; ``kind`` is that of a note, or ``COPY``.
 
     ``properties`` and ``id`` are a note's, None and "" for another file. ``doubles`` are other places of a note, with a person's
     words that belong to it; ``former`` are notes that are no longer made: this one takes over the texts of their blocks.
