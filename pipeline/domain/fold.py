@@ -43,7 +43,7 @@ def _change(state: s.SessionState, event: e.EventBase) -> None:
         case e.RunStarted():
             state.id = event.session_id
             _count_lost_calls(state)
-            state.runs.append(s.RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
+            state.runs.append(s.RunSpan(event.run_id, event.host, event.at, event.at))
         case e.ResearchStarted():
             state.query, state.query_id, state.tags = event.query, event.query_id, event.tags
             state.config, state.previous_session, state.names = event.config, event.previous_session, event.names

@@ -92,7 +92,7 @@ def _basis(state: SessionState, event: e.EventBase) -> object:
 
 _OF_A_TURN = (
     t.MessageAsked, t.MessageResolved, t.PassagesFound, t.PassagesTaken,
-    t.PassagesObserved, t.AnswerDrafted, t.MessageAnswered, t.TalkResearched,
+    t.PassagesObserved, t.AnswerDrafted, t.MessageAnswered,
 )  # fmt: skip
 
 

@@ -33,8 +33,6 @@ class RunSpan:
 
     run_id: str
     host: str
-    process: int
-    program: str
     first_at: str
     last_at: str
 

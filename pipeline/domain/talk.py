@@ -74,7 +74,6 @@ class TalkState:
     note: str = ""
     opened_at: str = ""
     last_at: str = ""
-    closed: bool = False
     turns: list[Turn] = field(default_factory=list)
     spent: Cost = field(default_factory=Cost)
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
@@ -115,7 +114,6 @@ def apply(state: TalkState, event: EventBase) -> None:
             state.scope, state.ids, state.subject, state.note = event.scope, event.ids, event.subject, event.note
             state.reasoner, state.budget_usd, state.opened_at = event.reasoner, event.budget_usd, event.at
         case t.MessageAsked():
-            state.closed = False
             state.turns.append(Turn(len(state.turns) + 1, event.text, event.by, event.at))
         case t.MessageResolved():
             turn.stands_alone = event.stands_alone
@@ -129,8 +127,6 @@ def apply(state: TalkState, event: EventBase) -> None:
             turn.draft = event
         case t.MessageAnswered():
             turn.answer = event
-        case t.TalkClosed():
-            state.closed = True
         case e.StepFailed() if not event.recoverable:
             turn.failed[event.step] = event.message
         case e.CallSent():

@@ -61,6 +61,8 @@ class Retired(Answered):
         "report.edited",
         "entities.named",
         "entity.joined",
+        "talk.researched",
+        "talk.closed",
     ]
 
 
@@ -324,14 +326,12 @@ class ResearchReopened(EventBase):
 class Conflict(v.Value):
     """Two branches recorded different outcomes of one step: the ids of the event that counts, and of the other.
 
-    ``kept`` and ``other``, in older logs, are what they say, in a few words.
+    Older logs say in a few words what they are.
     """
 
     step: str
     ours: str
     theirs: str
-    kept: str = ""
-    other: str = ""
 
 
 class BranchMerged(Answered):

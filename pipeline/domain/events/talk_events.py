@@ -122,17 +122,3 @@ class MessageAnswered(Answered):
     missing: tuple[str, ...] = ()
     nearest: tuple[v.Sentence, ...] = ()
     cut: int = 0
-
-
-class TalkResearched(EventBase):
-    """A question of the talk is researched on the web too, by a session of its own."""
-
-    type: Literal["talk.researched"] = "talk.researched"
-    number: int
-    session: str
-
-
-class TalkClosed(EventBase):
-    """The talk has ended; it can be continued."""
-
-    type: Literal["talk.closed"] = "talk.closed"
