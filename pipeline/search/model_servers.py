@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.domain.budget import paying
 from pipeline.domain.values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.calls import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.search.providers import message_in
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
-from pipeline.text.normalise import one_line, tokens
+from pipeline.text.normalise import tokens
 from pipeline.text.redaction import Redaction
 
 if TYPE_CHECKING:  # a search by words needs no HTTP
@@ -164,15 +165,9 @@ class _PaidServer:
         return read(reply), counted or 0, total(costs)
 
     def _said(self, reply: Reply) -> str:
-        """Return a server's own words on one line, without the key, in the forms of OpenAI, llama.cpp, Ollama and TEI."""
-        try:
-            body: dict[str, Any] = reply.json_object()
-        except Malformed:
-            body = {}
-        error = body.get("error")
-        said = error.get("message") if isinstance(error, dict) else error or body.get("message") or body.get("detail")
-        plain = Redaction((self.model.key,) if self.model.key else ()).text(said) if isinstance(said, str) else ""
-        return one_line(plain, 200) or f"it answered with status {reply.status}"
+        """Return a server's own words on one line, without the key."""
+        redaction = Redaction((self.model.key,) if self.model.key else ())
+        return message_in(replace(reply, body=redaction.data(reply.body))) or f"it answered with status {reply.status}"
 
 
 class EmbeddingClient(_PaidServer):

@@ -72,14 +72,13 @@ class Ranking:
     languages: tuple[str, ...]
 
 
-def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning | None = None) -> Ranking:
+def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning) -> Ranking:
     """Return at most ``limit`` passages of ``scope`` for the query ``text``, ranked by words and, with ``near``, by meaning.
 
     Raises:
         sqlite3.Error: the index cannot be read.
     """
     index.limit_to(scope)
-    near = near or ByMeaning()
     languages = index.languages()
     query = parse_in(text, languages)
     documents, number, body, heads = index.totals()
@@ -95,15 +94,8 @@ def ranking(index: Index, scope: Scope, text: str, limit: int, near: ByMeaning |
     frequent = Counter(stem for one in best[:_POOL] for stem in set(one.stemmed.body) if len(stem) > 2)
     several = sorted((stem for stem in frequent if frequent[stem] > 1), key=lambda stem: (-frequent[stem], stem))[:_CONCEPTS]
     counts = {**known.counts, **index.counts(stem for stem in several if stem not in known.counts)}
-    floor = near.floor if near.cosines else None
-    statistics = known.model_copy(update={"counts": dict(sorted(counts.items())), "nearest": floor})
+    statistics = known.model_copy(update={"counts": dict(sorted(counts.items())), "nearest": near.floor})
     return Ranking(tuple(_spread(best, limit)), statistics, languages)
-
-
-def by_reranker(passages: Sequence[Candidate], scores: Sequence[float]) -> tuple[Candidate, ...]:
-    """Return the passages in the order of a reranker's scores, which take the place of score and cosine."""
-    scored = [one._replace(score=score, cosine=score) for one, score in zip(passages, scores, strict=True)]
-    return tuple(_in_order(scored))
 
 
 def _in_order(passages: Sequence[Candidate]) -> list[Candidate]:
@@ -413,7 +405,7 @@ class PassageSearch:
         if self._reranker is None or not found.passages:
             return found, near
         try:
-            best = found.passages[:_RERANKED]
+            best = list(found.passages[:_RERANKED])
             scores, cost = await self._reranker.scores(query, [one.stemmed.text for one in best])
         except StepError as error:
             _log.warning("the passages are in the order of the index, not of the reranker: %s", error.message)
@@ -421,7 +413,8 @@ class PassageSearch:
             near = replace(near, cost=total([near.cost, error.cost or Cost()]), failed=(*near.failed, side))
             return replace(found, passages=found.passages[:limit]), near
         known = found.statistics.model_copy(update={"nearest": self._reranker.model.floor})
-        return Ranking(by_reranker(best, scores)[:limit], known, found.languages), replace(near, cost=total([near.cost, cost]))
+        best = [one._replace(score=score, cosine=score) for one, score in zip(best, scores, strict=True)]
+        return Ranking(tuple(_in_order(best)[:limit]), known, found.languages), replace(near, cost=total([near.cost, cost]))
 
     async def _on(self, action: Callable[[Index], T]) -> T:
         return await asyncio.to_thread(self._run, action)

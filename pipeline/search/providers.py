@@ -140,7 +140,7 @@ _TAG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")  # providers add a time of day, or give the year alone
-# Where servers put the message of an error: Brave, OpenAI and OpenAlex, Tavily, FastAPI, Semantic Scholar.
+# Where servers put the message of an error: Brave, OpenAI and OpenAlex, Tavily, FastAPI, Semantic Scholar, Ollama and TEI.
 _SAID = (
     ("error", "detail"), ("errors", 0, "detail"), ("error", "message"), ("detail", "error"), ("detail", 0, "msg"),
     ("message",), ("error",), ("error", "info"), ("detail",),
@@ -184,13 +184,9 @@ class Provider:
         """Return the verdict on a reply by its status and errors; raising ``Malformed`` counts as ``Again``."""
         if reply.status == 200:
             return Good()
-        try:
-            body = reply.json_object()
-        except Malformed:
-            body = {}
-        why = message_in(body) or f"it answered with status {reply.status}"
+        why = message_in(reply) or f"it answered with status {reply.status}"
         words = reply.body.decode("utf-8", "replace")
-        if reply.status in self.refused or (body and any(word in words for word in self.refusals)):
+        if reply.status in self.refused or any(word in words for word in self.refusals):
             return Refused(why, self.hint)
         if reply.status == 429:
             return Again(why, self.gap_s or None)
@@ -306,8 +302,12 @@ def value_at(holder: object, *keys: str | int) -> Any:
     return holder
 
 
-def message_in(body: object) -> str:
+def message_in(reply: Reply) -> str:
     """Return the message of an error reply as one plain line, in the forms that servers use; "" if there is none."""
+    try:
+        body = reply.json_object()
+    except Malformed:
+        return ""
     return next((said for path in _SAID if (said := one_line(plain(value_at(body, *path)), 200))), "")
 
 
@@ -431,7 +431,7 @@ class Wikipedia(Provider):
         error = reply.json_object().get("error")
         if error is None:
             return Good()
-        why = message_in({"error": error}) or "an error without a message"
+        why = message_in(reply) or "an error without a message"
         return Again(why, down=True) if str(value_at(error, "code")).startswith(self._PASSING) else Failed(why)
 
     def hit(self, row: Any) -> Hit | None:
