@@ -71,7 +71,7 @@ class Extractor:
             return await asyncio.wrap_future(reading)
         except asyncio.CancelledError:
             if reading.running():
-                self._kill()
+                self.close()
             raise
 
     def file(self, data: bytes, path: Path) -> Page:
@@ -82,19 +82,15 @@ class Extractor:
         """
         return self._document(data, {"path": os.fsencode(path).decode("utf-8", "replace")})
 
-    def close(self) -> None:
-        """End the process; the next document starts another."""
-        self._kill()
-
     async def aclose(self) -> None:
         """End the process, as ``close`` does."""
-        self._kill()
+        self.close()
 
     def _document(self, data: bytes, hints: dict[str, str]) -> Page:
         with self._turn:
             process = self._process
             if process is None or process.poll() is not None or self._read >= self._limits.pages:
-                self._kill()
+                self.close()
                 limits = (str(self._limits.cpu_s), str(self._limits.memory_bytes))
                 process = self._process = subprocess.Popen(  # noqa: S603 - our own module
                     [sys.executable, *self._program, *limits],
@@ -116,24 +112,25 @@ class Extractor:
                     raise OSError("no whole answer")
                 answer: dict[str, Any] = json.loads(line)
             except (OSError, ValueError):  # a dead process closes its pipes
-                self._kill()
+                self.close()
                 is_late = time.monotonic() - began >= wall_s
                 too_much = f"longer than {wall_s:g} s" if is_late else "too much computing time or memory"
                 raise ReadFailed(f"reading it {'took' if is_late else 'takes'} {too_much}") from None
             except BaseException:
-                self._kill()  # else the next document would get this one's answer
+                self.close()  # else the next document would get this one's answer
                 raise
             finally:
                 timer.cancel()
             self._read += 1
             if answer.get("spent"):
-                self._kill()
+                self.close()
         if "failed" in answer:
             raise ReadFailed(str(answer["failed"]))
         found: dict[str, Any] = answer["document"]
         return Page(**{**found, "notices": tuple(found["notices"]), "sheets": tuple(found["sheets"])})
 
-    def _kill(self) -> None:
+    def close(self) -> None:
+        """End the process; the next document starts another."""
         process, self._process = self._process, None
         if process is not None:
             _end(process)
