@@ -207,11 +207,6 @@ class PassageSearch:
 
     # --- the folders
 
-    @property
-    def problems(self) -> tuple[SkippedFile, ...]:
-        """The files that the latest refresh skipped, by path; empty before the first refresh."""
-        return self._report.problems if self._report else ()
-
     async def search(self, query: str, limit: int, within: str = "") -> SearchResult:
         """Return at most ``limit`` passages of the folders, best first, and the index's counts of the query's stems.
 

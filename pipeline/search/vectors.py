@@ -79,17 +79,10 @@ class VectorModel:
 
 
 class Embedder(Protocol):
-    """Gives the vectors of texts."""
+    """Gives the vectors of texts, of ``batch`` texts at a time, with ``model``."""
 
-    @property
-    def model(self) -> VectorModel:
-        """The model that gives them."""
-        ...
-
-    @property
-    def batch(self) -> int:
-        """How many texts it takes at a time."""
-        ...
+    model: VectorModel
+    batch: int
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of ``texts``.
