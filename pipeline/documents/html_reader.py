@@ -259,7 +259,8 @@ class _Walker:
         self._notes: list[tuple[str, LexborNode]] = []
         self._noted: set[int] = set()
         self._by_id: dict[str, LexborNode] = {}
-        self._menus = _menus(tree)
+        # The next, previous and upper page of a manual, as its head names them: a table or list with links to two is no text.
+        self._ways = {link.attributes.get("href") for link in tree.css(_WAYS)}
         if tree.body is not None:
             self._node(tree.body, 0)
             self._flush()
@@ -340,7 +341,11 @@ class _Walker:
             return
         self._flush()
         before = self._region, self._main, self._item
-        if landmark := "menu" if node.mem_id in self._menus else _LANDMARKS.get(role) or _LANDMARKS.get(tag):
+        landmark = _LANDMARKS.get(role) or _LANDMARKS.get(tag)
+        if self._ways and tag in ("table", "ul", "ol") and len(node.css("table, ul, ol")) == 1:
+            ways = sum(link.attributes.get("href") in self._ways for link in node.css("a[href]"))
+            landmark = "menu" if ways > 1 else landmark
+        if landmark:
             self.regions.append(landmark)
             self._region = len(self.regions) - 1
         self._main = self._main or tag == "main" or role == "main"
@@ -534,19 +539,6 @@ class _Walker:
                     cells.append(here)
             spans = below
             self._emit(*row_text(cells))
-
-
-def _menus(tree: LexborHTMLParser) -> frozenset[int]:
-    """Return the ids of the tables and lists with two links to pages that the head names as the next, previous or upper one."""
-    targets = {link.attributes.get("href") for link in tree.css(_WAYS)}
-    found: Counter[int] = Counter()
-    for link in tree.css("a[href]") if targets else ():
-        if link.attributes.get("href") in targets:
-            around: LexborNode | None = link
-            while around is not None and around.tag not in ("table", "ul", "ol"):
-                around = around.parent
-            found.update([around.mem_id] if around is not None else [])
-    return frozenset(one for one, links in found.items() if links > 1)
 
 
 def _code_parts(node: LexborNode, depth: int) -> Iterator[str]:
