@@ -33,76 +33,84 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-TREES = {name_of(path): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
-OUTER = sorted(name for name in TREES if name not in {"pipeline", "pipeline.__main__"})
+Trees = dict[str, ast.Module]  # by the module's name
 
 
-def imports(name: str) -> set[str]:
-    """The modules of ours that a module imports anywhere in its text; ``from a import b`` is ``a.b`` if that is a module."""
-    found: set[str] = set()
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"{name} imports by dots"
-            longer = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {whole if whole in TREES else node.module for whole in longer.values()}
-    return found & TREES.keys() - {"pipeline"}
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    """The modules' syntax trees, for this module alone: a million nodes would slow down each collection of garbage."""
+    return {name_of(path): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@pytest.fixture(scope="module")
+def imports(trees: Trees) -> dict[str, set[str]]:
+    """The modules of ours that each imports anywhere in its text; ``from a import b`` is ``a.b`` if that is a module."""
+    found: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        known: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                known |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                assert node.level == 0, f"{name} imports by dots"
+                longer = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+                known |= {whole if whole in trees else node.module for whole in longer.values()}
+        found[name] = known & trees.keys() - {"pipeline"}
+    return found
 
 
 def part(name: str) -> str:
     return name.split(".")[1]
 
 
-def mentions(name: str) -> set[str]:
+def mentions(tree: ast.Module) -> set[str]:
     """The names and dotted names that a module's code uses."""
-    nodes = [node for node in ast.walk(TREES[name]) if isinstance(node, ast.Name | ast.Attribute | ast.alias)]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute | ast.alias)]
     return {ast.unparse(node) for node in nodes}
 
 
-@pytest.mark.parametrize("name", OUTER)
-def test_a_module_imports_only_rooms_further_inside(name: str) -> None:
-    foreign = {known for known in map(part, imports(name)) if known != part(name)}
-    assert all(ROW[known] < ROW[part(name)] for known in foreign), foreign
+def test_a_module_imports_only_rooms_further_inside(imports: dict[str, set[str]]) -> None:
+    outer = imports.keys() - {"pipeline", "pipeline.__main__"}
+    pairs = {(name, known) for name in outer for known in imports[name] if part(known) != part(name)}
+    assert {(name, known) for name, known in pairs if ROW[part(known)] >= ROW[part(name)]} == set()
 
 
 @pytest.mark.parametrize(
     ("room", "users"),
     [("store", {"wiring"}), ("reasoners.model", {"wiring"}), ("net", {"reasoners", "search", "ops", "wiring"})],
 )
-def test_what_is_behind_a_port_is_known_to_few(room: str, users: set[str]) -> None:
+def test_what_is_behind_a_port_is_known_to_few(room: str, users: set[str], imports: dict[str, set[str]]) -> None:
     inside = f"pipeline.{room}"
-    found = {part(name) for name in OUTER if not name.startswith(inside) for known in imports(name) if known.startswith(inside)}
-    assert found <= users
+    outer = [name for name in imports if not name.startswith(inside) and name not in {"pipeline", "pipeline.__main__"}]
+    assert {part(name) for name in outer for known in imports[name] if known.startswith(inside)} <= users
 
 
-def test_one_module_talks_to_the_network_and_one_listens_on_loopback() -> None:
+def test_one_module_talks_to_the_network_and_one_listens_on_loopback(trees: Trees) -> None:
     network = {"httpx", "httpcore", "requests", "urllib3", "aiohttp", "http.server", "http.client", "urllib.request"}
     known = {
         name: {word.name for node in ast.walk(tree) if isinstance(node, ast.Import) for word in node.names}
-        for name, tree in TREES.items()
+        for name, tree in trees.items()
     }
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         known[name] |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     users = {name for name, modules in known.items() if modules & network}
     assert users == {"pipeline.net.transport", "pipeline.site.serve"}
 
 
-def test_no_module_imports_itself_by_a_detour() -> None:
-    order = TopologicalSorter({name: imports(name) for name in TREES}).static_order()
-    assert set(order) == TREES.keys()
+def test_no_module_imports_itself_by_a_detour(imports: dict[str, set[str]]) -> None:
+    assert set(TopologicalSorter(imports).static_order()) == imports.keys()
 
 
-def test_only_the_settings_read_the_environment() -> None:
+def test_only_the_settings_read_the_environment(trees: Trees) -> None:
     reading = {"os.environ", "os.environb", "os.getenv", "environ", "getenv"}
-    assert {name for name in TREES if mentions(name) & reading} == {"pipeline.config.settings"}
+    assert {name for name, tree in trees.items() if mentions(tree) & reading} == {"pipeline.config.settings"}
 
 
-def test_only_the_command_line_prints_or_exits() -> None:
+def test_only_the_command_line_prints_or_exits(trees: Trees) -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
     by_themselves = {"pipeline.documents.extract"}
     beside = {"pipeline.ops.console_output"}
-    found = {name for name in TREES if mentions(name) & speaking}
+    found = {name for name, tree in trees.items() if mentions(tree) & speaking}
     assert {name for name in found if part(name) != "cli"} == by_themselves | beside
 
 
@@ -128,26 +136,26 @@ def opens_a_file(node: ast.AST) -> bool:
     return False
 
 
-def opened_in(source: str) -> list[str]:
+def opened_in(tree: ast.Module) -> list[str]:
     """The places of a module that open a file, without those of the null device and of what is in memory already."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     harmless = {call for call in calls if any(word.arg == "fileobj" for word in call.keywords)}
     harmless |= {call for call in calls if call.args and ast.unparse(call.args[0]) == "os.devnull"}
     return [ast.unparse(node) for node in nodes if opens_a_file(node) and node not in harmless]
 
 
-def test_files_are_opened_and_sqlite_is_connected_in_one_module() -> None:
+def test_files_are_opened_and_sqlite_is_connected_in_one_module(trees: Trees) -> None:
     """Elsewhere a named pipe in a folder would hold up a night, and a cut off write would leave half a file."""
-    found = {name_of(path): opened_in(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    found = {name: opened_in(tree) for name, tree in trees.items()}
     assert {name: places for name, places in found.items() if places and name != "pipeline.system.files"} == {}
 
 
-def test_no_text_is_measured_by_its_blanks() -> None:
+def test_no_text_is_measured_by_its_blanks(trees: Trees) -> None:
     """``len(text.split())`` is no count of words: Chinese, Japanese and Thai have no blanks; ``word_count`` is one."""
     counts = {
         name
-        for name, tree in TREES.items()
+        for name, tree in trees.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
         if isinstance(part := node.args[0], ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "split"
