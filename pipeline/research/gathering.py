@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from pipeline.config.services import LOCAL
 from pipeline.domain import steps as s
@@ -30,9 +30,9 @@ from pipeline.ports import SearchResult
 from pipeline.research.step_context import StepContext, StepResult, paid
 from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, one_line, slug
-from pipeline.text.questions import parse_question
+from pipeline.text.questions import content_stems, parse_question
 from pipeline.text.ranking import TermStatistics, coverage, page_origin, term_weights
-from pipeline.text.words import stems
+from pipeline.text.words import jaccard, stems
 
 MAX_SEARCH = 300  # characters of a search query
 MAX_GAPS = 6  # of a round
@@ -40,7 +40,8 @@ MOST_QUERIES = 20
 MAX_EARLIER_FACTS = 40
 BASIC = "basic-facts"  # the id of the first perspective
 NOT_SEARCHED = "Came up while reading and was not searched for; the parts of pages that were read do not answer it"
-_NEAR, _NAMED = 6, 2  # hits of an open question's search that come near it, and pages of them that are named
+_NAMED = 2  # pages that come nearest to an open question and were not read
+_ALIKE = 0.7  # of the words of two questions that ask the same
 _MORE = 3  # times as many hits are asked for where only some are allowed
 
 
@@ -164,9 +165,11 @@ def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.Approva
 def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
     """Collect the questions that the last readings left open, each once: the first of each worker, then the second ones.
 
-    What one worker left open and another one beside it found is not open; what was found before, that worker was shown.
+    One in nearly the words of another is the same. What one worker left open and another one beside it found is not open; what
+    was found before, that worker was shown.
 
-    Of the last round, those come first that were searched for: only these can be said not to be found.
+    Of the last round, those come first that were searched for: only these can be said not to be found, and only where the pages
+    that come nearest were read.
     """
     workers = [worker for worker in workers_in_order(state) if worker.iterations and worker.round == step.round]
 
@@ -177,24 +180,22 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
         gaps = worker.iterations[last].gaps if worker.iterations[last].evaluated else ()
         return [question for question in gaps if question not in found]
 
-    asked = dict.fromkeys(question for turn in zip_longest(*map(still_open, workers)) for question in turn if question)
+    asked: list[str] = []
+    for question in (one for turn in zip_longest(*map(still_open, workers)) for one in turn if one):
+        if not any(question == one or jaccard(content_stems(question), content_stems(one)) >= _ALIKE for one in asked):
+            asked.append(question)
     searched_for = {question for view in state.perspectives.values() for question in view.questions}
 
-    def why_open(question: str) -> str:
-        """Why nobody can say that it was not found: it was not searched for, or pages that come near it were not read."""
-        found = state.searches.get(one_line(question, MAX_SEARCH))
-        near = {page_of(hit.url): hit.title for hit in found.hits[:_NEAR]} if found else {}
-        unread = [f"“{one_line(title, 60)}”" for url, title in near.items() if url not in state.observed][:_NAMED]
-        if question not in searched_for:
-            return NOT_SEARCHED
-        return f"Near it, but not read: {', '.join(unread)}" if unread else ""
-
     is_last = step.round >= state.config.gap_rounds or state.exhausted
-    gaps = tuple(
-        Gap(question=one_line(question, 400), reason=why_open(question) if is_last else "")
-        for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]
-    )
-    return StepResult((e.GapsFound(round=step.round, gaps=gaps),))
+    gaps = []
+    for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]:
+        done = state.searches.get(one_line(question, MAX_SEARCH))
+        nearest = takewhile(lambda hit: page_of(hit.url) not in state.observed, done.hits if done else ())
+        unread = dict.fromkeys(f"“{one_line(hit.title, 60)}”" for hit in nearest)
+        reason = f"Near it, but not read: {', '.join(list(unread)[:_NAMED])}" if unread else ""
+        reason = reason if question in searched_for else NOT_SEARCHED
+        gaps.append(Gap(question=one_line(question, 400), reason=reason if is_last else ""))
+    return StepResult((e.GapsFound(round=step.round, gaps=tuple(gaps)),))
 
 
 def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:

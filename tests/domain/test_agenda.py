@@ -259,5 +259,8 @@ def test_a_question_is_said_not_to_be_found_only_where_nothing_near_it_was_left_
     hits = tuple(Hit(url=f"corpus:{name}.md#a", title=name) for name in ("one", "two", "three"))
     state.searches[question] = SearchDone("scripted", hits)
     assert reason() == "Near it, but not read: “one”, “two”"
+    read = hits[0].model_copy(update={"url": next(iter(state.observed))})
+    state.searches[question] = SearchDone("scripted", (read, *hits))
+    assert not reason()
     del state.searches[question]
     assert not reason()

@@ -27,6 +27,7 @@ def test_ordinary_words_with_a_capital_are_no_names(text: str) -> None:
 def test_names_and_code_that_no_quote_has_are_named() -> None:
     assert _warning("Copy it with `rsync` and the pg_dump of MoonBase.") == "no quote names rsync, pg_dump, MoonBase"
     assert _warning("Copy the whole directory with the help of Oracle.") == "no quote names Oracle"
+    assert _warning("Run `copy <the new place> --into <shortly before>`.") == "no quote names --into"
 
 
 def test_a_name_that_the_quotes_have_by_its_initials_is_known() -> None:
