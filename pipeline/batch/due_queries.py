@@ -18,7 +18,7 @@ from pipeline.domain.events.records import begin_of, is_about
 from pipeline.domain.summary import Summary, is_tagged
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew, UsageError
 from pipeline.text.normalise import same_question, slug
-from pipeline.text.times import moment_after, moment_of, night_of
+from pipeline.text.times import moment_of, night_of
 
 DAY = timedelta(days=1)
 LATE_START = timedelta(hours=1)  # at most this much may a recurring question be researched early
@@ -56,6 +56,24 @@ class Selection:
         if not self.ids and not self.tags:
             return True
         return query.id in self.ids or is_tagged(query.tags, self.tags)
+
+    def refuse_unknown(self, queue: Queue) -> None:
+        """Check that the queue has the ids and tags that are asked for.
+
+        Raises:
+            UsageError: an id or tag is unknown; the hint suggests a similar one.
+        """
+        paths = [tag.casefold().split("/") for query in queue.queries for tag in query.tags]
+        tags = {"/".join(path[:count]) for path in paths for count in range(1, len(path) + 1)}
+        for names, known, what in (
+            (self.ids, [query.id for query in queue.queries], "query with the id"),
+            ([tag.casefold() for tag in self.tags], sorted(tags), "query with the tag"),
+        ):
+            for name in names:
+                if name not in known:
+                    close = get_close_matches(name, known, n=1)
+                    hint = f"did you mean {close[0]}?" if close else "research list shows all queries"
+                    raise UsageError(f"queries.yaml has no {what} {name!r}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,37 +297,3 @@ def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[s
             found[name] = gone[place]
             taken.add(place)
     return found
-
-
-def deadline_of(text: str, now: datetime) -> datetime:
-    """Return the moment that ``--deadline`` names.
-
-    Raises:
-        UsageError: the text is not a time, or the time has passed.
-    """
-    moment = moment_after(text.strip(), now)
-    hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
-    if moment is None:
-        raise UsageError(f"--deadline: {text!r} is not a time", hint=hint)
-    if moment <= now:
-        raise UsageError(f"--deadline: {text} has passed", hint=hint)
-    return moment
-
-
-def refuse_unknown(queue: Queue, selection: Selection) -> None:
-    """Check that the queue has the ids and tags that are asked for.
-
-    Raises:
-        UsageError: an id or tag is unknown; the hint suggests a similar one.
-    """
-    paths = [tag.casefold().split("/") for query in queue.queries for tag in query.tags]
-    tags = {"/".join(path[:count]) for path in paths for count in range(1, len(path) + 1)}
-    for names, known, what in (
-        (selection.ids, [query.id for query in queue.queries], "query with the id"),
-        ([tag.casefold() for tag in selection.tags], sorted(tags), "query with the tag"),
-    ):
-        for name in names:
-            if name not in known:
-                close = get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]}?" if close else "research list shows all queries"
-                raise UsageError(f"queries.yaml has no {what} {name!r}", hint=hint)

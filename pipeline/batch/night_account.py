@@ -6,6 +6,7 @@ the log has to be kept. A call in flight at a kill counts at its worst.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -61,34 +62,14 @@ class BatchResult:
     vault: int = 0
 
     @property
-    def done(self) -> int:
-        """Count the queries that have a report now that answers them, or shows passages."""
-        return sum(event.status == "complete" and event.outcome != "not-found" for event in self.ended)
+    def counts(self) -> dict[str, int]:
+        """How many queries failed, were ``not_found`` in the sources, or stay ``open``; and how many are ``done``: have a report.
 
-    @property
-    def answered(self) -> int:
-        """Count the queries that a model answered, in part at least."""
-        return sum(event.outcome in ("answered", "in-part") for event in self.ended)
-
-    @property
-    def passages(self) -> int:
-        """Count the queries for which passages are shown that nobody has judged."""
-        return sum(event.outcome == "passages" for event in self.ended)
-
-    @property
-    def failed(self) -> int:
-        """Count the queries that failed in this batch."""
-        return sum(event.status == "failed" for event in self.ended)
-
-    @property
-    def not_found(self) -> int:
-        """Count the queries that the sources do not answer."""
-        return sum("not-found" in (event.status, event.outcome) for event in self.ended)
-
-    @property
-    def open(self) -> int:
-        """Count the queries that were researched but not finished."""
-        return len(self.ended) - self.done - self.not_found - self.failed
+        A report is ``answered`` by a model, in part at least, or shows ``passages`` nobody has judged; older logs do not say.
+        """
+        found = Counter(_kind_of(event) for event in self.ended)
+        done = found["answered"] + found["passages"] + found["done"]
+        return {"done": done, **{name: found[name] for name in ("answered", "passages", "not_found", "failed", "open")}}
 
     @property
     def exit_code(self) -> int:
@@ -98,21 +79,27 @@ class BatchResult:
             (self.stopped, bool(self.stopped)),
             (4, "refused" in causes),
             *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
-            (1, self.failed > 0),
+            (1, self.counts["failed"] > 0),
             (self.vault, bool(self.vault)),
             (3, bool({"cap", "limit", "stopped", "outage"} & causes)),
-            (NOT_FOUND, self.not_found > 0),
+            (NOT_FOUND, self.counts["not_found"] > 0),
         )
         return next((code for code, needed in needs if needed), 0)
 
 
-_COUNTS = ("done", "answered", "passages", "not_found", "failed", "open")
+def _kind_of(event: n.QueryEnded) -> str:
+    """Return as what the end of a query is counted."""
+    if "not-found" in (event.status, event.outcome):
+        return "not_found"
+    if event.status != "complete":
+        return "failed" if event.status == "failed" else "open"
+    return "passages" if event.outcome == "passages" else "answered" if event.outcome else "done"
 
 
 def batch_ended(result: BatchResult, cost: Cost, started_at: str, now: str) -> n.BatchEnded:
     """Return the end of a batch that had this result and cost; the times are events' timestamps."""
     return n.BatchEnded(
-        **{name: getattr(result, name) for name in _COUNTS},
+        **result.counts,
         skipped=len(result.skipped),
         exit_code=result.exit_code,
         cost=cost,
@@ -144,7 +131,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "ended_at": end.at,
         "duration_s": end.duration_s,
         "exit_code": result.exit_code,
-        **{name: getattr(result, name) for name in _COUNTS},
+        **result.counts,
         "left_out": len(result.skipped),
         "unread": list(unread),
         **_bill(end.cost),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, deadline_of, parts
+from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, parts
 from pipeline.cli.command_parts import (
     amount,
     length,
@@ -22,10 +22,11 @@ from pipeline.cli.command_parts import (
 )
 from pipeline.cli.run_environment import Request, RunEnvironment, archived_before, environment_of, save_last_run
 from pipeline.config.settings import store_address
-from pipeline.errors import NoWorkspace, WorkspaceLocked
+from pipeline.errors import NoWorkspace, UsageError, WorkspaceLocked
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import UnattendedRun, unattended_run
 from pipeline.text.normalise import first_few
+from pipeline.text.times import moment_after
 from pipeline.vault.output.user_text import asked_lines
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.store_adapters import require_queue, store_of
@@ -127,9 +128,18 @@ def moment(deadline: str | None) -> datetime | None:
     """Return the next moment that an option such as ``06:30`` means; None without one.
 
     Raises:
-        UsageError: it is no time.
+        UsageError: it is no time, or the time has passed.
     """
-    return None if deadline is None else deadline_of(deadline, datetime.now(UTC))
+    if deadline is None:
+        return None
+    now = datetime.now(UTC)
+    found = moment_after(deadline.strip(), now)
+    hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
+    if found is None:
+        raise UsageError(f"--deadline: {deadline!r} is not a time", hint=hint)
+    if found <= now:
+        raise UsageError(f"--deadline: {deadline} has passed", hint=hint)
+    return found
 
 
 def work(run: UnattendedRun, request: Request) -> int:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide, refuse_unknown
+from pipeline.batch.due_queries import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.keys import Keys
 from pipeline.config.services import Documents
@@ -98,7 +98,7 @@ def environment_of(console: Console, request: Request = Request()) -> RunEnviron
     """
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     refuse_missing_log(console.folder)
-    refuse_unknown(workspace.queue, request.selection)
+    request.selection.refuse_unknown(workspace.queue)
     queue = workspace.queue
     if len(queue.settings.corpus) > 1:  # of one alone, the search says that it is missing
         why = "this folder of documents is missing or cannot be listed → correct settings: corpus:, or create it"

@@ -34,22 +34,20 @@ class Caps(NamedTuple):
 
     def left_after(self, spent: Cost) -> Caps:
         """Return what is left of them, never below 0."""
-        return Caps(
-            None if self.usd is None else max(0.0, self.usd - spent.usd),
-            None if self.tokens is None else max(0, self.tokens - spent.total_tokens),
-            None if self.calls is None else max(0, self.calls - spent.calls),
-        )
+        return Caps._make(None if cap is None else max(0, cap - used) for cap, used in zip(self, _used(spent), strict=True))
 
     def reached_by(self, spent: Cost) -> str:
         """Return in words the first that is used up, or "". One of 0 allows what is free."""
-        for cap, used, words in (
-            (self.usd, spent.usd, f"{self.usd or 0:.2f} USD"),
-            (self.tokens, spent.total_tokens, counted(self.tokens or 0, "token")),
-            (self.calls, spent.calls, counted(self.calls or 0, "call")),
-        ):
+        words = (f"{self.usd or 0:.2f} USD", counted(self.tokens or 0, "token"), counted(self.calls or 0, "call"))
+        for cap, used, one in zip(self, _used(spent), words, strict=True):
             if cap is not None and 0 < used >= cap:
-                return words
+                return one
         return ""
+
+
+def _used(spent: Cost) -> tuple[float, int, int]:
+    """Return what a cost uses up of each cap."""
+    return spent.usd, spent.total_tokens, spent.calls
 
 
 class SharedPart(Protocol):

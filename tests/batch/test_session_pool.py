@@ -87,7 +87,7 @@ def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_sid
     night = bench(queue(*map(query, "abcdefgh"), max_failures=cap), lambda _one: journal)
     night.batch.sessions_at_once = 4
     result = night.work()
-    assert (result.failed, journal.most) == (min(cap, 8), side_by_side)
+    assert (result.counts["failed"], journal.most) == (min(cap, 8), side_by_side)
     assert len(result.ended) + len(result.skipped) == 8
 
 

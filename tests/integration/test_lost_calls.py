@@ -81,4 +81,4 @@ def test_an_absurd_bill_ends_the_run_and_is_not_taken_for_the_truth(stage: Stage
     stage.standin.clear()
     again = stage.night(tmp_path, queue_text(stage.standin, queries=two), store=ended.store, config=SMALL)
     assert again.result is not None
-    assert again.result.failed == 0
+    assert again.result.counts["failed"] == 0

@@ -34,11 +34,11 @@ def assert_left_open(ended: Ended) -> None:
     assert ended.error is None
     assert ended.result is not None
     assert tracebacks(ended.logged) == []
-    assert ended.result.failed == 0
+    assert ended.result.counts["failed"] == 0
     assert "failed" not in statuses(ended)
     assert {event.cause for event in ended.result.ended} | {event.cause for event in ended.result.skipped} <= {"", "outage"}
     assert len(ended.result.ended) + len(ended.result.skipped) == TOPICS
-    assert ended.result.exit_code == (0 if ended.result.done == TOPICS else 3)
+    assert ended.result.exit_code == (0 if ended.result.counts["done"] == TOPICS else 3)
 
 
 @pytest.mark.parametrize(("outage", "first"), drawn(5, OUTAGES, (1, 2, 9, 16, 30)))
@@ -64,7 +64,7 @@ def test_a_short_outage_is_waited_for_in_the_same_run(stage: Stage, tmp_path: Pa
     stage.standin.fault("chat", verbs, calls=range(first, first + 5))
     ended = stage.night(tmp_path, queue_text(stage.standin, queries=QUESTIONS), config=SMALL)
     assert ended.result is not None
-    assert (ended.result.done, ended.result.exit_code) == (TOPICS, 0)
+    assert (ended.result.counts["done"], ended.result.exit_code) == (TOPICS, 0)
 
 
 def test_a_server_that_refuses_connections_costs_two_tries_in_all_and_no_question(stage: Stage, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_server_that_refuses_connections_costs_two_tries_in_all_and_no_questio
     assert len(stage.standin.log.of("brave")) <= 4  # the sessions that began side by side; no other was begun
     again = stage.night(tmp_path, good, store=ended.store, config=SMALL)
     assert again.result is not None
-    assert again.result.done == TOPICS
+    assert again.result.counts["done"] == TOPICS
 
 
 def test_queries_that_do_not_need_the_dead_service_are_researched_all_the_same(stage: Stage, tmp_path: Path) -> None:
