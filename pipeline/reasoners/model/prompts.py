@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -21,7 +20,6 @@ from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, TemplateNot
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.reasoner_questions import EpisodeQuestion, PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact
 from pipeline.errors import TemplateInvalid
 from pipeline.reasoners.model.capabilities import Message
@@ -58,22 +56,6 @@ class Delimiters:
 def harmless(text: str) -> str:
     """Return ``text`` cleaned, with the brackets of anything that looks like a delimiter replaced by ``[``."""
     return _LOOK_ALIKE.sub("[", clean(text))
-
-
-QUESTIONS: Mapping[str, type[q.Question[Any]]] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            q.PlanQuestion,
-            q.ReadingQuestion,
-            q.ReportQuestion,
-            q.CheckQuestion,
-            TalkQuestion,
-            StandAloneQuestion,
-            EpisodeQuestion,
-        )
-    }
-)
 
 
 @cache
@@ -148,12 +130,12 @@ def view_of(question: q.Question[Any], delimiters: Delimiters, limit: int) -> Vi
                 for key, one in question.sentences.items()
             ]
             view |= {"whole": question.whole, "unknown": [{"key": key, "text": text} for key, text in question.unknown.items()]}
-        case StandAloneQuestion():
+        case q.StandAloneQuestion():
             before = block("EARLIER", "\n".join(map(one_line, question.folded)))
             view |= {"history": block("HISTORY", _history(question.history)), "earlier": before, "subject": question.subject}
-        case TalkQuestion():
+        case q.TalkQuestion():
             view |= {"history": block("HISTORY", _history(question.history)), "words": question.words}
-        case EpisodeQuestion():
+        case q.EpisodeQuestion():
             left = "\n".join(f"- {one_line(text, _SNIPPET)}" for text in question.open)
             view |= {"open": block("OPEN", left), "count": question.count, "words": question.words}
     return view
@@ -251,7 +233,7 @@ def _reading(question: q.ReadingQuestion, delimiters: Delimiters, limit: int) ->
     }
 
 
-def _history(turns: Sequence[PastTurn]) -> str:
+def _history(turns: Sequence[q.PastTurn]) -> str:
     """Return the last turns; the answers quote pages, so they are material."""
     return "\n".join(
         f"Asked: {one_line(turn.question)}\nAnswered: {one_line(turn.answer, _ANSWER) or '(nothing found)'}" for turn in turns

@@ -15,8 +15,9 @@ from pipeline.domain.values import Cost
 from pipeline.net.calls import Reply
 from pipeline.reasoners.model import replies
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply
-from pipeline.reasoners.model.prompts import QUESTIONS, schema_of
+from pipeline.reasoners.model.prompts import schema_of
 from pipeline.reasoners.model.roles import Prices
+from tests.reasoners.model.kit import QUESTIONS
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),

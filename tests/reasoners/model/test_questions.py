@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Recalled, RecalledStatement, Statement
-from pipeline.reasoners.model.prompts import QUESTIONS as ALL
 from pipeline.reasoners.model.prompts import schema_of
+from pipeline.reasoners.model.roles import ROLE_OF
 from tests.reasoners.model import kit
 from tests.reasoners.model.kit import GOOD, QUESTIONS, Script, ask, reasoner_for, said
 
@@ -23,6 +23,7 @@ def prompt_of(name: str, **fields: Any) -> str:
 
 @pytest.mark.parametrize("name", sorted(QUESTIONS))
 def test_every_question_has_a_prompt_a_schema_and_an_answer_of_its_type(name: str) -> None:
+    assert QUESTIONS.keys() == ROLE_OF.keys()
     script = Script([said(GOOD[name])])
     question = QUESTIONS[name]
     answer = ask(reasoner_for(script), question)
@@ -39,10 +40,10 @@ def test_every_question_has_a_prompt_a_schema_and_an_answer_of_its_type(name: st
     assert body["max_tokens"] == 1_000
 
 
-@pytest.mark.parametrize("name", sorted(name for name, one in ALL.items() if not one.is_text))
+@pytest.mark.parametrize("name", sorted(name for name, one in QUESTIONS.items() if not one.is_text))
 def test_the_saved_schemas_are_those_of_the_code_closed_complete_and_bounded(name: str) -> None:
     saved = json.loads((kit.TEMPLATES / f"{name}.schema.json").read_text("utf-8"))
-    wanted: type[q.Reply] = ALL[name].answer_type
+    wanted: type[q.Reply] = QUESTIONS[name].answer_type
     assert saved == schema_of(wanted)
     for part in (saved, *saved.get("$defs", {}).values()):
         assert part["additionalProperties"] is False
