@@ -7,10 +7,7 @@ from pathlib import Path
 import click
 
 from pipeline.batch import session_actions
-from pipeline.cli.command_parts import (
-    bring_up_to_date,
-    session_named,
-)
+from pipeline.cli.command_parts import bring_up_to_date, session_named
 from pipeline.cli.night import join_branches
 from pipeline.cli.run_environment import environment_of
 from pipeline.domain.events.records import KINDS

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.batch.consolidation import read_memory
-from pipeline.cli.command_parts import (
-    bring_up_to_date,
-    import_named,
-    length,
-    read_sessions,
-    session_named,
-)
+from pipeline.cli.command_parts import bring_up_to_date, import_named, length, read_sessions, session_named
 from pipeline.cli.run_environment import environment_of
 from pipeline.cli.running_sessions import consolidate_now, in_its_night, print_failures
 from pipeline.config.queue_values import FOREVER

@@ -12,10 +12,7 @@ from typing import Any
 from pipeline.batch.consolidation import Recaller
 from pipeline.batch.night_account import BatchResult, account
 from pipeline.batch.session_pool import Batch, ends_at
-from pipeline.cli.command_parts import (
-    report_build_problems,
-    try_builds,
-)
+from pipeline.cli.command_parts import report_build_problems, try_builds
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
 from pipeline.cli.running_sessions import (

@@ -9,10 +9,7 @@ from pathlib import Path
 import click
 
 from pipeline.batch import session_actions
-from pipeline.cli.command_parts import (
-    bring_up_to_date,
-    session_named,
-)
+from pipeline.cli.command_parts import bring_up_to_date, session_named
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import contents, invalid
 from pipeline.config.yaml_reading import Fault, Faults, decoded, fault_at, listing, nodes, record

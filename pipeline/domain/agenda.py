@@ -15,14 +15,7 @@ from pipeline.domain import steps as s
 from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.findings import chosen_pages, facts_of, may_be_read, wave_of
 from pipeline.domain.report_parts import BEGINNING, cites_anything, facts_of_parts, kept_text
-from pipeline.domain.state import (
-    STOPPED,
-    Failure,
-    SearchDone,
-    SessionState,
-    Worker,
-    search_nodes,
-)
+from pipeline.domain.state import STOPPED, Failure, SearchDone, SessionState, Worker, search_nodes
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import counted
 from pipeline.text.words import language_of
