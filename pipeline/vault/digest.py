@@ -17,8 +17,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text import labels
 from pipeline.text.normalise import clean
-from pipeline.vault.model import Card, Night, batch_of, card_of, folded, named, nights_from
-from pipeline.vault.note import Names
+from pipeline.vault.model import Card, Night, batch_of, card_of, folded, nights_from
 from pipeline.vault.notes.mornings import Group, ended_as, groups_of, news_words, outcome_words, standing_words
 from pipeline.vault.output.escaping import duration, money, sentence
 
@@ -60,7 +59,7 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
         card = None
         with suppress(LogError):
             state, events = folded(store, entry.session)
-            card = named(card_of(state, events), Names()) if state.query else None
+            card = card_of(state, events) if state.query else None
         questions.append((entry, card))
     return Digest(
         date=night.date,

@@ -27,7 +27,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import SETTLED, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url
-from pipeline.vault.note import ID, Kind, Names, Note, block_id, source_path
+from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
 from pipeline.vault.notes.mornings import home_note, night_note, picture, topic_note, topics_of
 from pipeline.vault.notes.parts import asked_rows, best_link
 from pipeline.vault.notes.report import report_note
@@ -162,9 +162,7 @@ class Build:
         model = VaultModel({card.id: card for card in cards}, _sources(cards, taken), nights)
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
-        self._rated: dict[str, dict[str, str]] = {}
-        for (query, _), event in self._decisions.ratings.latest.items():
-            self._rated.setdefault(query, {}).update({event.fact: event.rating} if event.rating else {})
+        self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
         followers = {card.previous_session: card for card in reversed(cards)}
         for card in cards:
             beside = self._beside(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
@@ -195,7 +193,7 @@ class Build:
             archived=card.query_id in model.archived,
             sources={reading.page.url: model.sources[reading.page.url] for reading in card.read},
             asked=asked_rows(model, asked, {reading.page.url for reading in card.read if reading.shown}),
-            rated=self._rated.get(card.query_id, {}),
+            rated={event.fact: event.rating for event in self._rated.get(card.query_id, ()) if event.rating},
         )
 
     def _session(self, card: Card, beside: Beside) -> Part:

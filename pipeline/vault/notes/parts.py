@@ -215,14 +215,13 @@ def asked_rows(model: VaultModel, turns: Iterable[Turn], noted: Iterable[str]) -
             said = f"The stored pages do not clearly say. This comes nearest: {nearest}"
         elif answer:
             said = "The stored pages do not say."
-        titles = {page.url: page.title for page in turn.found.pages} if turn.found else {}
         urls = dict.fromkeys(fact.url for fact in turn.cited())
         rows.append(
             {
                 "question": one_line(turn.text, 500),
                 "answer": said,
                 "at": turn.at,
-                "sources": tuple(model.sources[url] if url in noted else place_of(url, titles.get(url, url)) for url in urls),
+                "sources": tuple(model.sources[url] if url in noted else place_of(url) for url in urls),
             }
         )
     return rows
