@@ -179,9 +179,7 @@ class Story:
             notices=self.notices.get(url, ()),
         )  # fmt: skip
         observed = e.FactsObserved(worker_id=worker, iteration=1, url=url, digest=digest, facts=facts, rejected=rejected)
-        self.scribe.note(
-            read, observed.model_copy(update={"cost": v.Cost(total_tokens=30, input_tokens=20, output_tokens=10, usd=0.01)})
-        )
+        self.scribe.note(read, observed.model_copy(update={"cost": v.Cost(total_tokens=30, usd=0.01)}))
 
     def analysed(self) -> Story:
         say, facts = self.say, self.facts
