@@ -75,7 +75,7 @@ def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
     left = (
         (report.same, "stream", "already there"),
         (report.ahead, "stream", f"left as it is: {target} has more of it"),
-        (report.gone, "session", f"left out: {target} has pruned or forgotten it"),
+        (report.gone, "session", "left out: it is pruned or forgotten"),
         (report.torn, "end", "left out that a crash cut; nothing of it was ever acknowledged"),
     )
     return lines + [f"{counted(number, what)} {why}" for number, what, why in left if number]

@@ -87,15 +87,11 @@ def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyRe
         WorkspaceLocked: a run works with one of the streams.
     """
     first, second = _log_at(folder, source), _log_at(folder, target)
-    if source == target or _place(source) == _place(target):
+    if os.path.realpath(source) == os.path.realpath(target):  # an address is compared as it is
         raise UsageError(f"{source} and {target} are the same", hint="name two stores")
     if "://" not in source and not (Path(source) / "events").is_dir():
         raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
     return copy_log(first, second, check=check)
-
-
-def _place(name: str) -> str:
-    return name if "://" in name else os.path.realpath(name)
 
 
 def _log_at(folder: Path, name: str) -> FileStore | PostgresStore:

@@ -325,14 +325,6 @@ def test_one_of_the_workers_that_have_the_schedule_begins_the_night_also_when_it
     assert len(begun) == 1
 
 
-def test_a_schedule_that_is_none_is_refused(stage: Callable[..., Stage]) -> None:
-    night = stage()
-    worker = night.worker("north")
-    night.engines["north"].scheduled = ("at night", lambda: worker.work(night.engines["north"]))
-    with pytest.raises(UsageError, match="'at night' is no schedule"):
-        asyncio.run(worker.work(night.engines["north"]))
-
-
 def test_a_query_for_one_machine_and_questions_about_other_documents_are_left_to_those_that_can(
     stage: Callable[..., Stage],
 ) -> None:
