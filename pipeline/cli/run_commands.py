@@ -121,7 +121,14 @@ def _run_queue(console: Console, program: str, selection: Selection, options: di
         print_dry_run(console, request)
         return
     with unattended_run(console, program, options.get("ping_url_file")) as run:
-        end(work(run, request))
+        try:
+            code = _work(run, request)
+        except (NoWorkspace, WorkspaceLocked):  # another run, or another folder: the saved outcome is not ours to replace
+            raise
+        except Exception as error:
+            save_last_run(console, {"exit_code": getattr(error, "exit_code", 1), "error": str(error) or type(error).__name__})
+            raise
+        end(code)
 
 
 def moment(deadline: str | None) -> datetime | None:
@@ -140,21 +147,6 @@ def moment(deadline: str | None) -> datetime | None:
     if found <= now:
         raise UsageError(f"--deadline: {deadline} has passed", hint=hint)
     return found
-
-
-def work(run: UnattendedRun, request: Request) -> int:
-    """Research what is due; return the process's exit code. An error is also saved as the outcome of the last run.
-
-    Raises:
-        ResearchError: what keeps the run from starting, or a disk that cannot be written.
-    """
-    try:
-        return _work(run, request)
-    except (NoWorkspace, WorkspaceLocked):  # another run, or another folder: the saved outcome is not ours to replace
-        raise
-    except Exception as error:
-        save_last_run(run.console, {"exit_code": getattr(error, "exit_code", 1), "error": str(error) or type(error).__name__})
-        raise
 
 
 def _work(run: UnattendedRun, request: Request) -> int:

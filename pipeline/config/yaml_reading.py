@@ -31,7 +31,6 @@ T = TypeVar("T")
 # The parser's words → ours. The first that fits; True: the fault lies where the unfinished part began.
 _SYNTAX = (
     ("but found another document", False, "a second document starts here", "remove the line ---"),
-    ("exceeded maximum nesting", False, f"lists and mappings are nested more than {_MAX_DEPTH} deep", "write it flat"),
     ("mapping values are not allowed", False, "a text with a colon and a space is read as key and value", _QUOTES),
     ("could not find expected ':'", True, "a key without its colon", "write `key: value`, or indent the line under its text"),
     ("found unexpected end of stream", True, "a quotation mark that is never closed", "close it"),
@@ -43,7 +42,6 @@ _SYNTAX = (
     ("undefined alias", False, "a text that starts with * is read as an alias", 'put it in quotes: "*…"'),
     ("alphabetic or numeric character", True, "a text cannot start with * or & unquoted", _QUOTES),
     ("comment or line break", True, "a text cannot start with > or | unquoted", _QUOTES),
-    ("incompatible YAML", False, "an unknown version of YAML", "remove the line %YAML"),
     ("tag", True, "a text cannot start with ! unquoted", _QUOTES),
 )
 # What YAML takes a text without quotes for.

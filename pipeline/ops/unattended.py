@@ -63,16 +63,12 @@ class UnattendedRun:
                     if not announced:
                         self.console.say(f"waiting up to {wait}: {error.message}")
                         announced = True
-                self.pause(_LOCK_TICK_S)
+                time.sleep(_LOCK_TICK_S)
+                if self.stop.asked:  # no call is running
+                    self.summary_line = self.stop.reason
+                    end(self.stop.exit_code)
             _log.info("%s starts: version %s, process %d", self.program, __version__, os.getpid())
             yield
-
-    def pause(self, seconds: float) -> None:
-        """Sleep; exit if a signal asks for it, as no call is running."""
-        time.sleep(seconds)
-        if self.stop.asked:
-            self.summary_line = self.stop.reason
-            end(self.stop.exit_code)
 
     async def announce_stop(self) -> None:
         """Print that the run stops, once somebody asks for it."""

@@ -49,7 +49,6 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + "- query: a\n\tmode: fast\n", 3, 1, "a tab", "spaces"),
     (LIST + "- query: a\n  \tmode: fast\n", 3, 3, "a tab", "spaces"),
     (LIST + "- a\nwhy\n", 3, 1, "without its colon", "key: value"),
-    ("%YAML 3.0\n---\nqueries: [a]\n", 1, 1, "version of YAML", "remove"),
     # entries
     (LIST + "- tags: [a]\n  query: b: c\n", 3, 11, "a colon and a space", "quotes"),
     (LIST + "- ''\n", 2, 3, "an empty text", "write a question"),
