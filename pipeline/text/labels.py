@@ -37,7 +37,6 @@ Perspectives | Perspektiven | Perspectives | Perspectivas | 视角 | 観点
 Perspective | Perspektive | Perspective | Perspectiva | 视角 | 観点
 Night | Nacht | Nuit | Noche | 夜间运行 | 夜間実行
 Nights | Nächte | Nuits | Noches | 夜间运行 | 夜間実行
-Night of {day} | Nacht vom {day} | Nuit du {day} | Noche del {day} | {day}夜间 | {day}の夜
 Topic | Thema | Thème | Tema | 主题 | トピック
 Topics | Themen | Thèmes | Temas | 主题 | トピック
 Earlier on the same question | Früher zur selben Frage | Auparavant sur la même question | Antes sobre la misma pregunta | 此前的同一问题 | 同じ質問の以前の調査

@@ -11,7 +11,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pipeline.vault.build_cache import FILE
-from pipeline.vault.note import KINDS
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, Failing, Story, Workplace, afresh, changed_templates, fact, night
 
@@ -68,12 +67,9 @@ class Life:
             self.stories = [story for story in self.stories if story.id != gone]
 
     def edit_template(self, number: int) -> None:
-        template = self.place.templates / f"{KINDS[number % len(KINDS)]}.md.j2"
+        templates = sorted(self.place.templates.glob("*.j2"))
+        template = templates[number % len(templates)]
         template.write_text(f"{template.read_text()}\nEdited {number}.\n")
-
-    def edit_macros(self, number: int) -> None:
-        macros = self.place.templates / "_macros.md.j2"
-        macros.write_text(f"{macros.read_text()}{{# {number} #}}\n")
 
     def lose_cache(self, _number: int) -> None:
         """With nothing stale about: what is not remembered is not taken away."""
@@ -106,7 +102,7 @@ class Life:
 
 ACTS = (
     Life.begin, Life.begin, Life.go_on, Life.go_on, Life.go_on, Life.go_on, Life.sleep, Life.forget_session, Life.edit_template,
-    Life.edit_macros, Life.build_while_one_is_damaged, Life.lose_cache, Life.lose_note, Life.build, Life.build, Life.build,
+    Life.edit_template, Life.build_while_one_is_damaged, Life.lose_cache, Life.lose_note, Life.build, Life.build, Life.build,
     Life.build,
 )  # fmt: skip
 

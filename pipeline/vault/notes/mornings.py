@@ -11,7 +11,6 @@ from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
 from pipeline.text import labels
 from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
-from pipeline.text.words import language_code
 from pipeline.vault.model import Card, News, Night, VaultModel
 from pipeline.vault.note import HOME, Note, View, grouped
 from pipeline.vault.notes.parts import best_link, cited, properties_of, topic_links, topic_of, topic_path
@@ -106,20 +105,18 @@ def entry_of(model: VaultModel, card: Card) -> View:
 
 def night_note(model: VaultModel, night: Night) -> Note:
     """Return the note of a night."""
-    languages = {language_code(entry.query) for entry in night.ended}
-    language = languages.pop() if len(languages) == 1 else labels.ENGLISH
-    view = night_view(model, night, language)
+    view = night_view(model, night)
     own = {
         "done": sum(len(view[name]) for name in ("changed", "answered", "passages", "quiet")),
         "not_found": len(view["not_found"]),
         "failed": len(view["failed"]),
         "cost_usd": round(model.costs[night.date].charged_usd, 6),
     }
-    properties = properties_of("night", view["title"], own, created=night.batches[0].started.at, language=language)
+    properties = properties_of("night", view["title"], own, created=night.batches[0].started.at)
     return Note(f"nights/{night.date}", "night", properties, view)
 
 
-def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) -> View:
+def night_view(model: VaultModel, night: Night) -> View:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
     groups = groups_of((entry, model.by_id.get(entry.session)) for entry in night.last.values())
 
@@ -142,7 +139,7 @@ def night_view(model: VaultModel, night: Night, language: str = labels.ENGLISH) 
         skipped.setdefault(entry.reason, {})[entry.query] = None
     cost = model.costs[night.date]
     return {
-        "title": labels.label("Night of {day}", language, day=labels.day(night.date, language)),
+        "title": f"Night of {labels.day(night.date)}",
         "words": outcome_words(_outcomes(model, night).elements()) or "nothing was due",
         "changed": entries("changed"),
         "answered": entries("answered"),

@@ -47,27 +47,6 @@ def _printed(value: object) -> object:
     return value
 
 
-class _Language:
-    """The language of the note that is rendered: its labels, counts and dates."""
-
-    def __init__(self) -> None:
-        self.code = labels.ENGLISH
-
-    def label(self, words: str, **values: object) -> Inert:
-        """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""
-        text = str(Inert(labels.label(words, self.code)) if labels.is_label(words) else escaping.inert(words))
-        return Inert(_PLACE.sub(lambda found: str(_printed(values.get(found[1], found[0]))), text))
-
-    def counted(self, number: int, one: str, many: str = "") -> str:
-        return labels.count(number, one, many, self.code)
-
-    def day(self, at: str) -> str:
-        return labels.day(at, self.code)
-
-    def duration(self, seconds: float) -> str:
-        return labels.label(escaping.duration(seconds), self.code)
-
-
 def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
     return Inert(separator.join(str(_printed(value)) for value in values))
 
@@ -88,10 +67,10 @@ class Renderer:
     def __init__(self, templates: Path) -> None:
         self.folder = templates
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
-        self._language = _Language()
+        self._language = labels.ENGLISH  # of the note that is rendered: of its labels, counts and dates
         environment.filters.update(FILTERS)
-        environment.filters.update({name: getattr(self._language, name) for name in OF_LANGUAGE})
-        environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._language.label)
+        environment.filters.update({name: getattr(self, f"_{name}") for name in OF_LANGUAGE})
+        environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._label)
         self._templates = TemplateFolder(templates, environment, _ADVICE)
 
     def version_of(self, kind: Kind) -> str:
@@ -104,9 +83,23 @@ class Renderer:
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this note.
         """
-        self._language.code = str(note.properties.get("lang", labels.ENGLISH))
+        self._language = str(note.properties.get("lang", labels.ENGLISH))
         given = {**note.view, "view": note.view}  # all of them together, for a macro
         return self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
+
+    def _label(self, words: str, **values: object) -> Inert:
+        """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""
+        text = str(Inert(labels.label(words, self._language)) if labels.is_label(words) else escaping.inert(words))
+        return Inert(_PLACE.sub(lambda found: str(_printed(values.get(found[1], found[0]))), text))
+
+    def _counted(self, number: int, one: str, many: str = "") -> str:
+        return labels.count(number, one, many, self._language)
+
+    def _day(self, at: str) -> str:
+        return labels.day(at, self._language)
+
+    def _duration(self, seconds: float) -> str:
+        return labels.label(escaping.duration(seconds), self._language)
 
 
 def _finished(text: str) -> str:
