@@ -20,23 +20,24 @@ from pipeline.ops.console_output import Console
 @click.pass_obj
 def mcp(console: Console) -> None:
     """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
-    gc.disable()  # until all is imported, which takes a sixth longer with it
     with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
         asyncio.run(_serve(console.folder, Path(own) / "pages.sqlite"))
 
 
 async def _serve(folder: Path, index: Path) -> None:
-    from pipeline.ops.library import Library
-
-    library = Library(load_workspace(folder), index)
-    preparing = asyncio.create_task(library.prepare())
+    gc.disable()  # imports take a sixth longer with it
     try:
+        from pipeline.ops.library import Library
+
+        library = Library(load_workspace(folder), index)
+        preparing = asyncio.create_task(library.prepare())
         server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise
         hint = "install it with the program: pip install 'night-research[mcp]'"
         raise UsageError("research mcp needs the package mcp, which is not installed", hint=hint) from None
-    gc.enable()
+    finally:
+        gc.enable()
     await server.serve(library, sys.stdin.buffer, sys.stdout.buffer)
     preparing.cancel()
