@@ -29,7 +29,6 @@ from pipeline.domain.session import ResearchSession, record_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, context_for, started, step_context_for
 from tests.recorded import recorded, stream
@@ -137,7 +136,7 @@ def session(journal: Journal, concurrency: int) -> tuple[SessionState, float, fl
     with tempfile.TemporaryDirectory() as place:
         store, context = FileStore(Path(place)), context_for("bench", concurrency=concurrency)
         opened = ResearchSession("s1")
-        Recorder(opened, store, context).record([StepResult((started(perspectives=5),))])
+        Recorder(opened, store, context).record(started(perspectives=5))
         step_context = step_context_for(store, journal)
         clock, processor = time.perf_counter(), time.process_time()
         state = asyncio.run(run_session(opened, store, step_context, context))

@@ -32,7 +32,7 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import SearchFailed
 from pipeline.ports import Answer, EventStore, Page, SearchResult
-from pipeline.research import StepContext, StepResult
+from pipeline.research import StepContext
 from pipeline.text.normalise import digest_of
 from tests.memory_store import MemoryStore as MemoryStore
 
@@ -261,7 +261,7 @@ def started(query: str = "How do pumps behave?", **config: Any) -> e.ResearchSta
 def begun(store: MemoryStore, context: RunContext, query: str = "How do pumps behave?", **config: Any) -> ResearchSession:
     """A session named ``s1`` whose start is recorded."""
     session = ResearchSession("s1")
-    Recorder(session, store, context).record([StepResult((started(query, **config),))])
+    Recorder(session, store, context).record(started(query, **config))
     return session
 
 

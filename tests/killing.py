@@ -25,7 +25,6 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.research import StepResult
 from pipeline.store.file_store import FileStore
 from tests.fakes import Journal, context_for, seeded_latency, started, step_context_for
 
@@ -47,7 +46,7 @@ def research(folder: Path, child: int, kill_after_event: int | None) -> None:
     journal = Journal(note=_noting(folder / "calls", child), latency=seeded_latency(child, 0.002))
     session = ResearchSession.open(store, SESSION)
     if session.state.status == "pending":
-        Recorder(session, store, context).record([StepResult((started(**LIMITS),))])
+        Recorder(session, store, context).record(started(**LIMITS))
     asyncio.run(run_session(session, store, step_context_for(store, journal), context))
 
 

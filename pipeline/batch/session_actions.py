@@ -15,7 +15,6 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
-from pipeline.research import StepResult
 from pipeline.research.gathering import approval_of
 from pipeline.research.reporting import earlier_session
 from pipeline.text.normalise import same_question
@@ -48,7 +47,7 @@ async def new_session(
     recorder = Recorder(session, store, context)
     known = [e.EarlierRecalled(earlier=earlier)] if earlier else []
     memory = [e.MemoryRecalled(recalled=recalled)] if recalled else []
-    recorder.take([StepResult((start, *known, *memory))])
+    recorder.take(start, *known, *memory)
     await recorder.flush()
     return session
 
@@ -88,7 +87,7 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
     if session.state.waiting:
         raise CommandRefused(f"{session_id} waits for its plan to be approved", hint=f"research approve {session_id}")
     if session.state.ended:
-        Recorder(session, store, context).record([StepResult((e.ResearchReopened(reason="asked for"),))])
+        Recorder(session, store, context).record(e.ResearchReopened(reason="asked for"))
     return session
 
 
@@ -103,7 +102,7 @@ def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: Eve
     config = adopted_config(session.state.config, tonight)
     if config != session.state.config:
         change = e.SettingsChanged(reasoner=config.reasoner, search=config.search)
-        Recorder(session, store, context).record([StepResult((change,))])
+        Recorder(session, store, context).record(change)
 
 
 def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchConfig:
@@ -155,7 +154,7 @@ def accept_handoff(session: ResearchSession, store: EventStore, context: RunCont
             f"{session.id} is handed over to {to}", hint=f"research handoff {session.id} --to {machine} takes it back"
         )
     if to and not session.state.handoff_accepted:
-        Recorder(session, store, context).record([StepResult((e.HandoffAccepted(machine=machine),))])
+        Recorder(session, store, context).record(e.HandoffAccepted(machine=machine))
 
 
 def complete_handoff(session: ResearchSession, store: EventStore, context: RunContext) -> None:
@@ -188,6 +187,6 @@ def approve_plan(
 
 def _record(session: ResearchSession, store: EventStore, context: RunContext, event: e.EventBase) -> None:
     try:
-        Recorder(session, store, context).record([StepResult((event,))])
+        Recorder(session, store, context).record(event)
     finally:
         store.release(session.id)

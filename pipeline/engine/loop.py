@@ -129,7 +129,8 @@ class _SessionLoop:
     def _take_pure_steps(self) -> bool:
         """Take steps that need no outside answer, and a reached cap once nothing is under way. Return if more may start."""
         while pure := [step for step in agenda(self._state) if step.pure]:
-            self._recorder.take([perform_pure(step, self._state) for step in pure])
+            for result in [perform_pure(step, self._state) for step in pure]:  # all of the state before them
+                self._take(result)
         if self._context.stop.asked:
             return False
         cap = reached_cap(self._state, self._context, self._spent)
@@ -138,7 +139,7 @@ class _SessionLoop:
         of_the_batch = cap.cap == "deadline" or (self._spent is not None and self._spent.ledger == "night")
         if self._tasks or (of_the_batch and not self._state.facts):  # without a fact there is nothing to write: tomorrow, then
             return False
-        self._recorder.take([StepResult((cap,))])
+        self._recorder.take(cap)
         return self._take_pure_steps()
 
     async def _perform(self, step: Step) -> StepResult:
@@ -158,7 +159,7 @@ class _SessionLoop:
         return StepResult(tuple(drafts), result.objects)
 
     async def _record_call(self, step: Step, worst: Cost) -> None:
-        self._recorder.take([StepResult((CallSent(step=step.key, worst=worst),))])
+        self._recorder.take(CallSent(step=step.key, worst=worst))
         await self._recorder.flush()
 
     async def _wait_for_steps(self) -> Iterable[asyncio.Task[StepResult]]:
@@ -189,19 +190,22 @@ class _SessionLoop:
                 raise error
             elif isinstance(error, BudgetSpent) and not self._state.synthesis and not self._state.exhausted:
                 self._spent = error
-                results += [(step, failure_of(self._state, step, error, self._seconds.get(step)))] if error.cost else []
+                results += [(step, self._failure(step, error))] if error.cost else []
             elif isinstance(error, LogError):
                 self.fatal = error
             else:
                 is_fatal = isinstance(error, ProviderRefused) or (isinstance(error, StepError) and error.outage)
                 self.fatal = self.fatal or (error if is_fatal else None)
-                results.append((step, failure_of(self._state, step, error, self._seconds.get(step))))
+                results.append((step, self._failure(step, error)))
         for step, result in results:
             try:
-                self._recorder.take([result])
+                self._take(result)
             except AnswerInvalid as error:  # it must fail its own step, not the log
                 error.cost = next((draft.cost for draft in result.drafts if isinstance(draft, Answered)), None)
-                self._recorder.take([failure_of(self._state, step, error, self._seconds.get(step))])
+                self._take(self._failure(step, error))
+
+    def _take(self, result: StepResult) -> None:
+        self._recorder.take(*result.drafts, objects=result.objects)
 
     async def _abandon_steps(self) -> None:
         """Cancel what is still under way. What ends all the same is kept; other answers will be asked for again."""
@@ -210,20 +214,20 @@ class _SessionLoop:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = {task: step for task, step in self._tasks.items() if not task.cancelled()}
 
+    def _failure(self, step: Step, error: Exception) -> StepResult:
+        """Return a step's error as an event, with what the step cost all the same.
 
-def failure_of(state: SessionState, step: Step, error: Exception, seconds: float | None) -> StepResult:
-    """Return a step's error as an event, with what the step cost all the same.
-
-    An outage is not counted as an attempt. What was paid for is not asked again in the same way: the reasoner itself asks once
-    more, with a changed prompt. An error that is none of ours is a fault of the program: logged whole, never retried.
-    """
-    attempt = 1 + (state.failures[step.key].attempts if step.key in state.failures else 0)
-    known = error if isinstance(error, StepError) else None
-    if not isinstance(error, ResearchError):
-        _log.error("%s failed unexpectedly", step.key, exc_info=error)
-    was_paid_for = bool(known and known.cost and known.cost.total_tokens)
-    retryable = known is not None and known.retryable and attempt < state.config.attempts and not was_paid_for
-    spent_early = isinstance(error, BudgetSpent) and not (state.exhausted or state.synthesis)
-    is_open = isinstance(error, ProviderRefused) or bool(known and known.outage)
-    event = failed(step.key, error, recoverable=retryable or spent_early or is_open, attempt=attempt, seconds=seconds)
-    return StepResult((event,), (known.exchange,) if known and known.exchange else ())
+        An outage is not counted as an attempt. What was paid for is not asked again in the same way: the reasoner itself asks
+        once more, with a changed prompt. An error that is none of ours is a fault of the program: logged whole, never retried.
+        """
+        state, known = self._state, error if isinstance(error, StepError) else None
+        attempt = 1 + (state.failures[step.key].attempts if step.key in state.failures else 0)
+        if not isinstance(error, ResearchError):
+            _log.error("%s failed unexpectedly", step.key, exc_info=error)
+        was_paid_for = bool(known and known.cost and known.cost.total_tokens)
+        retryable = known is not None and known.retryable and attempt < state.config.attempts and not was_paid_for
+        spent_early = isinstance(error, BudgetSpent) and not (state.exhausted or state.synthesis)
+        is_open = isinstance(error, ProviderRefused) or bool(known and known.outage)
+        again = retryable or spent_early or is_open
+        event = failed(step.key, error, recoverable=again, attempt=attempt, seconds=self._seconds.get(step))
+        return StepResult((event,), (known.exchange,) if known and known.exchange else ())

@@ -9,7 +9,6 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError
 
@@ -23,11 +22,20 @@ from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.times import timestamp
 
-if TYPE_CHECKING:
-    from pipeline.research import StepResult
+
+def encoded(
+    context: RunContext, drafts: Sequence[EventBase], stream: str, version: int, *, opened: bool
+) -> list[tuple[EventBase, Record]]:
+    """Return the drafts as the events that follow ``version``, with their bytes; a run's first ones follow its agent.
+
+    Raises:
+        AnswerInvalid: one holds half a surrogate pair.
+    """
+    whole = drafts if opened or not drafts else (context.agent, *drafts)
+    return [_encoded(context, draft, stream, place) for place, draft in enumerate(whole, version + 1)]
 
 
-def encoded(context: RunContext, draft: EventBase, stream: str, version: int) -> tuple[EventBase, Record]:
+def _encoded(context: RunContext, draft: EventBase, stream: str, version: int) -> tuple[EventBase, Record]:
     """Return the draft as the event with that version, without any key, and its bytes, encoded once.
 
     Raises:
@@ -79,8 +87,7 @@ class StreamLog:
         """
         for data in objects:
             self.store.objects.put(data)
-        whole = drafts if self._opened else (self.context.agent, *drafts)
-        pairs = [encoded(self.context, draft, self.id, version) for version, draft in enumerate(whole, self.version + 1)]
+        pairs = encoded(self.context, drafts, self.id, self.version, opened=self._opened)
         self.version = self.store.append(self.id, [record for _, record in pairs], self.version)
         self._opened = True
         return tuple(event for event, _ in pairs)
@@ -114,35 +121,31 @@ class Recorder:
         self._turn = asyncio.Lock()
         self._failure: LogError | None = None
 
-    def record(self, results: Iterable[StepResult]) -> None:
-        """Store the results in one append, while nothing else is under way.
+    def record(self, *drafts: EventBase) -> None:
+        """Store events in one append, while nothing else is under way.
 
         Raises:
             CommandRefused: an event does not fit the state.
             LogError: it could not be stored; the session's state is ahead of the log and must be dropped.
         """
-        self.take(results)
+        self.take(*drafts)
         if taken := self._taken():
             self._written(taken.events, self._append(taken))
 
-    def take(self, results: Iterable[StepResult]) -> None:
-        """Fold the results' events into the state; the next ``flush`` stores them and their objects.
+    def take(self, *drafts: EventBase, objects: Iterable[bytes] = ()) -> None:
+        """Fold events into the state; the next ``flush`` stores the ``objects`` that they name, and then them.
 
         Raises:
             CommandRefused: an event does not fit the state.
-            AnswerInvalid: a result holds half a surrogate pair; nothing of it was taken.
+            AnswerInvalid: one holds half a surrogate pair; none was taken.
         """
-        for result in results:
-            first = () if self._opened or not result.drafts else (self._context.agent,)
-            next_version = self._session.state.version + 1
-            drafts = enumerate((*first, *result.drafts), next_version)
-            pairs = [encoded(self._context, draft, self._session.id, version) for version, draft in drafts]
-            self._opened |= bool(first)
-            self._waiting.objects += result.objects
-            for event, record in pairs:
-                self._session.record(event)
-                self._waiting.events.append(event)
-                self._waiting.records.append(record)
+        pairs = encoded(self._context, drafts, self._session.id, self._session.state.version, opened=self._opened)
+        self._opened |= bool(pairs)
+        self._waiting.objects += objects
+        for event, record in pairs:
+            self._session.record(event)
+            self._waiting.events.append(event)
+            self._waiting.records.append(record)
 
     async def flush(self) -> None:
         """Return when all that was taken so far is stored.

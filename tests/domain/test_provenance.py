@@ -14,7 +14,6 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.why import sentences_of_report, why
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.research import StepResult
 from tests.fakes import Journal, MemoryStore, context_for, seeded_latency, started, step_context_for
 from tests.seeds import FULL
 
@@ -27,7 +26,7 @@ def simulated(seed: int) -> tuple[SessionState, tuple[dict[str, Any], ...]]:
     store, context = MemoryStore(), context_for()
     session = ResearchSession("s1")
     start = started(f"How do pumps behave in case {seed}?", perspectives=1 + seed % 4, gap_rounds=seed % 2)
-    Recorder(session, store, context).record([StepResult((start,))])
+    Recorder(session, store, context).record(start)
     step_context = step_context_for(
         store, Journal(latency=seeded_latency(seed, 0.0005)), doubtful=f"mode {seed % 3}" if seed % 4 == 0 else ""
     )
