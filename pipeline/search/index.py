@@ -27,10 +27,10 @@ from pipeline.text.words import DEFAULT_LANGUAGE, language_of, stems
 
 FILE = "passages.sqlite"
 _EARLIER = ("corpus.sqlite", "corpus.sqlite.lock", "stored-pages.sqlite", "embeddings.sqlite", "summaries.sqlite")
-VERSION = 25  # raised when the tables or the cutting of passages change; an older file is replaced by an empty one
+VERSION = 25  # raised when tables, cutting or text of passages change; of an older file only the vectors stay
 _ORDINAL_BITS = 16  # a page has at most 65,536 passages
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE files (
     url TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, bytes TEXT NOT NULL, digest TEXT NOT NULL,
     reason TEXT NOT NULL, title TEXT NOT NULL, published TEXT NOT NULL, missing TEXT NOT NULL
@@ -47,7 +47,7 @@ CREATE TABLE pages (
 CREATE TABLE passages (
     id INTEGER PRIMARY KEY, packed BLOB NOT NULL, key INTEGER NOT NULL
 );
-CREATE TABLE vectors (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
     heads, body, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._:/+#-'"
 );
@@ -108,7 +108,7 @@ class Index:
     """One open index file. Not thread-safe: its owner holds a lock. All methods may raise ``sqlite3.Error``."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file ``path``; one of another version is replaced by an empty one."""
+        """Open the file ``path``; of one of another version only the vectors stay."""
         self._db = connect_sqlite(path, threads=True)
         self._scope: Scope | None = None
         self._pages: dict[int, Source] = {}
@@ -135,7 +135,8 @@ class Index:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _build(self) -> None:
-        made = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('vocabulary', 'words')"
+        kept = "('vocabulary', 'words', 'meta', 'vectors')"  # the first two go below; vectors may have been paid for
+        made = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN {kept}"  # noqa: S608
         for name in ("vocabulary", "words", *(row[0] for row in self._db.execute(made).fetchall())):
             self._db.execute(f'DROP TABLE IF EXISTS "{name}"')
         for statement in _SCHEMA.split(";\n"):

@@ -265,6 +265,16 @@ def test_the_vectors_of_all_passages_can_be_asked_for_ahead_and_a_changed_file_c
     assert asyncio.run(embed(corpus(docs))) == []
 
 
+def test_vectors_outlive_a_cache_of_another_version(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_harbour(docs)
+    with serving() as stage:
+        asyncio.run(by_meaning(docs, stage).search("How deep?", 10))
+        monkeypatch.setattr("pipeline.search.index.VERSION", 1)
+        stage.asked.clear()
+        assert asyncio.run(by_meaning(docs, stage).search("How deep?", 10)).hits[0].url == "corpus:basin.md"
+        assert len(stage.texts) == 1  # the known text by which another model would be noticed
+
+
 def test_an_earlier_folder_comes_first_where_both_are_about_as_near_and_a_much_better_one_wins(
     docs: Path, tmp_path: Path
 ) -> None:
