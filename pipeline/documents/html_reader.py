@@ -343,8 +343,8 @@ class _Walker:
         before = self._region, self._main, self._item
         landmark = _LANDMARKS.get(role) or _LANDMARKS.get(tag)
         if self._ways and tag in ("table", "ul", "ol") and len(node.css("table, ul, ol")) == 1:
-            ways = sum(link.attributes.get("href") in self._ways for link in node.css("a[href]"))
-            landmark = "menu" if ways > 1 else landmark
+            ways = self._ways & {link.attributes.get("href") for link in node.css("a[href]")}
+            landmark = "menu" if len(ways) > 1 else landmark
         if landmark:
             self.regions.append(landmark)
             self._region = len(self.regions) - 1

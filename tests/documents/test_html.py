@@ -58,6 +58,8 @@ def test_a_block_that_holds_a_sentence_is_never_left_out(around: str, page: str)
 def test_a_list_of_links_inside_the_text_stays_and_a_table_of_contents_does_not() -> None:
     see = "<p>See also these pages on the matter:</p><ul><li><a href=a>Locks of the canal</a><li><a href=b>Tides</a></ul>"
     assert "- Locks of the canal\n- Tides" in body(f"<h1>Canal</h1>{SAID}{see}{SAID}")
+    first = f"<link rel=next href=a><h1>Canal</h1>{SAID}{see.replace('<li>', '<li><a href=a>1</a> ', 1)}{SAID}"
+    assert "- 1 Locks of the canal\n- Tides" in body(first)
     parts = [f"<a href={page}#p{n}>Part number {n}</a>" for n in range(4) for page in ("", "name.html")]
     for kind in ("<ul><li>{}</ul>", "<dl><dt>{}</dl>", "<p>{}</p>"):
         contents = "".join(kind.format(part) for part in parts)
