@@ -151,13 +151,9 @@ def best_coverage(query: ParsedQuestion, texts: Iterable[StemmedText], known: Te
 
 
 def scores(
-    query: ParsedQuestion,
-    texts: Sequence[StemmedText],
-    known: TermStatistics,
-    cosines: Sequence[float | None] = (),
-    weight: float = COVERAGE,
+    query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics, cosines: Sequence[float | None] = ()
 ) -> list[float]:
-    """Return a score for each passage relative to the best of them, 0 to ``BEST``; ``weight`` is that of the coverage.
+    """Return a score for each passage relative to the best of them, 0 to ``BEST``.
 
     ``cosines`` are how near the passages are by meaning; without any (none given, or all None) words alone count.
     """
@@ -165,13 +161,13 @@ def scores(
     plain = [_bm25(wanted, text.body, known.body_stems) + _bm25(wanted, text.heads, known.heading_stems) for text in texts]
     best = max(plain, default=0.0) or 1.0
     by_words = [
-        strength / best + weight * coverage(weights, text.held) if strength else 0.0
+        strength / best + COVERAGE * coverage(weights, text.held) if strength else 0.0
         for strength, text in zip(plain, texts, strict=True)
     ]
     if all(cosine is None for cosine in cosines):
         return by_words
     return [
-        BEST * (max(0.0, cosine or 0.0) + BESIDE * (score / (1 + weight)) ** 2) / (1 + BESIDE)
+        BEST * (max(0.0, cosine or 0.0) + BESIDE * (score / BEST) ** 2) / (1 + BESIDE)
         for score, cosine in zip(by_words, cosines, strict=True)
     ]
 
