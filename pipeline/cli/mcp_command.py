@@ -7,6 +7,7 @@ import gc
 import sys
 import tempfile
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -20,6 +21,9 @@ from pipeline.ops.console_output import Console
 @click.pass_obj
 def mcp(console: Console) -> None:
     """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
+    if find_spec("mcp_types") is None:  # it comes with the versions of the package mcp that can be used
+        hint = "install it with the program: pip install 'night-research[mcp]'"
+        raise UsageError("research mcp needs the package mcp, which is not installed", hint=hint)
     with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
         asyncio.run(_serve(console.folder, Path(own) / "pages.sqlite"))
 
@@ -32,11 +36,6 @@ async def _serve(folder: Path, index: Path) -> None:
         library = Library(load_workspace(folder), index)
         preparing = asyncio.create_task(library.prepare())
         server = await asyncio.to_thread(import_module, "pipeline.ops.mcp_server")
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
-            raise
-        hint = "install it with the program: pip install 'night-research[mcp]'"
-        raise UsageError("research mcp needs the package mcp, which is not installed", hint=hint) from None
     finally:
         gc.enable()
     await server.serve(library, sys.stdin.buffer, sys.stdout.buffer)

@@ -110,8 +110,7 @@ def test_requests_are_answered_although_the_client_closed_its_end(tmp_path: Path
 
 def test_without_the_package_the_command_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = workspace(tmp_path / "workspace", 1)
-    monkeypatch.delitem(sys.modules, "pipeline.ops.mcp_server", raising=False)
-    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
     done = said(folder, "mcp")
     assert done.code == 2
     assert "pip install 'night-research[mcp]'" in done.err
