@@ -16,10 +16,10 @@ import pytest
 
 from tests import commanding
 from tests.ops.listening import Listener
-from tests.ops.test_monitor_ping import CHECK, monitor
+from tests.ops.test_alerts import CHECK, monitor, service
 from tests.unattended import BARE, PATIENCE_S, Server, command, said, slow, start, workspace
 
-__all__ = ["monitor", "slow", "start"]
+__all__ = ["monitor", "service", "slow", "start"]
 
 
 # ---- a terminal ----------------------------------------------------------------------------------------------------
