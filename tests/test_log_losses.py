@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +14,7 @@ import pytest
 from pipeline.store import objects
 from pipeline.store.segments import ZEROS, seal
 from tests.commanding import said, workspace_in
-
-ROOT = Path(__file__).parent.parent
+from tests.forking import Command
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +168,11 @@ def test_a_record_of_a_bad_time_is_named_with_its_session_and_version(workspace:
 def test_the_torn_tail_of_a_finished_session_is_said_once(workspace: Path) -> None:
     with segment_of(workspace).open("ab") as file:
         file.write(b'{"id":"abc')
-    run = [sys.executable, "-m", "pipeline", "-C", str(workspace), "run"]  # processes: logging is set up once in each
-    heard = [subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stderr for _ in range(3)]
+    runs = []
+    for _ in range(3):  # processes: logging is set up once in each
+        runs.append(Command(workspace, "run"))
+        assert runs[-1].ended() == 0
+    heard = [run.err for run in runs]
     assert [text.count("torn:") for text in heard] == [1, 0, 0]
     assert "torn:" in said(workspace, "verify").out
     assert said(workspace, "verify", "--repair").code == 0

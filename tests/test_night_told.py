@@ -8,16 +8,17 @@ import pty
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests import commanding
+from tests.commanding import said
 from tests.ops.listening import Listener
 from tests.ops.test_alerts import CHECK, monitor, service
-from tests.unattended import BARE, PATIENCE_S, Server, command, said, slow, start, workspace
+from tests.standin.server import Standin
+from tests.unattended import BARE, PATIENCE_S, Start, command, slow, start, workspace
 
 __all__ = ["monitor", "service", "slow", "start"]
 
@@ -54,25 +55,23 @@ def test_a_terminal_gets_lines_with_colours_unless_told_not_to(colours: bool, tm
 # ---- looking on ----------------------------------------------------------------------------------------------------
 
 
-def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, start: Any) -> None:
+def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Standin, start: Start) -> None:
     folder = workspace(tmp_path / "ws", slow)
     everything = start(folder, "--json", "log", "--follow")
     night = start(folder, "run")
     night.until("research.started")
     following = start(folder, "log", "--follow", "harbour-0")
     shown = said(folder, "--json", "show", "harbour-0")
-    assert shown.returncode == 0, shown.stderr
-    assert night.ended()[0] == 0
-    code, out, err = following.ended()
-    assert (code, err) == (0, "")
-    stored = said(folder, "log", "harbour-0").stdout.decode()
-    assert out == stored
-    while not everything.has_printed('"batch.ended"', within_s=10):  # it may have begun to follow when the night was over
-        assert said(folder, "run", "--again", "harbour-0").returncode == 0
-    everything.process.send_signal(signal.SIGINT)
-    code, out, err = everything.ended()
-    assert (code, err) == (130, "")
-    seen = [json.loads(line) for line in out.splitlines()]
+    assert shown.code == 0, shown.err
+    assert night.ended() == 0
+    assert (following.ended(), following.err) == (0, "")
+    assert following.out == said(folder, "log", "harbour-0").out
+    while '"batch.ended"' not in everything.out:  # it may have begun to follow when the night was over
+        assert said(folder, "run", "--again", "harbour-0").code == 0
+        time.sleep(2)
+    everything.send(signal.SIGINT)
+    assert (everything.ended(), everything.err) == (130, "")
+    seen = [json.loads(line) for line in everything.out.splitlines()]
     assert {"research.completed", "batch.ended"} <= {event["type"] for event in seen}
     assert len({(event["session_id"], event["version"]) for event in seen}) == len(seen)
 
@@ -87,17 +86,17 @@ def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: P
     outputs = []
     for status in (200, 500):
         monitor.status = status
-        done = commanding.said(folder, *pinging)
+        done = said(folder, *pinging)
         outputs.append((done.out + done.err).encode())
         assert done.code == 0
         (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text("utf-8").replace("deep", "very deep"), "utf-8")
     monitor.status = 200
     (folder / "queries.yaml").write_text("queries:\n  - {query: 'Zyzzyva quokka xylophone?', id: none}\n")
-    assert commanding.said(folder, *pinging).code == 5
+    assert said(folder, *pinging).code == 5
     path, _, body = monitor.heard[-1]
     assert (path.rpartition("/")[2], body["exit_code"]) == ("0", 5)  # nothing failed
     (folder / "queries.yaml").write_text("queries:\n  - {query: Fine, mood: deep}\n")
-    assert commanding.said(folder, *pinging).code == 2
+    assert said(folder, *pinging).code == 2
     ends = [(path.rpartition("/")[2], body) for path, _, body in monitor.heard]
     assert next(what for what, _ in ends if what != "start") == "0"
     assert ends[1][1]["summary"] == "2 with passages, 0 failed, 0 skipped"
@@ -108,6 +107,6 @@ def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: P
 
 def test_a_monitor_that_cannot_be_asked_costs_no_night(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "ws")
-    done = commanding.said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
+    done = said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
     assert done.code == 0
     assert "cannot be read" in done.err

@@ -11,18 +11,18 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.batch import session_pool
 from pipeline.engine import run_context
 from pipeline.ops.console_output import LOG_FILE
-from tests import commanding
-from tests.unattended import BARE, PATIENCE_S, ROOT, Server, command, night_of, said, slow, start, stuck, workspace
+from tests.commanding import said
+from tests.standin.server import Standin
+from tests.unattended import BARE, PATIENCE_S, ROOT, Start, command, night_of, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]
 
@@ -40,16 +40,15 @@ def _heard() -> Iterator[None]:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
-    number: signal.Signals, code: int, tmp_path: Path, slow: Server, start: Any
+    number: signal.Signals, code: int, tmp_path: Path, slow: Standin, start: Start
 ) -> None:
     folder = workspace(tmp_path / "ws", slow)
     run = start(folder, "run")
     run.until("plan.created")
-    run.process.send_signal(number)
-    returned, out, err = run.ended()
-    assert returned == code
-    assert out.splitlines()[-1] == f"0 reports, 0 failed, 2 open, 0 skipped; exit code {code}"
-    assert f"stopped by {number.name}" in err
+    run.send(number)
+    assert run.ended() == code
+    assert run.out.splitlines()[-1] == f"0 reports, 0 failed, 2 open, 0 skipped; exit code {code}"
+    assert f"stopped by {number.name}" in run.err
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "stopped")}
     assert end.exit_code == code
@@ -58,10 +57,10 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     assert not (folder / "events" / "local" / "run.lock").exists()
     assert "no new call is started" in (folder / LOG_FILE).read_text("utf-8")
     again = said(folder, "run")
-    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, b"2 answered, 0 failed, 0 skipped; exit code 0")
+    assert (again.code, again.out.splitlines()[-1]) == (0, "2 answered, 0 failed, 0 skipped; exit code 0")
 
 
-def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow: Server) -> None:
+def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow: Standin) -> None:
     folder = workspace(tmp_path / "ws", slow)
     pid, leader = pty.fork()
     if pid == 0:
@@ -78,20 +77,20 @@ def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow:
     assert "exit code 143" in (folder / LOG_FILE).read_text("utf-8")
 
 
-def test_the_second_signal_ends_the_night_at_once_and_nothing_is_lost(tmp_path: Path, stuck: Server, start: Any) -> None:
+def test_the_second_signal_ends_the_night_at_once_and_nothing_is_lost(tmp_path: Path, stuck: Standin, start: Start) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     run = start(folder, "run", grace_s=3_600)
     run.until("research.started")
-    run.process.send_signal(signal.SIGTERM)
+    run.send(signal.SIGTERM)
     run.until("a second signal ends it at once")
     time.sleep(0.3)  # less than that after the first, it would be an echo of it
-    run.process.send_signal(signal.SIGTERM)
-    assert run.ended()[0] == 143
-    assert said(folder, "verify").returncode == 0
-    assert b"interrupted" in said(folder, "list").stdout
+    run.send(signal.SIGTERM)
+    assert run.ended() == 143
+    assert said(folder, "verify").code == 0
+    assert "interrupted" in said(folder, "list").out
 
 
-def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path: Path, start: Any) -> None:
+def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path: Path, start: Start) -> None:
     """A template that never ends stands for a vault that takes long: nobody looks at the request to stop while it is made."""
     folder = workspace(tmp_path / "ws", questions=1)
     copied = folder / "templates" / "vault"
@@ -100,26 +99,23 @@ def test_a_build_that_a_signal_meets_does_not_keep_the_run_from_ending(tmp_path:
     run = start(folder, "-v", "run", grace_s=-3)  # with the time for closing, one second
     run.until("research.completed")
     time.sleep(2)
-    began = time.monotonic()
-    run.process.send_signal(signal.SIGTERM)
-    code, _, err = run.ended()
-    assert (code, "broken off" in err) == (143, True), err
-    assert time.monotonic() - began < 5
-    assert said(folder, "verify").returncode == 0
+    run.send(signal.SIGTERM)
+    assert (run.ended(), "broken off" in run.err) == (143, True), run.err
+    assert said(folder, "verify").code == 0
     (copied / "home.md.j2").write_bytes((ROOT / "templates" / "vault" / "home.md.j2").read_bytes())
-    assert said(folder, "run").returncode == 0
+    assert said(folder, "run").code == 0
     assert (folder / "vault" / "Home.md").is_file()
 
 
 def test_the_night_ends_by_its_deadline_whatever_never_answers(
-    tmp_path: Path, stuck: Server, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stuck: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     queue = (folder / "queries.yaml").read_text("utf-8")
     (folder / "queries.yaml").write_text(queue.replace("settings:\n", 'settings:\n  limits: {deadline: "06:30"}\n'), "utf-8")
     monkeypatch.setattr(session_pool, "next_at", lambda _clock, now: now + timedelta(seconds=2))
     monkeypatch.setattr(run_context, "GRACE_S", 0.1)
-    assert commanding.said(folder, "run").code == 3
+    assert said(folder, "run").code == 3
     ended, end = night_of(folder)
     assert {(event.status, event.cause) for event in ended} == {("interrupted", "cap")}
     assert end.exit_code == 3
@@ -129,21 +125,21 @@ def test_the_night_ends_by_its_deadline_whatever_never_answers(
 
 
 def test_a_run_is_refused_while_another_works_and_waits_for_it_if_it_is_told_to(
-    tmp_path: Path, stuck: Server, start: Any
+    tmp_path: Path, stuck: Standin, start: Start
 ) -> None:
     folder = workspace(tmp_path / "ws", stuck, questions=1)
     first = start(folder, "run", grace_s=0.1)
     first.until("research.started")
     for refused in (said(folder, "run"), said(folder, "run", "--lock-wait", "1s")):
-        assert refused.returncode == 11
-        assert f"research run, process {first.process.pid} on".encode() in refused.stderr
+        assert refused.code == 11
+        assert f"research run, process {first.process.pid} on" in refused.err
     impatient, patient = start(folder, "run", "--lock-wait", "10m"), start(folder, "-v", "run", "--lock-wait", "10m", grace_s=0.1)
     for waiting in (impatient, patient):
         waiting.until("waiting")
     for run, sign_of_life in ((impatient, ""), (first, ""), (patient, "run.started")):
         run.until(sign_of_life)
-        run.process.send_signal(signal.SIGTERM)
-        assert run.ended()[0] == 143
+        run.send(signal.SIGTERM)
+        assert run.ended() == 143
 
 
 # ---- poor surroundings ---------------------------------------------------------------------------------------------
@@ -151,33 +147,36 @@ def test_a_run_is_refused_while_another_works_and_waits_for_it_if_it_is_told_to(
 ASCII = {**BARE, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+def alone(folder: Path, *args: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command(folder, *args), env=dict(env), capture_output=True, check=False, timeout=PATIENCE_S)
+
+
 def test_without_home_language_or_terminal_everything_is_said(tmp_path: Path) -> None:
-    env = {**ASCII, "TERM": "dumb", "NO_COLOR": "yes please"}
     folder = workspace(tmp_path / "ws")
-    done = said(folder, "run", env=env)
+    with (folder / "queries.yaml").open("a", encoding="utf-8") as queue:  # its note has letters that are not ASCII in its name
+        queue.write("  - {query: 'How deep is the harbour — 港, Häfen?', id: deep, mode: fast}\n")
+    env = {**ASCII, "TERM": "dumb", "NO_COLOR": "yes please"}
+    done = alone(folder, "run", env=env)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == b"2 with passages, 0 failed, 0 skipped; exit code 0"
+    assert done.stdout.splitlines()[-1] == b"3 with passages, 0 failed, 0 skipped; exit code 0"
     lines = done.stderr.splitlines()
     stamped = [line for line in lines if re.match(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  harbour-", line)]
     assert len(stamped) >= 4
     assert b"\x1b" not in done.stderr + done.stdout
-    (folder / "queries.yaml").write_text("queries:\n  - {query: 'How deep is the harbour — 港, Häfen?', id: deep}\n")
-    assert said(folder, "run", env=env).returncode == 0  # its note has letters that are not ASCII in its name
-    for args in (["list"], ["--json", "show", "harbour-0"]):
-        assert said(folder, *args, env=env).returncode == 0, args
-    assert said(folder, "list", env={**BARE, "LC_ALL": "nowhere"}).returncode == 0
+    assert alone(folder, "--json", "show", "deep", env=env).returncode == 0
+    assert alone(folder, "list", env={**BARE, "LC_ALL": "nowhere"}).returncode == 0
 
 
 def test_cron_hears_nothing_of_a_night_that_goes_well_and_all_of_one_that_fails(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "ws")
-    done = commanding.said(folder, "-q", "run")
+    done = said(folder, "-q", "run")
     assert (done.code, done.out, done.err) == (0, "", "")
     with (folder / "queries.yaml").open("a") as queue:
         queue.write("  - {query: 'Zyzzyva quokka xylophone?', id: none}\n")
-    not_found = commanding.said(folder, "-q", "run")
+    not_found = said(folder, "-q", "run")
     assert (not_found.code, not_found.out, not_found.err) == (5, "", "")  # the vault says so; nothing failed
     (folder / "corpus").rename(folder / "elsewhere")
-    failed = commanding.said(folder, "-q", "run", "--retry-failed", "none")
+    failed = said(folder, "-q", "run", "--retry-failed", "none")
     assert failed.code == 2
     assert failed.err
 
@@ -191,11 +190,11 @@ def test_messages_that_go_nowhere_stop_no_night(closed: str, tmp_path: Path) -> 
     assert night_of(folder)[1].done == 2
 
 
-def test_a_reader_that_goes_away_stops_no_night(tmp_path: Path, start: Any) -> None:
+def test_a_reader_that_goes_away_stops_no_night(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "ws")
     reading, writing = os.pipe()
     os.close(reading)
-    run = start(folder, "run", stderr=writing)
+    done = subprocess.run(command(folder, "run"), env=BARE, stderr=writing, check=False, timeout=PATIENCE_S)
     os.close(writing)
-    assert run.process.wait(PATIENCE_S) == 0
+    assert done.returncode == 0
     assert night_of(folder)[1].done == 2

@@ -16,6 +16,7 @@ import pytest
 
 from tests.faults.filesystem import faulty
 from tests.faults.night import Said, Workspace, broken, workspace
+from tests.forking import Command
 from tests.seeds import FULL, SEED
 
 MOMENTS = range(3 + (0 if FULL else SEED % 15 * 3), 120, 3 if FULL else 45)
@@ -127,10 +128,10 @@ def test_a_disk_that_is_really_full_stops_the_night_and_room_lets_it_go_on(eveni
 
 
 def _in_a_process(space: Workspace) -> Said:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "-C", str(space.folder), "run"], capture_output=True, text=True, check=False
-    )
-    return Said(done.returncode, done.stdout, done.stderr)
+    done = Command(space.folder, "run")
+    code = done.ended()
+    assert code is not None
+    return Said(code, done.out, done.err)
 
 
 @pytest.mark.parametrize("command", [["run"], ["-q", "run"]])

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +22,7 @@ from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
 from pipeline.search.providers import Brave
 from pipeline.store.file_store import FileStore
+from tests.forking import PATIENCE_S, Command
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.seeds import FULL, SEED
@@ -34,7 +32,6 @@ from tests.standin.options import Options
 from tests.standin.prompt import MARKED
 from tests.standin.server import Standin
 
-ROOT = Path(__file__).parents[2]
 SEEDS, KILLS = range(2 * SEED, 2 * SEED + (5 if FULL else 1)), 5
 SUBJECTS = ("heat pumps", "stone kilns", "river locks")
 QUERIES = "".join(f"  - {{query: 'How do {one} in cold climates behave?', perspectives: 2, iterations: 2}}\n" for one in SUBJECTS)
@@ -54,26 +51,20 @@ class Night:
     def run(self, *, kill: bool) -> bool:
         """Start a run over what is there; kill it some time after it has begun to ask. Return whether it ended by itself."""
         known, before = set(self.recorded()), len(self.standin.log.hits)
-        command = [sys.executable, "-m", "pipeline", "-C", str(self.folder), "-q", "run"]
-        with subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, **KEYS}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        ) as one:
-            while kill and one.poll() is None and len(self.standin.log.hits) == before:
-                time.sleep(0.005)
-            try:
-                one.wait(self.chance.uniform(0.0, 0.8) if kill else 120)
-            except subprocess.TimeoutExpired:
-                one.send_signal(signal.SIGKILL)
-            errors = one.stderr.read() if one.stderr else b""
-            one.wait(10)
-        assert b"Traceback" not in errors
+        one = Command(self.folder, "-q", "run", env=KEYS)
+        while kill and one.code is None and len(self.standin.log.hits) == before:
+            time.sleep(0.005)
+        if one.ended(self.chance.uniform(0.0, 0.8) if kill else PATIENCE_S) is None:
+            one.send(signal.SIGKILL)
+            one.ended()
+        assert "Traceback" not in one.err
         self.asked_again += [name for hit in self.standin.log.hits[before:] if (name := name_of(hit)) in known]
-        killed = one.returncode == -signal.SIGKILL
+        killed = one.code == -signal.SIGKILL
         self.kills += killed
         if killed:
             known = set(self.recorded())
             self.lost += sum(name_of(hit) not in known for hit in self.standin.log.hits[before:])
-        return one.returncode == 0
+        return one.code == 0
 
     def events(self, session: str = "") -> list[EventBase]:
         store = FileStore(self.folder / "events")
@@ -186,6 +177,5 @@ def test_a_night_s_cap_counts_what_its_killed_runs_have_spent(seed: int, tmp_pat
         calls = [event.worst.usd for event in night.events() if isinstance(event, CallSent)]
         assert night.charged_usd() <= cap + max(calls)
         assert night.charged_usd() == before  # the cap is the night's, however often it is started
-        granted = [sys.executable, "-m", "pipeline", "-C", str(tmp_path), "-q", "run", "--max-cost", "0.30"]
-        subprocess.run(granted, cwd=ROOT, env={**os.environ, **KEYS}, check=False, capture_output=True, timeout=120)
+        Command(tmp_path, "-q", "run", "--max-cost", "0.30", env=KEYS).ended()
         assert before <= night.charged_usd() <= before + 0.30 + max(calls)

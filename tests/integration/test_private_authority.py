@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
-import subprocess
-import sys
 from pathlib import Path
 
 import trustme
@@ -14,6 +11,7 @@ import trustme
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.store.file_store import FileStore
+from tests.forking import Command
 from tests.integration.stage import KEYS, queue_text
 from tests.net.test_proxies import proxy_before
 from tests.standin.fixtures import hosted
@@ -28,18 +26,14 @@ def test_a_run_reaches_its_model_and_its_search_through_the_proxy_and_its_pages_
     folder = tmp_path / "workspace"
     (folder / "events").mkdir(parents=True)
 
-    def run(address: str, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "pumps"]
-        env = {**os.environ, **KEYS, "HTTPS_PROXY": address, **more}
-        return subprocess.run(command, capture_output=True, text=True, timeout=200, env=env)
-
     async def scenario(port: int) -> set[str]:
         async with proxy_before(context, port=port) as (address, asked):
-            distrusted = await asyncio.to_thread(run, address)
-            assert distrusted.returncode != 0
-            assert "certificate is not valid (through the proxy" in distrusted.stdout + distrusted.stderr
-            done = await asyncio.to_thread(run, address, SSL_CERT_FILE=str(tmp_path / "authority.pem"))
-            assert done.returncode == 0, done.stdout + done.stderr
+            proxied = {**KEYS, "HTTPS_PROXY": address}
+            distrusted = Command(folder, "run", "pumps", env=proxied)
+            assert await asyncio.to_thread(distrusted.ended) != 0
+            assert "certificate is not valid (through the proxy" in distrusted.out + distrusted.err
+            done = Command(folder, "run", "pumps", env={**proxied, "SSL_CERT_FILE": str(tmp_path / "authority.pem")})
+            assert await asyncio.to_thread(done.ended) == 0, done.out + done.err
             return {head.split()[1].partition(":")[0] for head in asked}
 
     with hosted() as standin:

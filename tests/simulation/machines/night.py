@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import random
 import signal
@@ -30,13 +29,11 @@ from pipeline.store.nights import PostgresNights
 from pipeline.store.postgres import PostgresStore
 from pipeline.store.postgres_database import Database
 from tests.fakes import context_for
+from tests.forking import FORK
 from tests.nights import NOW, known
 from tests.postgres_server import PostgresServer
 from tests.simulation.machines.ledger import Account
 from tests.simulation.machines.worker_process import Setup, run_worker
-
-_FORK = multiprocessing.get_context("forkserver")
-_FORK.set_forkserver_preload(["tests.simulation.machines.worker_process"])
 
 
 @dataclass
@@ -50,7 +47,7 @@ class Crew:
     def start(self, count: int) -> None:
         for _ in range(count):
             setup = replace(self.setup, machine=f"m{len(self.alive) + self.kills}")
-            process = _FORK.Process(target=run_worker, args=(setup,), daemon=True)
+            process = FORK.Process(target=run_worker, args=(setup,), daemon=True)
             process.start()
             self.alive.append(process)
 
