@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,24 +171,6 @@ def test_one_damaged_session_does_not_keep_the_night_from_the_other_questions(wo
     assert "where-do-ships-wait" in told.out
     actions = {query["id"]: query["action"] for query in json.loads(said(workspace, "--json", "list").out)["queries"]}
     assert actions == {"harbour": "damaged", "where-do-ships-wait-at-night": "done"}
-
-
-def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path) -> None:
-    folder = tmp_path / "ws"
-    workspace_files.lay_out(folder)
-    command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
-        sessions = folder / "events" / "sessions"
-        patience = time.monotonic() + 60
-        while not list(sessions.rglob("*.jsonl")) and time.monotonic() < patience:
-            time.sleep(0.01)
-        assert said(folder, "run").code == 11
-        first.send_signal(signal.SIGKILL)
-    assert (folder / "events" / "local" / "run.lock").exists()
-    assert "interrupted" in said(folder, "list").out
-    assert said(folder, "run").code == 0
-    listed = json.loads(said(folder, "--json", "list").out)
-    assert {query["action"] for query in listed["queries"]} == {"done"}
 
 
 def test_every_command_and_option_has_help_and_is_documented(tmp_path: Path) -> None:

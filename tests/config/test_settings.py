@@ -9,9 +9,19 @@ import pytest
 
 from pipeline.config.keys import Keys
 from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
-from pipeline.config.services import config_for
+from pipeline.config.services import (
+    Documents,
+    config_for,
+    embedding_server,
+    own_servers,
+    reasoner_for,
+    requests_at_once,
+    search_access,
+    searches_for,
+    secrets_of,
+)
 from pipeline.config.settings import load_workspace
-from pipeline.errors import QueueInvalid
+from pipeline.errors import QueueInvalid, UsageError
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,3 +101,159 @@ def test_allowed_sources_of_a_query_replace_those_of_the_settings_and_denied_one
     (tmp_path / "queries.yaml").write_text("settings: {sources: {deny: [https://spam.example/]}}\nqueries: [a]\n")
     with pytest.raises(QueueInvalid, match="no host and no folder"):
         load_workspace(tmp_path)
+
+
+# ---- the services in use ----
+
+
+ROUTER = {"OPENROUTER_API_KEY": "router-canary"}
+OPENAI = {"OPENAI_API_KEY": "openai-canary"}
+LOCAL = ModelChoice("qwen3", "http://localhost:11434/v1")
+
+
+def server_of(settings: Settings, env: dict[str, str], model: str | None = None) -> tuple[str, str, str, str]:
+    server = reasoner_for(settings, Keys(env=env), model).server
+    if server is None:
+        return ("extractive", "", "", "")
+    return (server.name, server.base_url, server.key.reveal() if server.key else "", server.model)
+
+
+def test_auto_takes_the_first_server_whose_key_is_set_else_the_extractive_engine() -> None:
+    router = ("openrouter", "https://openrouter.ai/api/v1", "router-canary", "openai/gpt-5-mini")
+    assert server_of(Settings(), ROUTER | OPENAI) == router
+    assert server_of(Settings(), OPENAI) == ("openai", "https://api.openai.com/v1", "openai-canary", "gpt-5-mini")
+    assert server_of(Settings(), {}) == ("extractive", "", "", "")
+    assert server_of(Settings(reasoner="extractive"), ROUTER) == ("extractive", "", "", "")
+    assert "neither OPENROUTER_API_KEY nor OPENAI_API_KEY" in reasoner_for(Settings(), Keys()).why
+
+
+def test_a_named_model_goes_to_the_server_whose_key_is_set() -> None:
+    assert server_of(Settings(reasoner=ModelChoice("big")), OPENAI)[::3] == ("openai", "big")
+    assert server_of(Settings(), ROUTER, "big")[::3] == ("openrouter", "big")
+    assert server_of(Settings(reasoner="extractive"), ROUTER, "big")[::3] == ("openrouter", "big")
+    for settings, model in ((Settings(reasoner=ModelChoice("big")), None), (Settings(), "big")):
+        with pytest.raises(UsageError, match="the model big, but no server"):
+            reasoner_for(settings, Keys(), model)
+
+
+def test_a_query_with_a_model_of_its_own_keeps_the_server() -> None:
+    assert server_of(Settings(reasoner=LOCAL), ROUTER, "big") == ("localhost:11434", "http://localhost:11434/v1", "", "big")
+
+
+def test_a_public_services_key_goes_to_no_other_server() -> None:
+    assert server_of(Settings(reasoner=LOCAL), ROUTER | OPENAI)[2] == ""
+    for url in ("http://api.openai.com/v1", "https://api.openai.com.evil.example/v1", "https://openrouter.ai:8443/api/v1"):
+        assert server_of(Settings(reasoner=ModelChoice("a", url)), ROUTER | OPENAI)[2] == ""
+    assert server_of(Settings(reasoner=ModelChoice("a", "https://openrouter.ai/api/v1/")), ROUTER)[2] == "router-canary"
+
+
+def test_a_server_of_ones_own_gets_the_key_that_is_named_for_it() -> None:
+    choice = ModelChoice("a", "https://models.example/v1", "MY_API_KEY")
+    assert server_of(Settings(reasoner=choice), ROUTER | {"MY_API_KEY": "my-canary"})[2] == "my-canary"
+    with pytest.raises(UsageError, match="MY_API_KEY is not set"):
+        reasoner_for(Settings(reasoner=choice), Keys(env=ROUTER))
+
+
+def test_a_key_file_that_cannot_be_read_does_not_pass_for_no_key(tmp_path: Path) -> None:
+    keys = Keys(tmp_path, {"OPENROUTER_API_KEY_FILE": "nowhere", "BRAVE_API_KEY_FILE": "nowhere"})
+    with pytest.raises(UsageError):
+        reasoner_for(Settings(), keys)
+    with pytest.raises(UsageError):
+        searches_for("auto", Settings(), keys)
+
+
+def test_auto_searches_with_all_that_is_set_up_in_order_else_in_the_folder() -> None:
+    env = {"TAVILY_API_KEY": "t", "SEARXNG_URL": "http://localhost:8888"}
+    assert searches_for("auto", Settings(), Keys(env=env)).names == ("tavily", "searxng")
+    assert searches_for("auto", Settings(), Keys(env={**env, "BRAVE_API_KEY": "b"})).names == ("brave", "tavily", "searxng")
+    assert searches_for("auto", Settings(searxng_url="http://a"), Keys()).names == ("searxng",)
+    assert searches_for("auto", Settings(), Keys()).names == ("local",)
+
+
+def test_auto_searches_ones_own_documents_beside_the_web_and_says_why() -> None:
+    keys = Keys(env={"BRAVE_API_KEY": "b", "TAVILY_API_KEY": "t"})
+    own = searches_for("auto", Settings(), keys, "own")
+    assert (own.names, own.words) == (("local", "brave", "tavily"), "local and brave, then tavily")
+    assert "your documents in corpus" in own.why
+    cases: tuple[tuple[Documents, str], ...] = (("samples", "only the sample documents"), ("none", "no documents in corpus"))
+    for documents, why in cases:
+        found = searches_for("auto", Settings(), keys, documents)
+        assert found.names == ("brave", "tavily")
+        assert why in found.why
+    assert searches_for("auto", Settings(), Keys(), "samples").names == ("local",)
+
+
+def test_who_is_named_searches_alone_whatever_else_there_is() -> None:
+    keys = Keys(env={"BRAVE_API_KEY": "b"})
+    assert searches_for(("local",), Settings(), keys, "own").names == ("local",)
+    assert searches_for(("brave",), Settings(), keys, "own").names == ("brave",)
+
+
+@pytest.mark.parametrize(("name", "missing"), [("brave", "BRAVE_API_KEY"), ("tavily", "TAVILY_API_KEY"), ("searxng", "address")])
+def test_a_named_provider_without_what_it_needs_is_refused_before_anything_is_sent(name: str, missing: str) -> None:
+    with pytest.raises(UsageError, match=missing) as caught:
+        searches_for(("local", name), Settings(), Keys())
+    assert caught.value.hint
+
+
+def test_a_provider_is_asked_where_the_settings_say() -> None:
+    settings = Settings(search_urls=(("wikipedia", "https://de.wikipedia.org/"),))
+    access = search_access("wikipedia", settings, Keys())
+    assert access is not None
+    assert (access.url, access.key) == ("https://de.wikipedia.org", None)
+    keyed = search_access("openalex", settings, Keys(env={"OPENALEX_API_KEY": "o"}))
+    assert keyed is not None
+    assert keyed.key is not None
+    assert search_access("local", settings, Keys()) is None
+
+
+def test_only_addresses_that_the_user_named_may_be_private() -> None:
+    settings = Settings(reasoner=LOCAL, search_urls=(("brave", "http://127.0.0.1:1"),))
+    assert own_servers(settings, Keys(env={"SEARXNG_URL": "http://localhost:8888"})) == (
+        "http://localhost:11434/v1",
+        "http://localhost:8888",
+        "http://127.0.0.1:1",
+    )
+    assert own_servers(Settings(), Keys(env=ROUTER)) == ()
+
+
+def test_the_key_that_a_reasoner_names_is_a_secret_whatever_it_is_called() -> None:
+    keys = Keys(env={"MINE": "my-canary", **ROUTER})
+    settings = Settings(reasoner=ModelChoice("a", "https://models.example/v1", "MINE"))
+    assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary", "router-canary"}
+    assert {secret.reveal() for secret in secrets_of(Settings(), keys)} == {"router-canary"}
+
+
+@pytest.mark.parametrize(
+    ("address", "most"),
+    [("http://localhost:8080/v1", 1), ("http://10.1.2.3:8000/v1", 1), ("http://[fd00::1]/v1", 1), ("https://a.example/v1", None)],
+)
+def test_a_server_of_ones_own_gets_one_request_at_a_time_unless_the_settings_say_more(address: str, most: int | None) -> None:
+    for concurrency, wanted in ((None, most), (4, 4)):
+        choice = reasoner_for(Settings(reasoner=ModelChoice("tiny", address, concurrency=concurrency)), Keys(env={}))
+        assert choice.server is not None
+        assert choice.server.at_once == wanted
+
+
+def test_embeddings_are_asked_for_where_the_settings_say_on_a_circuit_of_their_own() -> None:
+    settings = Settings(embeddings=EmbeddingChoice("tiny", "http://localhost:11434/v1", "MINE"))
+    keys = Keys(env={"MINE": "my-canary"})
+    server = embedding_server(settings, keys)
+    assert server is not None
+    assert (server.name, server.model, server.at_once) == ("embeddings at localhost:11434", "tiny", 1)
+    assert own_servers(settings, keys) == ("http://localhost:11434/v1",)
+    assert requests_at_once(settings, keys) == {server.name: 1}
+    assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary"}
+    assert embedding_server(Settings(), keys) is None
+
+
+def test_embeddings_without_an_address_need_a_key_and_the_message_names_them() -> None:
+    settings = Settings(embeddings=EmbeddingChoice("tiny"))
+    server = embedding_server(settings, Keys(env=ROUTER))
+    assert server is not None
+    assert server.base_url == "https://openrouter.ai/api/v1"
+    with pytest.raises(UsageError) as caught:
+        embedding_server(settings, Keys(env={}))
+    assert "embeddings: {model: …, base_url: …}" in caught.value.hint
+    with pytest.raises(UsageError, match="MINE is not set, which embeddings: in queries"):
+        embedding_server(Settings(embeddings=EmbeddingChoice("tiny", "http://a.example/v1", "MINE")), Keys(env={}))
