@@ -213,15 +213,6 @@ def test_what_is_open_is_searched_for_once_more(is_open: bool) -> None:
     assert agenda(state) == ((s.ExtendPlan(0),) if is_open else (s.StartSynthesis(),))
 
 
-def test_a_budget_that_is_spent_before_there_is_a_plan_ends_the_session() -> None:
-    for kind in (e.TopicSurveyed, e.PlanCreated):
-        state, _ = before(kind)
-        state.exhausted = "usd"
-        (step,) = agenda(state)
-        assert isinstance(step, s.Fail)
-        assert "usd exhausted" in step.reason
-
-
 def test_a_session_that_is_cut_short_in_a_gap_round_closes_its_workers_before_it_ends() -> None:
     state, _ = after(e.PlanExtended, **SMALL | {"gap_rounds": 1})
     fold.apply(state, e.WorkerStarted(worker_id="gap_0", perspective_id="gap-0", round=1))

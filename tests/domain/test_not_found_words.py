@@ -43,6 +43,8 @@ def test_what_is_near_no_document_ends_the_session_and_says_where_was_looked_and
     step = no_evidence(state)
     assert step.cause == "no-evidence"
     assert step.reason.endswith(words)
+    state.exhausted = "usd"
+    assert no_evidence(state).reason == "stopped before any evidence was found: usd exhausted"
 
 
 def test_a_question_is_read_in_its_own_language_if_there_are_documents_in_it() -> None:
