@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,27 @@ from tests.commanding import said, workspace_in
 from tests.vault.builders import Workplace, a_store, built, changed_templates
 
 
+@pytest.fixture(scope="session")
+def two_nights(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+    return built(tmp_path_factory.mktemp("two") / "w", a_store())
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Workplace:
+def place(two_nights: Workplace, tmp_path: Path) -> Workplace:
     """A built vault with two nights' work, and templates that a test may change."""
-    return built(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    root = shutil.copytree(two_nights.root, tmp_path / "w")
+    return Workplace(Path(root), deepcopy(two_nights.store), changed_templates(tmp_path / "t"))
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A workspace after its first night, without a model."""
-    folder = workspace_in(tmp_path, "  - {query: How deep is the harbour at low tide?, id: depth, tags: [harbours]}\n")
+@pytest.fixture(scope="session")
+def first_night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    queue = "  - {query: How deep is the harbour at low tide?, id: depth, tags: [harbours]}\n"
+    folder = workspace_in(tmp_path_factory.mktemp("first"), queue)
     assert said(folder, "-q", "run").code == 0
     return folder
+
+
+@pytest.fixture
+def folder(first_night: Path, tmp_path: Path) -> Path:
+    """A workspace after its first night, without a model."""
+    return Path(shutil.copytree(first_night, tmp_path / "workspace"))

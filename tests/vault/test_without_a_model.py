@@ -5,19 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.commanding import said, workspace_in
+from tests.commanding import said
 
 _SAYS_TOO_MUCH = re.compile(r"\bcomplete\b|answered\b|confirmed|independent|sources disagree|extractive", re.IGNORECASE)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = workspace_in(tmp_path_factory.mktemp("plain"), "  - {query: How deep is the harbour?, id: depth, tags: [sea]}\n")
-    assert said(folder, "-q", "run").code == 0
-    return folder
 
 
 def test_notes_and_pages_say_passages(folder: Path) -> None:
