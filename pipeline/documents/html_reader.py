@@ -22,7 +22,7 @@ from pipeline.text.words import word_count
 
 _LONG_TAG, _MOST_ATTRIBUTES = 20_000, 5_000  # characters; words
 _DEEPEST = 150  # elements nested deeper are read as plain text, so that the walk may recurse
-_MOST_NESTED = 5_000
+_MOST_NESTED = 10_000
 # Elements that nest: the parser's time is quadratic in how deep they do, and it cannot be asked before.
 _NESTING = re.compile(r"<(/?)(?:div|section|article|blockquote|[uod]l|figure|details|center|form|table|nav)\b", re.IGNORECASE)
 
