@@ -99,9 +99,9 @@ class PageText:
     def rendered(self, title: str) -> str:
         """Return the page text under ``title``. A first heading and paragraphs that are equal to the title are left out."""
         head = squash(title)
-        first = next((block for block in self._blocks if block.kind == "heading"), None)
-        again = [one for one in self._blocks if one is first or one.kind == "paragraph"] if len(self._blocks) > 1 else []
-        blocks = [one for one in self._blocks if one not in again or one.text.casefold() != head.casefold()]
+        said, first = head.casefold(), next((block for block in self._blocks if block.kind == "heading"), None)
+        others = [one for one in self._blocks if one is not first or one.text.casefold() != said]
+        blocks = [one for one in others if one.kind != "paragraph" or one.text.casefold() != said] or others
         lift = 2 - min((block.level for block in blocks if block.kind == "heading"), default=2)
         # A reader of the format would take the end of such a title for its anchor, so the title gets a real one.
         like_an_anchor = head.endswith("}") and " {#" in head and not set(" {") & set(head.rpartition(" {#")[2])
