@@ -64,7 +64,7 @@ class Recaller:
             _log.warning("nothing is recalled from earlier nights: %s", error.message)
             return None
         found = self._index.recall(query.text, query.id, query.tags, at)
-        return None if found.is_empty else found
+        return None if found == Recalled() else found
 
 
 @dataclass(frozen=True, slots=True)

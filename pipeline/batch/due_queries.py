@@ -262,7 +262,7 @@ class _Rhythm:
         return first
 
 
-def parts(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
+def states_of_builds(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return for vault and site why it is not up to date, or ``up to date``; ``missed``: pairs of part and reason."""
     reasons: dict[str, list[str]] = {"vault": [], "site": []}
     for part, reason in missed:

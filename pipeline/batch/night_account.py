@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.due_queries import LOG_TROUBLE, parts
+from pipeline.batch.due_queries import LOG_TROUBLE, states_of_builds
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import begin_of
@@ -135,7 +135,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "left_out": len(result.skipped),
         "unread": list(unread),
         **_bill(end.cost),
-        **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
+        **states_of_builds((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
         "ended": [event.model_dump(include=said) | _bill(event.cost) for event in result.ended],
         "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
     }

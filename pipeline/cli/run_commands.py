@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, parts
+from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, states_of_builds
 from pipeline.cli.command_parts import (
     amount,
     length,
@@ -208,7 +208,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     code = code or report_build_problems(console, problems)
     run.summary_line = "nothing to do" if problems else ""
     # ``last-run.json`` is kept unless what it says of vault and site is outdated, or it holds an error.
-    now = parts((one.part, one.reason) for one in problems)
+    now = states_of_builds((one.part, one.reason) for one in problems)
     before = workspace_adapters.last_run(console.folder)
     if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
         return code

@@ -437,8 +437,3 @@ class Recalled(Value):
     fruitless: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     episodes: tuple[RecalledEpisode, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is recalled."""
-        return self == Recalled()

@@ -95,7 +95,7 @@ def test_statements_on_the_question_are_recalled_with_their_day_and_others_are_n
 
 
 def test_what_no_answer_of_a_model_cited_is_not_recalled() -> None:
-    assert recalled(on("What is a log?", LOG, tokens=0)).is_empty
+    assert recalled(on("What is a log?", LOG, tokens=0)) == Recalled()
     assert names(recalled(on("What is a log?", LOG.model_copy(update={"cited": False})))) == []
 
 
