@@ -30,18 +30,16 @@ from pipeline.errors import SystemRefused, UsageError
 from pipeline.system.files import read_bytes, read_text, write
 from pipeline.text.normalise import one_line
 from pipeline.vault.model import Quoted, key_of, readings_by_url, stored_cards
-from pipeline.vault.note import block_id, citekey
-from pipeline.vault.output.escaping import address, host_of, inert, web_address
+from pipeline.vault.note import BETWEEN_NAMES, block_id, citekey
+from pipeline.vault.output.escaping import WIKILINK, address, host_of, inert, web_address
 from pipeline.vault.output.markdown import flat
 from pipeline.vault.output.user_text import BOX
 
 _LONG_TAIL = 12  # hex digits of an address, where shorter ends of two keys are equal
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
-_NAMES = re.compile(r";|\band\b|&")  # what stands between the names of authors
 _LONGEST = 600  # of a quote
 _MARKDOWN = Options.ENABLE_TABLES | Options.ENABLE_FOOTNOTES
 # What only Obsidian reads: links, comments, blocks, callouts; and the fences and quotes that lines are in.
-_LINK = re.compile(r"(!?)\[\[([^\[\]|\\#]*)(?:#([^\[\]|\\]*))?(?:\\?\|([^\[\]]*))?\]\]")
 _SESSION = re.compile(r" · \[\[sessions/[^\]]*\]\]")  # the way from a report to its own session, in a line of facts
 _NUMBER = re.compile(r"\d+[a-z]?")
 _USER_BLOCK = re.compile(
@@ -135,7 +133,7 @@ def references(sources: Iterable[CitedSource]) -> list[dict[str, Any]]:
             "id": source.key,
             "type": "webpage" if host_of(source.url) else "document",
             "title": source.title,
-            "author": [name(one) for part in _NAMES.split(source.author) if (one := part.strip(" ,"))],
+            "author": [name(one) for part in BETWEEN_NAMES.split(source.author) if (one := part.strip(" ,"))],
             "issued": date(source.published),
             "accessed": date(source.accessed),
             "container-title": host_of(source.url),
@@ -182,9 +180,9 @@ def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Map
     by_note, letters, notes = {note_of.get(source.url, ""): source for source in sources}, _letters(kept), dict[str, str]()
 
     def replaced(link: re.Match[str]) -> str:
-        embedded, path, place, words = link[1], link[2], link[3] or "", link[4] or link[2]
+        path, place, words = link["to"], (link["place"] or "").removeprefix("#"), link["words"] or link["to"]
         block, source = place.removeprefix("^"), None if place else by_note.get(path)
-        if embedded:
+        if link["embed"]:
             return ""
         if block in quotes and _NUMBER.fullmatch(unicodedata.normalize("NFKD", words)):
             if block not in notes:
@@ -197,7 +195,7 @@ def portable(title: str, body: str, sources: Sequence[CitedSource], note_of: Map
         )
 
     def plain(line: str) -> str:
-        return _LINK.sub(replaced, _SESSION.sub("", _COMMENT.sub("", line)))
+        return WIKILINK.sub(replaced, _SESSION.sub("", _COMMENT.sub("", line)))
 
     fence, lines = "", list[str]()
     for line in (kept.partition("\n")[2] if kept.startswith("# ") else kept).split("\n"):

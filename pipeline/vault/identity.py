@@ -25,7 +25,7 @@ from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME, OWN
-from pipeline.vault.output.escaping import inert
+from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
 
@@ -83,9 +83,8 @@ def is_retired(note: str) -> bool:
 
 
 _HEAD = 20_000  # bytes of a note in which its properties are looked for
-# The target of a wikilink in a file; a whole wikilink.
+# The target of a wikilink in a file.
 _TARGET = re.compile(rb"\[\[([^\[\]|#\\\n]+)")
-_LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|#\\\n]+)(?P<place>#[^\[\]|\\\n]*)?(?:\\?\|(?P<words>[^\[\]\n]*))?\]\]")
 # A wikilink up to its words, if it leads to a quote (see `block_id`): without that place it leads to the source.
 _TO_QUOTE = re.compile(r"(\[\[[^\[\]|#\\\n]+)#\^q-[A-Za-z0-9-]+")
 # Signs in a path that a wikilink cannot hold.
@@ -295,7 +294,7 @@ def relinked(text: str, links: Callable[[str], str | None], plain: Callable[[str
             return found[0]
         return found[0].replace(found["to"], path, 1) if path else plain(found["words"] or "")
 
-    return _LINK.sub(link, text)
+    return WIKILINK.sub(link, text)
 
 
 _HEIRS = ("report", "session", "topic")  # of the notes that it led to, the first of these kinds

@@ -148,7 +148,7 @@ class Note:
 # The words of a key; a year in a date as a page gives it; what stands between the names of authors.
 _WORD = re.compile(r"[a-z0-9]+")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_NAMES = re.compile(r";|\band\b|&")
+BETWEEN_NAMES = re.compile(r";|\band\b|&")
 # Never a title's telling word, in twelve languages. A key that was given out must not change: nor may this list.
 _FUNCTION_WORDS = frozenset(
     """
@@ -176,7 +176,7 @@ def citekey(url: str, title: str = "", author: str = "", published: str = "", *,
     It depends on these values alone, so it stays the same whatever else is cited; give those of the source's first reading. Only
     ``[a-z0-9-]`` occur, and it begins with a letter: BibTeX, pandoc and Obsidian all take it.
     """
-    family = _words(_NAMES.split(author)[0].strip().split(",")[0])  # what stands before a comma, else the last word
+    family = _words(BETWEEN_NAMES.split(author)[0].strip().split(",")[0])  # what stands before a comma, else the last word
     file = _words(url.rpartition("/")[2].rpartition(":")[2].partition(".")[0])
     site = host_of(url).split(".")
     if len(site) > 2 and len(site[-1]) == 2 and site[-2] in _SECOND_LEVEL:

@@ -52,6 +52,10 @@ _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _KEPT_IN_URL = "/?&=+,@%-._~:"
 
 
+# A wikilink or an embed, as Obsidian reads it; in a table its bar is escaped.
+WIKILINK = re.compile(r"(?P<embed>!?)\[\[(?P<to>[^\[\]|#\\\n]*)(?P<place>#[^\[\]|\\\n]*)?(?:\\?\|(?P<words>[^\[\]\n]*))?\]\]")
+
+
 class Inert(str):
     """Text that goes into a note unchanged: escaped here, or written by this program."""
 
