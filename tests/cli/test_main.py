@@ -185,6 +185,7 @@ def test_every_command_and_option_has_help_and_is_documented(tmp_path: Path) -> 
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = {"pydantic", "jinja2", "yaml", "httpx", "asyncio", "rich", "logging.handlers", "sqlite3", "selectolax", "frontmatter"}
+    heavy |= {"numpy", "onnxruntime", "tokenizers"}
     code = f"import sys, pipeline.cli.main; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -200,8 +201,11 @@ def test_answers_say_how_long_they_took_and_runs_which_machine_acted(workspace: 
     assert {line["agent"] for line in lines if line["type"] == "run.started"} == {"attic"}
 
 
-def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(tmp_path: Path) -> None:
+def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace_in(tmp_path / "ws", "  - query: How deep is the harbour?\n    mode: fast\n")
+    monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
     heavy = {
         "pydantic",
         "jinja2",
@@ -214,7 +218,8 @@ def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(t
         "regex",
         "watchdog",
     }
-    heavy |= {"regex", "pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
+    heavy |= {"numpy", "onnxruntime", "tokenizers"}
+    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
 
     def told(command: str) -> str:
         code = (

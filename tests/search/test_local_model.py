@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -106,13 +104,3 @@ def test_without_the_packages_words_alone_count_and_doctor_says_so(tmp_path: Pat
     (folder / "queries.yaml").write_text("settings: {embeddings: {folder: mine}}\nqueries: [a question]\n")
     with pytest.raises(UsageError, match="a-package-of-no-name is not installed"):
         meaning_of(load_workspace(folder).queue.settings, Keys(folder, {}), HttpClient(SERVICES), folder, 1.0)
-
-
-def test_help_and_a_run_without_anything_to_do_import_no_numeric_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = workspace_in(tmp_path / "w", "  - {query: How deep is the harbour?, id: deep}\n")
-    assert said(folder, "run").code == 0
-    monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
-    for args in (["--help"], ["-C", str(folder), "run"]):
-        command = [sys.executable, "-X", "importtime", "-m", "pipeline", *args]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert not [name for name in ("numpy", "onnxruntime", "tokenizers") if f"| {name}\n" in done.stderr.replace("|   ", "| ")]
