@@ -14,7 +14,7 @@ from pipeline.domain.agenda import pages_to_read
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import page_of, survey_statistics
 from pipeline.domain.reasoner_questions import ReadingQuestion, ShownPage, key_of
-from pipeline.domain.report_parts import INSTRUCTIONS, window_of
+from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
@@ -29,6 +29,7 @@ from pipeline.text.quotes import Span
 from pipeline.text.words import DEFAULT_LANGUAGE, word_count
 
 _FIRST_TOKENS, _BESIDE_TOKENS = 16_500, 8_000  # of pages in the first readings: of the plan's first worker, and of the others
+_LARGE_TOKENS = 24_000  # of the plan's first worker, if a sixth of the window is that much
 _LATER_TOKENS = 6_000  # in a later one; a good half of the window if that is less
 _GAP_TOKENS, _GAP_PAGE_TOKENS = 5_000, 400  # in that of the gaps, for each iteration; of one page, as long as there is room
 _BEST_PAGE = 7 / 8  # of the room may be taken by the best page: in a how-to it held 17 of 17 facts that matter
@@ -182,11 +183,12 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
 
     The first page, which has most hits, is shown whole if it fits; not for gaps, which a page rarely answers as a whole, nor if
     it is long and its hits lie in one or two sections. Each other one may use half of what is left, for gaps an equal share, for
-    the sections that were hit; then the first ones are extended around these, for gaps by one section. Of a page that was shown
-    in parts before, only other parts are shown.
+    the sections that were hit; then the first ones are extended around these, for gaps by one section; in a large window what is
+    left is for whole pages. Of a page that was shown in parts before, only other parts are shown.
     """
     first = worker.id == next(iter(workers_in_order(state))).id
-    left = min(_most_tokens(state.config, worker.round, iteration, first=first), (window_of(state) - INSTRUCTIONS) * 5 // 8)
+    most = _most_tokens(state.config, worker.round, iteration, window_of(state), first=first)
+    left = min(most, (window_of(state) - INSTRUCTIONS) * 5 // 8)
     searched = [state.searches[query].hits for query in worker.iterations[iteration - 1].queries if query in state.searches]
     ranked = [hits[rank] for rank in range(max(map(len, searched), default=0)) for hits in searched if rank < len(hits)]
     hits = [*ranked, *(state.survey.hits if state.survey and not worker.round else ())]
@@ -209,6 +211,11 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
                 beside = max(around, bool(seen)) if place < _WITH_NEIGHBOURS else 0
                 shown[place] = shown_parts(text, of_page, room, seen, around=beside, always=is_best)
                 left -= _tokens_of(text, shown[place]) - own
+    for place, (page, text) in enumerate(zip(pages, texts, strict=True)):
+        more = tokens(text) - _tokens_of(text, shown[place])
+        if most > _FIRST_TOKENS and more <= left and not _seen(state, page.url):
+            shown[place] = (Span(0, len(text)),)
+            left -= more
     if pages and not any(shown):
         shown[0] = shown_parts(texts[0], [], left, _seen(state, pages[0].url))
     return [
@@ -218,20 +225,21 @@ def sources_of(state: SessionState, worker: Worker, iteration: int, context: Ste
     ]
 
 
-def _most_tokens(config: ResearchConfig, round_: int, iteration: int, *, first: bool) -> int:
+def _most_tokens(config: ResearchConfig, round_: int, iteration: int, window: int, *, first: bool) -> int:
     """Return how many tokens of pages a reading is shown: later readings have less, for the session has one bill."""
     if round_:
         return _GAP_TOKENS * config.iterations
     if iteration > 1:
         return _LATER_TOKENS
-    return _FIRST_TOKENS if first else _BESIDE_TOKENS
+    return min(_LARGE_TOKENS, max(_FIRST_TOKENS, window // 6)) if first else _BESIDE_TOKENS
 
 
 def expected(config: ResearchConfig) -> tuple[int, int]:
     """Return the most calls of a session with a model, and about how many tokens in: all rounds, no retry, one part."""
     places = [(0, turn, view == 0) for turn in range(1, config.iterations + 1) for view in range(config.perspectives)]
     readings = [*places, *[(1, 1, False)] * config.gap_rounds]
-    pages = sum(_most_tokens(config, number, turn, first=first) for number, turn, first in readings)
+    window = config.context_tokens or USUAL_WINDOW
+    pages = sum(_most_tokens(config, number, turn, window, first=first) for number, turn, first in readings)
     facts = min(_FACTS_TOKENS * len(readings), _FACTS_MOST)
     calls = len(readings) + 4  # the plan, the report, its check, and a second check of what code doubts
     return calls, pages + _PROMPT_TOKENS * calls + 2 * facts + 2 * config.report_words

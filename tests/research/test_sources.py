@@ -92,14 +92,14 @@ def test_newer_pages_come_first_only_where_the_present_state_is_asked_for() -> N
     assert "corpus:g.md" in chosen_pages(state, worker, 2)
 
 
-def test_only_the_best_pages_are_shown_beyond_the_sections_that_were_hit() -> None:
+def test_only_the_best_pages_are_shown_beyond_what_was_hit_and_in_a_large_window_whole() -> None:
     state, worker = _state()
     state.config = state.config.model_copy(update={"pages_per_iteration": 4})
     worker.iterations = [Iteration("", ("one",))]
     hits = (Hit(url=f"corpus:{name}.md", title=name, heading="Part 9") for name in "abcd")
     state.searches["one"] = SearchDone("local", tuple(hits))
-    state.pages = {f"corpus:{name}.md": PageRead(url=name, title=name, digest="0" * 64, characters=9, at="") for name in "abcd"}
-    state.pages = {url: page.model_copy(update={"url": url}) for url, page in state.pages.items()}
+    for url in (f"corpus:{name}.md" for name in "abcd"):
+        state.pages[url] = PageRead(url=url, title=url, digest="0" * 64, characters=9, at="")
     text = "".join(f"## Part {number}\n\n{'Water flows downhill. ' * 60}\n\n" for number in range(40))
     context = replace(step_context_for(MemoryStore(), Journal()), page_text=lambda _digest: text)
 
@@ -107,6 +107,8 @@ def test_only_the_best_pages_are_shown_beyond_the_sections_that_were_hit() -> No
         return [sum(text[start:end].count("## ") for start, end in one.shown) for one in sources_of(state, worker, 1, context)]
 
     assert shown() == [5, 5, 5, 1]
+    state.config = state.config.model_copy(update={"context_tokens": 200_000})
+    assert shown() == [40, 5, 5, 1]
 
 
 def found_gaps(state: SessionState) -> tuple[Gap, ...]:
