@@ -206,19 +206,8 @@ def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(
 ) -> None:
     workspace_in(tmp_path / "ws", "  - query: How deep is the harbour?\n    mode: fast\n")
     monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
-    heavy = {
-        "pydantic",
-        "jinja2",
-        "pyromark",
-        "asyncio",
-        "multiprocessing",
-        "markupsafe",
-        "httpx",
-        "selectolax",
-        "regex",
-        "watchdog",
-    }
-    heavy |= {"numpy", "onnxruntime", "tokenizers"}
+    heavy = {"pydantic", "jinja2", "pyromark", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax", "regex"}
+    heavy |= {"watchdog", "numpy", "onnxruntime", "tokenizers"}
     heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
 
     def told(command: str) -> str:
