@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote, unquote_plus, urlsplit
 from xml.etree import ElementTree
 
 from pipeline.domain.budget import announce_call
@@ -62,7 +62,8 @@ def canonical(url: str, scheme: str = "https") -> str:
     ):
         return ""
     authority = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
-    path, query = _path(parts.path), _query(parts.query)
+    kept = [part for part in parts.query.split("&") if part and not _TRACKING.fullmatch(unquote_plus(part.partition("=")[0]))]
+    path, query = _path(parts.path), "&".join(map(percent_encoded, kept))
     if host.removeprefix("export.").removeprefix("www.") == "arxiv.org" and (paper := _ARXIV.fullmatch(path)):
         authority, path, query = "arxiv.org", f"/abs/{paper[1]}", ""
     found = f"{parts.scheme}://{authority}{path}{'?' + query if query else ''}"
@@ -107,15 +108,6 @@ def _path(path: str) -> str:
     if parts and parts[-1] in (".", ".."):
         kept.append("")
     return "/" + "/".join(kept)
-
-
-def _query(query: str) -> str:
-    kept = [part for part in query.split("&") if part and not _TRACKING.fullmatch(_name(part))]
-    return "&".join(percent_encoded(part) for part in kept)
-
-
-def _name(part: str) -> str:
-    return next((name for name, _ in parse_qsl(part, keep_blank_values=True)), "")
 
 
 def percent_encoded(text: str) -> str:
