@@ -31,6 +31,7 @@ from pipeline.search.index import copy_index
 from pipeline.search.local_model import LocalEmbedder
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
+from pipeline.system import files
 from pipeline.text import times
 from pipeline.text.normalise import clean
 from pipeline.wiring.store_adapters import index_file, local_model, store_of, summaries_of
@@ -105,8 +106,8 @@ class Answer(TypedDict):
 class Library:
     """What the server knows: the store, the kept summaries, the one search over stored pages. Public methods are its tools.
 
-    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index. Passages are compared by
-    meaning if a model in this process does it.
+    Nothing is written into the workspace: ``index``, a file elsewhere, begins as a copy of its index, and a file beside it as one
+    of its summaries. Passages are compared by meaning if a model in this process does it.
     """
 
     def __init__(self, workspace: Workspace, index: Path) -> None:
@@ -114,6 +115,9 @@ class Library:
         self._store = store_of(workspace.folder)
         model = local_model(workspace.queue.settings, keys_of(workspace.folder), workspace.folder)
         copy_index(index_file(workspace.folder), index)
+        self._kept = index.with_name("summaries.json")
+        with suppress(OSError):  # there are none yet
+            files.write(self._kept, files.read_bytes(summaries_of(workspace.folder)))
         self._pages = PassageSearch(index, store=self._store, meaning=Meaning(LocalEmbedder(model), 0.0) if model else None)
         self._sources: dict[str, tuple[str, str]] = {}  # title and address of pages that were seen, by digest
         self.takes_questions = workspace.queue.settings.mcp.enqueue
@@ -124,7 +128,7 @@ class Library:
             await self._pages.find("any words", [one.id for one in self._summaries()], 1)
 
     def _known(self) -> SessionIndex:
-        return read_all(self._store, summaries_of(self._folder), writable=False)
+        return read_all(self._store, self._kept)
 
     def _summaries(self) -> list[Summary]:
         """All readable sessions, the newest first."""

@@ -159,6 +159,7 @@ def test_pages_are_indexed_before_the_first_search(tmp_path: Path) -> None:
     folder = workspace(tmp_path / "workspace", 1)
     library = Library(load_workspace(folder), tmp_path / "pages.sqlite")
     asyncio.run(library.prepare())
+    assert FIRST in (tmp_path / "summaries.json").read_text(), "so that not every call reads every session"
     shutil.rmtree(folder / "events" / "objects")
     assert asyncio.run(library.search("How do pumps behave?"))["results"]
 
