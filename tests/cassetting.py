@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import vcr
 from vcr.request import Request
 
-from pipeline.config.services import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS, ModelServer
+from pipeline.config.queue_values import SEARCHES
+from pipeline.config.services import OPENAI, OPENROUTER, USUAL_MODELS, ModelServer
 from pipeline.errors import ServiceFailed
 from pipeline.net.calls import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.net.client import HttpClient, Policy

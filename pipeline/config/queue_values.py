@@ -31,7 +31,30 @@ from pipeline.errors import UsageError
 from pipeline.text import normalise
 from pipeline.text.times import is_zone
 
-PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a service wants: the variable of its key, whether it answers without one, and where it is asked."""
+
+    name: str
+    key_name: str
+    url: str
+    key_needed: bool = False
+
+
+SEARCHES = {
+    service.name: service
+    for service in (
+        Service("brave", "BRAVE_API_KEY", "https://api.search.brave.com", True),
+        Service("tavily", "TAVILY_API_KEY", "https://api.tavily.com", True),
+        Service("searxng", "", ""),
+        Service("wikipedia", "", "https://en.wikipedia.org"),
+        Service("arxiv", "", "https://export.arxiv.org"),
+        Service("openalex", "OPENALEX_API_KEY", "https://api.openalex.org"),
+        Service("semanticscholar", "SEMANTIC_SCHOLAR_API_KEY", "https://api.semanticscholar.org"),
+    )
+}
+PROVIDERS = ("local", *SEARCHES)
 MAX_CHARACTERS = 1_000
 MAX_ID = 48
 FOREVER = timedelta.max
@@ -326,9 +349,7 @@ class Settings:
     query_limits: QueryLimits = QueryLimits()
     prices: Annotated[tuple[tuple[str, Price], ...], _prices] = ()
     searxng_url: Annotated[str, _address] = ""
-    search_urls: Annotated[
-        tuple[tuple[str, str], ...], pairs(_address, [name for name in PROVIDERS if name not in ("local", "searxng")])
-    ] = ()
+    search_urls: Annotated[tuple[tuple[str, str], ...], pairs(_address, [name for name in SEARCHES if name != "searxng"])] = ()
     page_hosts: Annotated[tuple[str, ...], listing(_address, "write a list of addresses: [http://wiki.intranet]")] = ()
     contact: Annotated[str, _contact] = ""
     site_url: Annotated[str, _address] = ""

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline import __version__
 from pipeline.config.keys import DATABASE_PASSWORD, Keys
-from pipeline.config.queue_values import ModelChoice, Query, RerankerChoice, Settings
+from pipeline.config.queue_values import SEARCHES, ModelChoice, Query, RerankerChoice, Service, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 
@@ -143,16 +143,6 @@ def _names(entry: str, host: str, port: int | None) -> bool:
 _SETUP = "set it in the environment or in .env; .env.example lists all names"
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """What a service wants: the variable of its key, whether it answers without one, and where it is asked."""
-
-    name: str
-    key_name: str
-    url: str
-    key_needed: bool = False
-
-
 OPENROUTER = Service("openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", True)
 OPENAI = Service("openai", "OPENAI_API_KEY", "https://api.openai.com/v1", True)
 USUAL_MODELS = {OPENROUTER.name: "openai/gpt-5-mini", OPENAI.name: "gpt-5-mini"}
@@ -163,19 +153,6 @@ LOCAL_TIMEOUT_S = 900.0
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 # What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": not known.
 Documents = Literal["own", "samples", "none", ""]
-
-SEARCHES = {
-    service.name: service
-    for service in (
-        Service("brave", "BRAVE_API_KEY", "https://api.search.brave.com", True),
-        Service("tavily", "TAVILY_API_KEY", "https://api.tavily.com", True),
-        Service("searxng", "", ""),
-        Service("wikipedia", "", "https://en.wikipedia.org"),
-        Service("arxiv", "", "https://export.arxiv.org"),
-        Service("openalex", "OPENALEX_API_KEY", "https://api.openalex.org"),
-        Service("semanticscholar", "SEMANTIC_SCHOLAR_API_KEY", "https://api.semanticscholar.org"),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)

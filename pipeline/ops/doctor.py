@@ -20,12 +20,11 @@ from urllib.parse import urlsplit
 
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import ENV_FILE, Keys
-from pipeline.config.queue_values import EmbeddingChoice
+from pipeline.config.queue_values import SEARCHES, EmbeddingChoice
 from pipeline.config.services import (
     LOCAL,
     OPENAI,
     OPENROUTER,
-    SEARCHES,
     ModelServer,
     embedding_server,
     reasoner_for,
