@@ -115,7 +115,6 @@ event | Ereignis/Ereignisse | événement/événements | evento/eventos | 个事
 token | Token/Tokens | jeton/jetons | token/tokens | 个词元 | トークン
 search | Suche/Suchen | recherche/recherches | búsqueda/búsquedas | 次搜索 | 回の検索
 round | Runde/Runden | tour/tours | ronda/rondas | 轮 | ラウンド
-character | Zeichen/Zeichen | caractère/caractères | carácter/caracteres | 个字符 | 字
 question | Frage/Fragen | question/questions | pregunta/preguntas | 个问题 | 件の質問
 older report | älterer Bericht/ältere Berichte | rapport plus ancien/rapports plus anciens | informe más antiguo/informes más antiguos | 份更早的报告 | 件の古いレポート
 """  # noqa: E501 - one line a label
