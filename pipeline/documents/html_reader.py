@@ -249,6 +249,7 @@ class _Walker:
         self._ground: _Colour | None = _WHITE
         self._item = False  # the next text opens a list item
         self._target = ""  # the latest id since the latest text
+        self._ids = {""}  # of what came so far: an <a id="x"/> that nothing ends is repeated in what follows
         self._latest = 1, ""  # level and text of the latest heading
         self._again = (
             False  # a list of terms has ended: the heading before it is repeated, else the text would seem the last term's
@@ -350,12 +351,12 @@ class _Walker:
             self._region = len(self.regions) - 1
         self._main = self._main or tag == "main" or role == "main"
         if tag not in _HEADINGS and tag != "dt":
-            self._target = attributes.get("id") or self._target
+            self._target = self._new_id(node) or self._target
         if role == "tabpanel" and self._tabs and (label := self._tabs.popleft()):
             self._emit("paragraph", label)
         if tag in _HEADINGS:
-            inside = node.css_first("a[name], a[id], span[id]")
-            anchor = _id_of(node) or self._target or (_id_of(inside) if inside is not None else "")
+            inside = [*filter(None, map(self._new_id, node.css("a[name], a[id], span[id]"))), ""]
+            anchor = _id_of(node) or self._target or inside[0]
             self._emit("heading", self._words_of(node, depth), _HEADINGS[tag], anchor)
         elif tag in _BESIDE_CODE and _is_gutter(node):
             self.dropped["line numbers"] += word_count(node.text(deep=True, separator=" "))
@@ -392,7 +393,7 @@ class _Walker:
     def _inline(self, tag: str, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> bool:
         """Write an inline element that is more than its text; return False if it is not."""
         if tag in ("a", "span"):
-            self._target = self._target if any(part.strip() for part in self._parts) else _id_of(node) or self._target
+            self._target = self._target if any(part.strip() for part in self._parts) else self._new_id(node) or self._target
         if tag == "br":
             self._parts.append("\n")
         elif tag == "math":
@@ -489,6 +490,12 @@ class _Walker:
                 note = self._words_of(target, 0)
                 self._noted.add(target.mem_id)
                 self._emit("paragraph", note if note.startswith(("[", mark)) else f"[{mark}] {note}")
+
+    def _new_id(self, node: LexborNode) -> str:
+        if (own := _id_of(node)) in self._ids:
+            return ""
+        self._ids.add(own)
+        return own
 
     def _emit(self, kind: BlockKind, text: str, level: int = 0, anchor: str = "") -> None:
         """Add a block if it has text; before it the terms that no definition followed, and the heading that is due."""
