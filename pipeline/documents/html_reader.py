@@ -293,7 +293,7 @@ class _Walker:
                 self._flush()
             self._hidden = self._hidden or (hides and role != "tabpanel")
             if is_block:
-                self._block(tag, role, node, attributes, depth)
+                self._block(tag, role, node, depth)
             elif not self._inline(tag, node, attributes, depth):
                 self._inside(node, depth)
             if hides and not is_block:
@@ -334,7 +334,7 @@ class _Walker:
         self.dropped["controls"] += words
         return True
 
-    def _block(self, tag: str, role: str, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> None:
+    def _block(self, tag: str, role: str, node: LexborNode, depth: int) -> None:
         if self._flat:
             self._parts.append(" ")
             self._inside(node, depth)
@@ -586,7 +586,8 @@ def _rise(numbers: Sequence[str]) -> bool:
 
 
 def _id_of(node: LexborNode) -> str:
-    return (node.attributes.get("id") or node.attributes.get("name") or "").strip()
+    name = node.attributes.get("name") if node.tag == "a" else ""
+    return (node.attributes.get("id") or name or "").strip()
 
 
 def _span(cell: LexborNode, name: str) -> int:

@@ -149,7 +149,7 @@ def test_what_is_shown_is_not_taken_for_hidden(markup: str) -> None:
         ("<div id=far><div><div><h2>Part</h2></div></div></div>", "far"),
         ("<a name=before></a><h2>Part</h2>", "before"),
         ("<h2><a name=inside></a>Part</h2>", "inside"),
-        ("<p><a id=x1 />x</p><h2><a id=x2 />One</h2><p>x</p><h2><a id=x3 />Part</h2><p>x</p>", "x3"),
+        ("<p><a id=x1 />x</p> <div> <h2><a id=x2 />One</h2> </div> <p>y</p> <div> <h2><a id=x3 />Part</h2></div>", "x3"),
         ("<section id=s><h3>First</h3><h2>Part</h2></section>", "part"),
         ("<div id=closed><p>x</p></div><h2>Part</h2>", "part"),
         ("<h2 id='a b'>Part</h2>", "a%20b"),
