@@ -257,8 +257,8 @@ def size_limit(kind: Kind) -> int:
     return MAX_PDF_BYTES if kind.format == "pdf" else MAX_BYTES
 
 
-def refuse_by_name_and_size(path: Path, size: int) -> None:
-    """Check a file's name and size in bytes before it is opened.
+def accepted_kind(path: Path, size: int) -> Kind:
+    """Return the kind of a file by its name and its size in bytes, before it is opened.
 
     Raises:
         ReadFailed: the name is not that of a document, or the file is too large.
@@ -268,6 +268,7 @@ def refuse_by_name_and_size(path: Path, size: int) -> None:
         raise ReadFailed(f"unsupported file type ({''.join(path.suffixes[-2:]).lower()})")
     if size > size_limit(kind):
         raise ReadFailed(f"its {size / 1e6:,.0f} MB exceed the limit of {size_limit(kind) / 1e6:,.0f} MB")
+    return kind
 
 
 VERSION = 5  # of the text that the readers give; raised when they give another for the same bytes
@@ -285,9 +286,7 @@ def extract(data: bytes, *, path: str = "", content_type: str = "", url: str = "
     """
     form: Format
     if path:
-        refuse_by_name_and_size(Path(path), len(data))
-        kind = kind_of(Path(path))
-        assert kind is not None  # noqa: S101 - it was not refused
+        kind = accepted_kind(Path(path), len(data))
         form, name = kind.format, squash(kind.title) or "document"
         if kind.packed:
             limit = size_limit(kind)

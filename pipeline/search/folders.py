@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-from pipeline.documents.extract import refuse_by_name_and_size
+from pipeline.documents.extract import accepted_kind
 from pipeline.errors import GONE, CorpusUnusable, ReadFailed
 from pipeline.system.files import open_regular
 
@@ -77,7 +77,7 @@ def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
                 status = path.stat()
                 if not stat.S_ISREG(status.st_mode):
                     raise ReadFailed("not a regular file")
-                refuse_by_name_and_size(path, status.st_size)
+                accepted_kind(path, status.st_size)
                 yield FoundFile(address_of(relative), status.st_size, status.st_mtime_ns)
             except (OSError, RuntimeError) as error:
                 yield SkippedFile(printable(relative), _reason(error))
@@ -110,7 +110,7 @@ def contents(path: Path) -> bytes:
     try:
         with os.fdopen(open_regular(path), "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            refuse_by_name_and_size(path, size)
+            accepted_kind(path, size)
             return file.read(size + 1)
     except OSError as error:
         raise ReadFailed(_reason(error)) from error

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.documents.extract import MAX_BYTES, MAX_PDF_BYTES, MAX_TEXT, extract, refuse_by_name_and_size
+from pipeline.documents.extract import MAX_BYTES, MAX_PDF_BYTES, MAX_TEXT, accepted_kind, extract
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from tests.documents.pdfs import pdf
@@ -184,12 +184,12 @@ def test_a_file_without_title_is_called_by_its_word_and_what_it_is_about(path: s
 
 
 def test_files_over_the_limit_are_refused_before_they_are_opened() -> None:
-    refuse_by_name_and_size(Path("a.md"), MAX_BYTES)
-    refuse_by_name_and_size(Path("a.pdf"), MAX_PDF_BYTES)
+    accepted_kind(Path("a.md"), MAX_BYTES)
+    accepted_kind(Path("a.pdf"), MAX_PDF_BYTES)
     with pytest.raises(ReadFailed, match="50 MB"):
-        refuse_by_name_and_size(Path("a.md"), 50_000_000)
+        accepted_kind(Path("a.md"), 50_000_000)
     with pytest.raises(ReadFailed, match="30 MB"):
-        refuse_by_name_and_size(Path("a.pdf"), MAX_PDF_BYTES + 1)
+        accepted_kind(Path("a.pdf"), MAX_PDF_BYTES + 1)
 
 
 def test_control_and_direction_marks_do_not_reach_the_page() -> None:
