@@ -9,19 +9,17 @@ import math
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pipeline.domain.budget import paying
 from pipeline.domain.values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.net.calls import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.net.client import HttpClient
 from pipeline.search.providers import message_in
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
 from pipeline.text.normalise import tokens
 from pipeline.text.redaction import Redaction
-
-if TYPE_CHECKING:  # a search by words needs no HTTP
-    from pipeline.net.client import HttpClient
 
 T = TypeVar("T")
 
