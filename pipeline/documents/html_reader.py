@@ -649,10 +649,11 @@ def _group(part: str) -> str:
 def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Block], Counter[str]]:
     """Return the blocks that are content, and the words of the others by reason."""
     told = {block.region for block in blocks if block.is_sentence or (block.level == 1 and not block.is_links)}
-    reasons = [
-        "" if block.is_sentence or not block.region or (block.region in told and not block.is_links) else regions[block.region]
-        for block in blocks
-    ]
+    reasons: list[str] = []
+    for block in blocks:
+        landmark = regions[block.region]
+        may_be_text = block.region in told or (block.kind == "row" and landmark != "menu")
+        reasons.append("" if block.is_sentence or (may_be_text and not block.is_links) else landmark)
     if all(reason for reason, block in zip(reasons, blocks, strict=True) if block.kind != "heading"):
         reasons = ["menu" if regions[block.region] == "menu" else "" for block in blocks]
     content = [

@@ -55,6 +55,11 @@ def test_a_block_that_holds_a_sentence_is_never_left_out(around: str, page: str)
     assert sentence in body(page.format(around.format(sentence)))
 
 
+def test_a_table_beside_the_text_stays() -> None:
+    table = "<table><tr><td>Vessel of the harbour<td>Draught at low tide<td>Pilot on duty<td>Berth</table>"
+    assert "| Vessel of the harbour | Draught" in body(f"{SAID}<aside>{table}</aside>{SAID}")
+
+
 def test_a_list_of_links_inside_the_text_stays_and_a_table_of_contents_does_not() -> None:
     see = "<p>See also these pages on the matter:</p><ul><li><a href=a>Locks of the canal</a><li><a href=b>Tides</a></ul>"
     assert "- Locks of the canal\n- Tides" in body(f"<h1>Canal</h1>{SAID}{see}{SAID}")
