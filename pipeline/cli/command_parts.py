@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -149,14 +149,12 @@ def report_left_out(console: Console, workspace: Workspace) -> None:
         _log.warning("left out: %s", text, extra=PRINTED)
 
 
-def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
+def report_build_problems(console: Console, problems: Sequence[BuildProblem]) -> int:
     """Print and log the problems of a build; return the exit code of the first, 0 if there is none."""
-    codes = []
-    for part, reason, hint, code in problems:
+    for part, reason, hint, _code in problems:
         console.say(f"the {part} is not up to date: {reason}\n  → {hint}", always=True, fg="red")
         _log.error("the %s is not up to date: %s", part, reason, extra=PRINTED)
-        codes.append(code)
-    return next(iter(codes), 0)
+    return problems[0].exit_code if problems else 0
 
 
 def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
