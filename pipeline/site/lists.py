@@ -71,10 +71,11 @@ class NoteList:
         months = {month: tuple(same) for month, same in groupby(self.notes, key=lambda face: face.created[:7]) if month <= last}
         return {"": self.notes[-PAGE_SIZE:]} | {month or _UNDATED: months[month] for month in reversed(months)}
 
-    def shown(self, month: str) -> object:
-        """Return all that a page shows, as a value that costs little to make."""
+    def shown(self, month: str, marks: Mapping[str, str]) -> object:
+        """Return all that a page shows, as a value that costs little to make; ``marks`` as in ``Notes``."""
         months = () if month else [(one, len(notes)) for one, notes in self.pages.items()]
-        return self.title, self.kind, month, self.pages[month], months, 0 if month else len(self.notes)
+        faces = [marks[face.path] for face in self.pages[month]]
+        return self.title, self.kind, month, faces, months, 0 if month else len(self.notes)
 
     def page(self, month: str) -> ListPage:
         """Return one page."""

@@ -156,6 +156,7 @@ class Build:
         self._staged = Staged(folders.site)
         self._drafts: dict[str, Draft] = {}
         self._room = _KEPT_BYTES
+        self._frames: dict[str, str] = {}  # by template: the digest of all that its pages have alike
         self._keys: dict[str, str] = {}  # of all files of the site that this build has
         self._problems: list[str] = []
         self._notices: list[str] = []
@@ -278,7 +279,10 @@ class Build:
         self._put(path, digest_of(data), lambda: data)
 
     def _put_page(self, template: str, site: Site, path: str, shown: object, make: Callable[[], object]) -> None:
-        self._put(path, _key(self._layout.digest(template), site, shown), lambda: self._layout.render(template, site, make()))
+        if template not in self._frames:
+            self._frames[template] = _key(self._layout.digest(template), site)
+        key = _key(self._frames[template], shown)
+        self._put(path, key, lambda: self._layout.render(template, site, make()))
 
     def _render_notes(self, notes: Notes, site: Site) -> None:
         """Render the pages of notes."""
@@ -307,7 +311,7 @@ class Build:
             one = NoteList(name, title, kind, faces)
             for month in one.pages:
                 make = lambda one=one, month=month: one.page(month)  # noqa: E731
-                self._put_page("list", site, paths.list_page(name, month), one.shown(month), make)
+                self._put_page("list", site, paths.list_page(name, month), one.shown(month, notes.marks), make)
         for page in (lists.tags_page(notes), lists.SEARCH_PAGE, lists.missing_page(site)):
             self._put_page(page.kind, site, page.path, page, lambda page=page: page)  # type: ignore[misc]
         if HOME not in notes.faces:
@@ -389,7 +393,8 @@ class Build:
         stale = sorted(self._known_paths - self._keys.keys())
         removed = tuple(path for path in stale if self._staged.remove(path))
         self._kept.pages.drop(stale)
-        looks = {path: written.get(path) or self._drift.look(path) for path in self._keys}
+        fresh = [path for path, key in self._keys.items() if path in written or self._known.get(path) != key]
+        looks = {path: written.get(path) or self._drift.look(path) for path in fresh}
         self._kept.put("pages", ((path, *look, self._keys[path]) for path, look in looks.items() if look))
         self._drift.record(written | dict.fromkeys(stale), self._keys)
         return SiteReport(count, tuple(sorted(written)), removed, tuple(self._problems), tuple(self._notices))

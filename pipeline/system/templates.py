@@ -6,7 +6,7 @@ import hashlib
 import re
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -92,6 +92,7 @@ class TemplateFolder:
         self._source = cache(self._read)
         environment.loader = FunctionLoader(self._load)
         self.version_of = cache(self._version_of)
+        self._drawn_on = cache(self._read_drawn_on)
 
     def _version_of(self, name: str) -> str:
         """Return a name for a template's text and those of all templates that it draws on; a missing one counts as empty.
@@ -167,7 +168,7 @@ class TemplateFolder:
                 waiting += self._drawn_on(part)
         return parts
 
-    def _drawn_on(self, name: str) -> Iterable[str]:
+    def _read_drawn_on(self, name: str) -> Sequence[str]:
         """The templates that one may draw on; all of them if it computes a name, none if it cannot be parsed."""
         try:
             source = (self._source(name) or b"").decode("utf-8", "replace")
@@ -176,4 +177,4 @@ class TemplateFolder:
             return ()
         if None in named:
             return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.j2")]
-        return filter(None, named)
+        return list(filter(None, named))
