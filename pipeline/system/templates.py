@@ -7,6 +7,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -78,10 +79,13 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             return called(context.eval_ctx, *arguments, **named)
         return super().call(context, called, *arguments, **named)
 
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Allow what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
-        own = type(obj).__module__.startswith("pipeline.") and not attr.startswith("_")
-        return own or super().is_safe_attribute(obj, attr, value)
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
+        own = type(obj).__module__.startswith("pipeline.") and not isinstance(obj, str)  # a text has `format`, which Jinja wraps
+        if own and not attribute.startswith("_"):
+            with suppress(AttributeError):
+                return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
 
 
 class TemplateFolder:

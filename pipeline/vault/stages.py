@@ -8,7 +8,7 @@ No rule says which notes a change affects. A run with nothing to do does not imp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -159,7 +159,8 @@ class Build:
         taken = Names()
         cards = [named(card, taken) for card in self._values.cards.values()]
         nights = nights_from(self._values.batches.values())
-        model = VaultModel({card.id: card for card in cards}, _sources(cards, taken), nights)
+        readings = readings_by_url(cards)
+        model = VaultModel({card.id: card for card in cards}, _sources(readings, taken), nights)
         asked = asked_by_owner(self._values.talks.values(), model)
         noted = {reading.page.url for card in cards for reading in card.read if reading.shown}
         self._rated = grouped((query, event) for (query, _), event in self._decisions.ratings.latest.items())
@@ -167,7 +168,7 @@ class Build:
         for card in cards:
             beside = self._beside(model, card, followers.get(card.id), asked.get(f"session:{card.id}", ()))
             yield self._session(card, beside)
-        yield from self._source_parts(model, noted)
+        yield from self._source_parts(model, {url: found for url, found in readings.items() if url in noted})
         for name, path in self._values.imports.items():
             make = partial(self._import, name, path)
             yield Part(f"import:{name}", self._values.marks[name] + path, make, (("session", path, ""),))
@@ -214,20 +215,19 @@ class Build:
         value = repr((self._values.marks[card.id], card.session_path, card.report_path, own, beside))
         return Part(f"session:{card.id}", value, made, tuple(notes), (f"report:{card.id}",))
 
-    def _source_parts(self, model: VaultModel, noted: set[str]) -> Iterator[Part]:
+    def _source_parts(self, model: VaultModel, noted: Mapping[str, Sequence[tuple[Card, Reading]]]) -> Iterator[Part]:
         """The sources that a session's result leads to; the workers' notes name the others, with what they found there."""
 
         def note(url: str, path: str, readings: Sequence[tuple[Card, Reading]]) -> Iterator[Note]:
             hidden = {name.removeprefix("report:") for name in self._decisions.hidden if name.startswith("report:")}
             yield source_note(url, path, readings, self.documents, hidden)
 
-        for url, readings in readings_by_url(model.by_id.values()).items():
-            if url in noted:
-                place = model.sources[url]
-                sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
-                reports = tuple(f"report:{card.id}" for card, _ in readings)
-                make, value = partial(note, url, place.path, readings), repr((place, sessions, self.documents))
-                yield Part(f"source:{url}", value, make, (("source", place.path, ""),), reports)
+        for url, readings in noted.items():
+            place = model.sources[url]
+            sessions = [(self._values.marks[card.id], card.session_path, card.report_path) for card, _ in readings]
+            reports = tuple(f"report:{card.id}" for card, _ in readings)
+            make, value = partial(note, url, place.path, readings), repr((place, sessions, self.documents))
+            yield Part(f"source:{url}", value, make, (("source", place.path, ""),), reports)
 
     def _import(self, name: str, path: str) -> Iterator[Note]:
         if found := import_of(name, decode_all(record.data for record in self.store.load(name))):
@@ -309,10 +309,10 @@ def _of_value(owner: str, note: Note) -> Part:
     return Part(owner, repr(note), lambda: [note], ((note.kind, note.path, note.key),))
 
 
-def _sources(cards: Iterable[Card], taken: Names) -> dict[str, Link]:
+def _sources(found: Mapping[str, Sequence[tuple[Card, Reading]]], taken: Names) -> dict[str, Link]:
     """The link to each source, named in the order of first reading, by its first title: that one never changes."""
     links = {}
-    for url, readings in readings_by_url(cards).items():
+    for url, readings in found.items():
         path = taken.claim(source_path(url, readings[0][1].page.at, readings[0][0].names), url)
         links[url] = Link(path, next((one.page.title for _, one in readings if one.page.title.strip()), url))
     return links

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jinja2.exceptions import SecurityError
 
 from pipeline.errors import TemplateInvalid
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
+from pipeline.vault.output.escaping import Inert
 
 ADVICE = Advice("README.md", "nothing was changed")
 WORDS = {
@@ -48,3 +50,9 @@ def test_a_template_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     folder = templates_in(tmp_path / "t", **{"page.j2": "{% include '../secret.j2' %}"})
     with pytest.raises(TemplateInvalid, match="is missing"):
         opened(folder).render("page.j2", {}, "page")
+
+
+def test_a_text_of_the_program_formats_nothing_private() -> None:
+    asked = TemplateEnvironment().from_string("{{ words.format(words) }}")
+    with pytest.raises(SecurityError):
+        asked.render(words=Inert("{0.__class__}"))
