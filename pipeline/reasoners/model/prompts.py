@@ -1,4 +1,4 @@
-"""Delimiters around fetched text in a prompt, which no page can guess, and the removal of look-alikes from the text.
+"""Prompts: what a template is given of a question, its rendering, and delimiters around fetched text, which no page can guess.
 
 The code in a delimiter derives from a secret, from the material's key and from the material itself. So the same material has the
 same delimiters in all prompts of a session, and a cache can serve it. The secret is never stored. The log's exchanges show codes,
