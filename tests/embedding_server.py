@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.search.model_servers import EmbeddingClient, Reranker
 from pipeline.search.vectors import VectorModel
+from tests.ops.listening import listening
 
 MEANINGS = ({"depth", "deep", "fathoms", "metres"}, {"vessel", "ship", "ships", "boats"}, {"lamp", "beacon", "light"})
 DIMENSIONS = 32
@@ -77,31 +76,13 @@ def serving() -> Iterator[Stage]:
     """Run a server for the time of the block."""
     stage = Stage("")
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(path: str, asked: Any) -> tuple[int, bytes]:
+        texts = asked["documents"] if path.endswith("/rerank") else asked["input"]
+        stage.asked.append(texts)
+        usual = scores_for(asked["query"], texts) if path.endswith("/rerank") else reply_to(texts)
+        status, body = stage.answer(texts) or usual
+        return status, body if isinstance(body, bytes) else json.dumps(body).encode()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            texts = asked["documents"] if self.path.endswith("/rerank") else asked["input"]
-            stage.asked.append(texts)
-            stage.headers.append(dict(self.headers))
-            usual = scores_for(asked["query"], texts) if self.path.endswith("/rerank") else reply_to(texts)
-            status, body = stage.answer(texts) or usual
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    stage.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(answer=answer) as one:
+        stage.url, stage.headers = f"{one.url}/v1", one.headers
         yield stage
-    finally:
-        server.shutdown()
-        server.server_close()

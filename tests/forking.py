@@ -23,17 +23,19 @@ PATIENCE_S = 120.0
 class Command:
     """``research -C folder arguments``, begun; what it prints is in files, so that nobody has to read it.
 
-    ``grace_s`` is the time that current calls have after the first signal.
+    ``stdout`` and ``stderr`` may be other files, such as a terminal. ``grace_s`` is the time that current calls have after the
+    first signal.
     """
 
-    def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None, grace_s: float = 10.0) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None, grace_s: float = 10.0, **to: Path
+    ) -> None:
         self._printed = TemporaryDirectory()
-        self._out, self._err = (Path(self._printed.name, name) for name in ("out", "err"))
-        self._out.touch()
-        self._err.touch()
-        given = ["research", "-C", str(folder), *arguments]
-        environment = {**os.environ, **(env or {})}
-        self.process = FORK.Process(target=_research, args=(given, environment, grace_s, self._out, self._err))
+        self._files = {name: Path(self._printed.name, name) for name in ("stdout", "stderr")} | to
+        for file in self._files.values():
+            file.touch()
+        given, environment = ["research", "-C", str(folder), *arguments], {**os.environ, **(env or {})}
+        self.process = FORK.Process(target=_research, args=(given, environment, grace_s, *self._files.values()))
         self.process.start()
 
     @property
@@ -43,11 +45,11 @@ class Command:
 
     @property
     def out(self) -> str:
-        return self._out.read_text("utf-8")
+        return self._files["stdout"].read_text("utf-8")
 
     @property
     def err(self) -> str:
-        return self._err.read_text("utf-8")
+        return self._files["stderr"].read_text("utf-8")
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, if it still runs."""
@@ -72,6 +74,8 @@ def _research(given: list[str], env: dict[str, str], grace_s: float, *printed: P
     os.environ.update(env)
     for number, file in enumerate(printed, start=1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND), number)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", closefd=False)
     run_context.GRACE_S = grace_s
     sys.argv = given
     main()

@@ -7,18 +7,17 @@ import os
 import pty
 import select
 import signal
-import subprocess
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.commanding import said
+from tests.forking import Command
 from tests.ops.listening import Listener
 from tests.ops.test_alerts import CHECK, monitor, service
 from tests.standin.server import Standin
-from tests.unattended import BARE, PATIENCE_S, Start, command, slow, start, workspace
+from tests.unattended import Start, slow, start, workspace
 
 __all__ = ["monitor", "service", "slow", "start"]
 
@@ -26,29 +25,20 @@ __all__ = ["monitor", "service", "slow", "start"]
 # ---- a terminal ----------------------------------------------------------------------------------------------------
 
 
-def on_a_terminal(asked: Sequence[str], env: Mapping[str, str]) -> tuple[int, bytes]:
-    """Run with stderr and stdout on a terminal; return the exit code and all that was shown."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen(asked, env=dict(env), stdout=follower, stderr=follower, stdin=follower) as process:
-        os.close(follower)
-        shown = b""
-        while select.select([leader], [], [], PATIENCE_S)[0]:
-            try:
-                data = os.read(leader, 65_536)
-            except OSError:
-                break
-            if not data:
-                break
-            shown += data
-    os.close(leader)
-    return process.returncode, shown
-
-
 @pytest.mark.parametrize("colours", [True, False])
-def test_a_terminal_gets_lines_with_colours_unless_told_not_to(colours: bool, tmp_path: Path) -> None:
-    env = {**BARE, "TERM": "xterm-256color"} | ({} if colours else {"NO_COLOR": "anything"})
-    code, shown = on_a_terminal(command(workspace(tmp_path / "ws"), "run"), env)
-    assert (code, b"\x1b" in shown) == (0, colours)
+def test_a_terminal_gets_lines_with_colours_unless_told_not_to(
+    colours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    env = {"TERM": "xterm-256color"} | ({} if colours else {"NO_COLOR": "anything"})
+    leader, follower = pty.openpty()
+    terminal, shown = Path(os.ttyname(follower)), b""
+    night = Command(workspace(tmp_path / "ws"), "run", env=env, stdout=terminal, stderr=terminal)
+    while select.select([leader], [], [], 0.1)[0] or night.code is None:
+        shown += os.read(leader, 65_536) if select.select([leader], [], [], 0.1)[0] else b""
+    os.close(leader)
+    os.close(follower)
+    assert (night.code, b"\x1b" in shown) == (0, colours)
     assert b"research.completed" in shown
 
 

@@ -15,8 +15,7 @@ import pytest
 
 from tests.commanding import Said, said
 from tests.standin.fixtures import standin as standin
-from tests.standin.log import Hit
-from tests.standin.prompt import MARKED
+from tests.standin.prompt import plain
 from tests.standin.server import Standin
 
 ARCHIVES = Path(__file__).parent / "older_workspaces"
@@ -131,7 +130,7 @@ def test_an_open_session_goes_on_to_its_end_and_nothing_recorded_is_asked_again(
     assert statuses(folder) == {"complete": 1}
     sent = standin.log.of("chat")
     assert sent
-    assert [hit for hit in sent if plain(prompt_of(hit)) in prompts] == []
+    assert [hit for hit in sent if hit.prompt in prompts] == []
     ids = {event["id"] for event in known}
     before = {answered(event) for event in known} - {None}
     asked = [
@@ -156,15 +155,6 @@ def recorded_prompts(folder: Path) -> Iterator[str]:
             path = folder / "events" / "objects" / digest[:2] / f"{digest}.gz"
             for call in json.loads(gzip.decompress(path.read_bytes()))["calls"]:
                 yield plain(call["request"]["messages"][-1]["content"])
-
-
-def prompt_of(hit: Hit) -> str:
-    return str((hit.request.json_object() or {})["messages"][-1]["content"])
-
-
-def plain(prompt: str) -> str:
-    """A prompt without the random parts of its delimiters."""
-    return re.sub("|".join(map(re.escape, set(MARKED.findall(prompt)))) or r"\Z", "", prompt)  # from the stand-in's own reading
 
 
 def test_a_talk_goes_on_and_the_words_in_its_note_stay(tmp_path: Path) -> None:

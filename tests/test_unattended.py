@@ -21,6 +21,7 @@ from pipeline.batch import session_pool
 from pipeline.engine import run_context
 from pipeline.ops.console_output import LOG_FILE
 from tests.commanding import said
+from tests.forking import Command
 from tests.standin.server import Standin
 from tests.unattended import BARE, PATIENCE_S, ROOT, Start, command, night_of, slow, start, stuck, workspace
 
@@ -181,20 +182,17 @@ def test_cron_hears_nothing_of_a_night_that_goes_well_and_all_of_one_that_fails(
     assert failed.err
 
 
-@pytest.mark.parametrize("closed", ["2>/dev/full", ">&- 2>&-"])
-def test_messages_that_go_nowhere_stop_no_night(closed: str, tmp_path: Path) -> None:
-    folder = workspace(tmp_path / "ws")
-    script = f'exec "$0" "$@" {closed}'
-    done = subprocess.run(["/bin/sh", "-c", script, *command(folder, "run")], env=BARE, check=False, timeout=PATIENCE_S)
+def test_messages_that_go_nowhere_stop_no_night(tmp_path: Path) -> None:
+    full, closed, left = (workspace(tmp_path / name) for name in ("full", "closed", "left"))
+    assert Command(full, "run", stderr=Path("/dev/full")).ended() == 0
+    script = 'exec "$0" "$@" >&- 2>&-'
+    done = subprocess.run(["/bin/sh", "-c", script, *command(closed, "run")], env=BARE, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0
-    assert night_of(folder)[1].done == 2
-
-
-def test_a_reader_that_goes_away_stops_no_night(tmp_path: Path) -> None:
-    folder = workspace(tmp_path / "ws")
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(command(folder, "run"), env=BARE, stderr=writing, check=False, timeout=PATIENCE_S)
-    os.close(writing)
-    assert done.returncode == 0
-    assert night_of(folder)[1].done == 2
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    night = Command(left, "run", stderr=pipe)
+    select.select([reading], [], [], PATIENCE_S)
+    os.close(reading)  # a reader that goes away
+    assert night.ended() == 0
+    assert [night_of(folder)[1].done for folder in (full, closed, left)] == [2, 2, 2]

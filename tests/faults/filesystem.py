@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -86,6 +86,14 @@ def faulty(root: Path, at: int = 0, fault: Fault = "EIO", happens: Callable[[], 
             patch.setattr(files, own, getattr(os, name))
         patch.setattr(io, "open", _opened(system, io.open))
         yield system
+
+
+def close_below(root: Path) -> None:
+    """Close what a process that dies would hold open below a folder, its locks among them."""
+    for handle in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            if handle.readlink().is_relative_to(root.resolve()):
+                os.close(int(handle.name))
 
 
 def _by_path(system: FileSystem, name: str, real: Callable[..., Any], count: int) -> Callable[..., Any]:

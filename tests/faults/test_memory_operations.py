@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -19,7 +17,7 @@ from pipeline.store.file_store import FileStore
 from pipeline.store.verification import verify
 from tests.batch.test_consolidating_with_model import Model
 from tests.fakes import context_for
-from tests.faults.filesystem import Fault, FileSystem, faulty
+from tests.faults.filesystem import Fault, FileSystem, close_below, faulty
 from tests.seeds import FULL, SEED
 from tests.vault.builders import a_store
 
@@ -40,10 +38,7 @@ def consolidated(root: Path, run: str) -> Model:
         store = FileStore(root / "events")
         asyncio.run(consolidate(store, context_for(run), read_all(store).sessions, model))
     finally:
-        for handle in Path("/proc/self/fd").iterdir():
-            with suppress(OSError):
-                if handle.readlink().is_relative_to(root.resolve()):
-                    os.close(int(handle.name))
+        close_below(root)
     return model
 
 

@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -185,12 +184,10 @@ def test_a_question_that_cannot_be_added_is_said_with_path_and_reason(
 
 @pytest.mark.parametrize("arguments", [["list"], ["--json", "list"], ["--help"]])
 def test_an_output_that_cannot_be_written_is_no_fault_of_the_program(evening: Workspace, arguments: list[str]) -> None:
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "pipeline", "-C", str(evening.folder), *arguments]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 12
-    assert "No space left on device" in done.stderr
-    assert "fault of the program" not in done.stderr
+    done = Command(evening.folder, *arguments, stdout=Path("/dev/full"))
+    assert done.ended() == 12
+    assert "No space left on device" in done.err
+    assert "fault of the program" not in done.err
 
 
 @pytest.mark.parametrize("amount", ["nan", "inf", "-inf", "-1", "much"])

@@ -27,8 +27,10 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore, Page
+from pipeline.vault import build_vault
 from pipeline.wiring import recording
 from pipeline.wiring.session_adapters import AdapterFactory
+from pipeline.wiring.workspace_adapters import templates_of
 from tests.fakes import MemoryStore
 from tests.integration.skipping import SkippingLoop
 from tests.standin.server import Standin
@@ -77,6 +79,12 @@ class Ended:
     def state(self) -> SessionState:
         (state,) = self.states
         return state
+
+    def notes(self, folder: Path, kind: str) -> list[str]:
+        """The notes of a kind, in a vault below ``folder``."""
+        vault = folder / "vault"
+        build_vault(self.store, templates=templates_of(folder), vault=vault, state_dir=folder / "state")
+        return [path.read_text() for path in (vault / kind).rglob("*.md")]
 
     def events(self, session: str = "") -> list[EventBase]:
         """The events of one session (of the only one)."""

@@ -9,14 +9,12 @@ import pytest
 from pipeline.domain.events.session_events import Answered, EventBase, SearchCompleted, StepFailed, TopicSurveyed
 from pipeline.ops.citation_audit import check
 from pipeline.text.ranking import page_origin
-from pipeline.vault import build_vault
 from tests.integration.stage import Ended, Stage, queue_text
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_charged, assert_cited, tracebacks
 from tests.standin.fixtures import hosted
 
 PRICE = 0.005
-TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"
 BOTH = "local, brave"
 HOUSE = """# Our heat pumps
 
@@ -54,6 +52,13 @@ def origins(ended: Ended) -> set[str]:
     return {page_origin(entry.url) for entry in ended.state.report.references}
 
 
+def limit(ended: Ended) -> str:
+    """What the report says of a search that could not be made."""
+    assert ended.state.report is not None
+    (said,) = (line for line in ended.state.report.limits if "search" in line)
+    return said
+
+
 def assert_sound(ended: Ended, stage: Stage) -> None:
     """A whole report whose every quote holds, and a bill that is the server's."""
     assert ended.error is None
@@ -73,8 +78,7 @@ def test_one_report_holds_facts_of_both_each_marked(stage: Stage, tmp_path: Path
     assert ended.state.report
     assert not any("search" in line for line in ended.state.report.limits)
     assert paid_for_searches(ended.events()) == pytest.approx(PRICE * len(stage.standin.log.of("brave")))
-    build_vault(ended.store, templates=TEMPLATES, vault=tmp_path / "vault", state_dir=tmp_path / "local")
-    (report,) = (path.read_text() for path in (tmp_path / "vault" / "reports").rglob("*.md"))
+    (report,) = ended.notes(tmp_path, "reports")
     assert ".md in your documents, " in report
     assert " on the web, " in report
 
@@ -86,8 +90,7 @@ def test_without_the_web_the_report_rests_on_ones_own_documents_and_says_so(stag
     assert_sound(ended, stage)
     assert origins(ended) == {"own"}
     assert {event.provider for event in searches(ended.events())} == {"local"}
-    assert ended.state.report is not None
-    (said,) = (line for line in ended.state.report.limits if "search" in line)
+    said = limit(ended)
     assert said.startswith("The web was not searched: ")
     assert "brave" in said
     assert verbs != "status:401" or len(stage.standin.log.of("brave")) == 1
@@ -99,10 +102,8 @@ def test_a_web_that_goes_down_in_the_night_is_said_once_with_a_count(stage: Stag
     ended = stage.night(documents(tmp_path), queue_text(stage.standin, search=BOTH, queries=two), config=EXTRACTIVE)
     assert_sound(ended, stage)
     without = [event for event in searches(ended.events()) if event.failed]
-    assert ended.state.report is not None
-    (said,) = (line for line in ended.state.report.limits if "search" in line)
     count = len(without)
-    assert said.startswith(f"{count} {'search' if count == 1 else 'searches'} of the web could not be made: ")
+    assert limit(ended).startswith(f"{count} {'search' if count == 1 else 'searches'} of the web could not be made: ")
     assert paid_for_searches(ended.events()) == pytest.approx(PRICE)
 
 
@@ -110,9 +111,7 @@ def test_without_the_folder_the_report_rests_on_the_web_and_says_so(stage: Stage
     ended = stage.night(tmp_path, queue_text(stage.standin, search=BOTH), config=EXTRACTIVE)
     assert_sound(ended, stage)
     assert origins(ended) == {"web"}
-    assert ended.state.report is not None
-    (said,) = (line for line in ended.state.report.limits if "search" in line)
-    assert said.startswith("Your documents were not searched: ")
+    assert limit(ended).startswith("Your documents were not searched: ")
     assert paid_for_searches(ended.events()) == pytest.approx(PRICE * len(stage.standin.log.of("brave")))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,7 @@ from tests.seeds import FULL, SEED
 from tests.standin.fixtures import hosted
 from tests.standin.log import Hit
 from tests.standin.options import Options
-from tests.standin.prompt import MARKED
+from tests.standin.prompt import plain
 from tests.standin.server import Standin
 
 SEEDS, KILLS = range(2 * SEED, 2 * SEED + (5 if FULL else 1)), 5
@@ -95,13 +94,8 @@ class Night:
 
 def name_of(hit: Hit) -> str:
     if hit.route == "chat":
-        return f"prompt {plain((hit.request.json_object() or {})['messages'][-1]['content'])}"
+        return f"prompt {hit.prompt}"
     return f"search {hit.request.query['q']}" if hit.route == "brave" else f"page {hit.path.lstrip('/')}"
-
-
-def plain(prompt: str) -> str:
-    """A prompt without the random parts of its delimiters."""
-    return re.sub("|".join(map(re.escape, set(MARKED.findall(prompt)))) or r"\Z", "", prompt)
 
 
 @contextmanager

@@ -12,8 +12,6 @@ from pipeline.cli.presentation import price
 from pipeline.domain import fold
 from pipeline.domain.events.session_events import Answered, EventBase, RunStarted, SearchCompleted, TopicSurveyed
 from pipeline.domain.state import SessionState, cost_of
-from pipeline.vault import build_vault
-from pipeline.wiring.workspace_adapters import templates_of
 from tests.integration.stage import SMALL, Stage, queue_text
 from tests.seeds import SEED
 
@@ -59,10 +57,9 @@ def test_a_lost_call_is_shown_apart_everywhere(stage: Stage, tmp_path: Path) -> 
     assert cost.charged_usd - searches < stage.standin.log.charged().usd < cost.usd - searches
     words = f"up to {cost.assumed_usd:.4f} USD not accounted for (about {cost.expected_usd:.4f} USD)"
     assert words in price(cost)
-    build_vault(ended.store, templates=templates_of(tmp_path), vault=tmp_path / "vault", state_dir=tmp_path / "state")
     for kind in ("reports", "sessions", "nights"):
-        (note,) = (tmp_path / "vault" / kind).rglob("*.md")
-        assert "not accounted for (about" in note.read_text(), kind
+        (note,) = ended.notes(tmp_path, kind)
+        assert "not accounted for (about" in note, kind
     assert ended.result is not None
     (entry,) = ended.result.ended
     assert (entry.cost.assumed_usd, entry.cost.expected_usd) == (cost.assumed_usd, cost.expected_usd)

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
 from pipeline.store.file_store import FileStore
@@ -92,7 +93,7 @@ def test_a_whole_night_of_malice_leaves_no_secret_and_no_live_content_behind(tmp
         folder.mkdir()
         (folder / ".env").write_text(f"BRAVE_API_KEY={KEYS['BRAVE_API_KEY']}\n")
         queries = f"  - {{query: '{QUESTION}', id: pumps, perspectives: 2, iterations: 1}}\n"
-        (folder / "queries.yaml").write_text(queue_text(standin, queries=queries, settings=""))
+        (folder / "queries.yaml").write_text(queue_text(standin, queries=queries))
         said = research(folder, "-v", "run")
         assert said.code in (0, 1, 5), said.err
         store = FileStore(folder / "events")
@@ -162,8 +163,6 @@ def assert_inert(vault: Path) -> None:
 
 
 def assert_no_falsehood(folder: Path, name: str, store: FileStore) -> None:
-    from pipeline.domain.session import ResearchSession
-
     state = ResearchSession.open(store, name).state
     assert check(state, store).unsupported == ()
     assert all(urlsplit(page).hostname in {f"127.0.0.{n}" for n in range(1, 25)} for page in state.pages)

@@ -119,8 +119,7 @@ def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run(
     assert not first.state.ended
     new = text.replace(before, after)
     stage.standin.reset()
-    config = {name: value for name, value in SMALL.items() if name != "search"}
-    again = stage.night(tmp_path, new, store=first.store, config=config)
+    again = stage.night(tmp_path, new, store=first.store, config=SMALL)
     assert again.state.status == "complete"
     assert changes(again) == ([change] if change else [])
 
@@ -142,8 +141,7 @@ def test_a_session_with_other_searches_than_the_settings_is_not_asked_again_and_
     text = queue_text(stage.standin)
     first = stage.night(tmp_path, text, config=SMALL)
     asked = len(stage.standin.log.of("brave"))
-    config = {name: value for name, value in SMALL.items() if name != "search"}
-    again = stage.night(tmp_path, text.replace("search: [brave]", "search: [wikipedia, brave]"), store=first.store, config=config)
+    again = stage.night(tmp_path, text.replace("search: [brave]", "search: [wikipedia, brave]"), store=first.store, config=SMALL)
     assert again.result is not None
     assert [(event.status, event.cause) for event in again.result.ended] == [("interrupted", "outage")]
     assert len(stage.standin.log.of("brave")) <= asked + MOST_A_QUESTION

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vault import build_vault
-from pipeline.wiring.workspace_adapters import templates_of
 from tests.integration.stage import SMALL, Stage, queue_text
 from tests.integration.verdicts import assert_charged, assert_cited
 from tests.standin.prompt import read_prompt
@@ -62,6 +60,5 @@ def test_what_the_model_fails_to_do_for_good_is_done_without_it_and_said(
 def test_the_note_of_the_report_says_what_was_made_without_the_model(stage: Stage, tmp_path: Path) -> None:
     stage.standin.fault("chat", "model:garbage", calls={1, 2})
     ended = stage.night(tmp_path, queue_text(stage.standin), config=SMALL)
-    build_vault(ended.store, templates=templates_of(tmp_path), vault=tmp_path / "vault", state_dir=tmp_path / "state")
-    (note,) = (tmp_path / "vault" / "reports").rglob("*.md")
-    assert "without the language model" in note.read_text()
+    (note,) = ended.notes(tmp_path, "reports")
+    assert "without the language model" in note

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -44,7 +42,7 @@ from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, Ticks
-from tests.faults.filesystem import faulty
+from tests.faults.filesystem import close_below, faulty
 from tests.store.samples import files_in
 from tests.vault.builders import PAGES, TEMPLATES, Story
 
@@ -54,6 +52,10 @@ RECURRING = frozenset({"q0"})
 
 class Killed(BaseException):
     """The process is gone at this point."""
+
+
+def kill() -> None:
+    raise Killed
 
 
 @dataclass
@@ -82,10 +84,11 @@ class Life:
         ticks = Ticks(prefix=f"run{self.chance.getrandbits(40):010x}", moment=self.now)
         return RunContext(ticks.prefix, RunStarted(host="here", process=1, program="test"), now=ticks.now, new_id=ticks.new_id)
 
-    def research(self) -> None:
+    def research(self, query: int | None = None, ending: str = "") -> None:
         """A night with one session on one of three questions, which ends with a report, fails, or is interrupted."""
         self.day += self.chance.randint(1, 9)
-        query, ending = self.chance.randrange(3), self.chance.choice(["report"] * 4 + ["failed", "open"])
+        query = self.chance.randrange(3) if query is None else query
+        ending = ending or self.chance.choice(["report"] * 4 + ["failed", "open"])
         name = f"{self.now:%Y-%m-%d}-q{query}-{len(self.recorded):04x}"
         same = [x for x in self.recorded if f"-q{query}-" in x and x not in self.forgotten]
         records, objects = session(query, ending, self.chance.randrange(3))
@@ -168,26 +171,16 @@ class Life:
     def _cut_short(self, what: Callable[[], None]) -> None:
         recorded = set(self.recorded)
 
-        def kill() -> None:
-            raise Killed
-
         fault = self.chance.choice(["EIO", "ENOSPC", "short"])
         happens = kill if self.chance.random() < 0.5 else None
         try:
             with faulty(self.root, self.chance.randint(1, 30), fault, happens):  # type: ignore[arg-type]
                 what()
         except (Killed, LogUnwritable):
-            self._close_files()
+            close_below(self.root)
         for name in set(self.recorded) - recorded:
             if not self.store.load(name):
                 del self.recorded[name]  # never acknowledged
-
-    def _close_files(self) -> None:
-        """Close what a process that dies would hold open, its locks among them."""
-        for handle in Path("/proc/self/fd").iterdir():
-            with suppress(OSError):
-                if handle.readlink().is_relative_to(self.root.resolve()):
-                    os.close(int(handle.name))
 
     def broken(self, before: dict[str, Summary], consolidated: dict[str, int]) -> list[str]:
         """Return every promise that does not hold."""

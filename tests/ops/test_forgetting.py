@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from pipeline.ops.forgetting import (
     PRUNABLE,
     UNCONSOLIDATED,
     Prunable,
+    Pruned,
     finish,
     forget,
     forgetting,
@@ -33,8 +34,8 @@ from pipeline.ops.forgetting import (
     prune,
 )
 from pipeline.store import verification
-from tests.faults.filesystem import Fault, faulty
-from tests.ops.lives import Killed, Life
+from tests.faults.filesystem import Fault, close_below, faulty
+from tests.ops.lives import Killed, Life, kill
 from tests.seeds import FULL, SEED
 
 NOW = timedelta()
@@ -43,39 +44,20 @@ ALL = dict.fromkeys(PRUNABLE, NOW)
 
 def _log(root: Path, *questions: tuple[int, str], consolidated: bool = True) -> Life:
     """A log with one session for each question (its number, how it ended), consolidated, on the days after each other."""
-    life = Life(root, _Scripted(list(questions)))
-    for _question in questions:
-        life.research()
+    life = Life(root, Random(1))
+    for question, ending in questions:
+        life.research(question, ending)
     if consolidated:
         life.consolidate()
     life.day += 30
     return life
 
 
-class _Scripted(Random):
-    """Chance that gives the questions and endings that a test asks for."""
-
-    def __init__(self, questions: list[tuple[int, str]]) -> None:
-        super().__init__(1)
-        self.questions = questions
-        self.drawn = 0
-
-    def randint(self, a: int, b: int) -> int:
-        return 1
-
-    def randrange(self, *of: int) -> int:  # type: ignore[override]
-        self.drawn += 1
-        return self.questions[(self.drawn - 1) // 2][0] if self.drawn % 2 else 0
-
-    def choice(self, _of: object) -> str:  # type: ignore[override]
-        return self.questions[(self.drawn - 1) // 2][1]
-
-
-def _prune(life: Life, ages: Mapping[Prunable, timedelta | None] = ALL) -> list[str]:
+def _prune(life: Life, ages: Mapping[Prunable, timedelta | None] = ALL) -> Pruned:
     store, context = life.store, life.context()
     finish(store, context)
     known = life.known(store)
-    return prune(store, context, plan(known, ages, life.now), known.usage).sessions
+    return prune(store, context, plan(known, ages, life.now), known.usage)
 
 
 def _sound(life: Life) -> list[str]:
@@ -87,7 +69,7 @@ def test_a_pruned_session_keeps_its_report_its_figures_and_its_version(tmp_path:
     (name,) = life.recorded
     before = read_all(life.store).sessions
     state = ResearchSession.open(life.store, name).state
-    assert _prune(life) == [name]
+    assert _prune(life).sessions == [name]
     assert not (tmp_path / "events" / "sessions" / name).exists()
     kept = ResearchSession.open(life.store, name).state
     assert (kept.report, kept.status) == (state.report, state.status)
@@ -138,9 +120,7 @@ def test_a_session_whose_quote_is_not_in_its_page_stays(tmp_path: Path) -> None:
     (name,) = life.recorded
     cited = next(iter(life.known(life.store).usage.streams[name].cited))
     life.store.objects.remove([cited])
-    store, context = life.store, life.context()
-    known = life.known(store)
-    done = prune(store, context, plan(known, {"sessions": NOW}, life.now), known.usage)
+    done = _prune(life, {"sessions": NOW})
     assert done.sessions == []
     assert "quotes" in done.left[name]
     assert len(list((tmp_path / "events" / "prunes").glob("*"))) == 0
@@ -149,12 +129,10 @@ def test_a_session_whose_quote_is_not_in_its_page_stays(tmp_path: Path) -> None:
 def test_a_missing_page_with_a_tombstone_is_no_damage_and_one_without_is(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "failed"))
     (name,) = life.recorded
-    store, context = life.store, life.context()
-    known = life.known(store)
-    assert prune(store, context, plan(known, {"pages": NOW}, life.now), known.usage).pages == 3
+    exchange = next(iter(life.known(life.store).usage.streams[name].exchanges))
+    assert _prune(life, {"pages": NOW}).pages == 3
     assert _sound(life) == []
     assert citation_audit.check(ResearchSession.open(life.store, name).state, life.store).unsupported == ()
-    exchange = next(iter(known.usage.streams[name].exchanges))
     life.store.objects.remove([exchange])
     assert [exchange in finding for finding in _sound(life)] == [True]
 
@@ -186,21 +164,19 @@ def test_a_session_that_went_on_elsewhere_after_it_was_pruned_here_is_whole_agai
     assert _sound(life) == []
 
 
-@pytest.mark.parametrize("fault", ["EIO", "ENOSPC", "short", "killed"])
-def test_whichever_operation_of_a_prune_fails_the_next_one_ends_it(tmp_path: Path, fault: str) -> None:
+@pytest.mark.parametrize(("fault", "happens"), [("EIO", None), ("ENOSPC", None), ("short", None), ("EIO", kill)])
+def test_whichever_operation_of_a_prune_fails_the_next_one_ends_it(
+    tmp_path: Path, fault: Fault, happens: Callable[[], None] | None
+) -> None:
     """Each operation fails once, in each way; the outcome is always that of a prune in which none fails."""
-
-    def kill() -> None:
-        raise Killed
-
     at, count = 1 if FULL else 1 + SEED % 4, 2
     while at < count + 2:
         life = _log(tmp_path / str(at), (1, "report"), (2, "failed"))
-        with faulty(life.root, at if at <= count else 0, _fault(fault), kill if fault == "killed" else None) as system:
+        with faulty(life.root, at if at <= count else 0, fault, happens) as system:
             try:
                 _prune(life)
             except (Killed, Exception):  # noqa: BLE001 - whatever it ends in, the next one goes on
-                life._close_files()
+                close_below(life.root)
         assert {finding.kind for finding in verification.verify(life.root / "events")} <= {"torn", "leftover"}, at
         for name, records in life.recorded.items():
             assert state_of(name, decode_all(x.data for x in life.store.load(name))).version == len(records), at
@@ -210,10 +186,6 @@ def test_whichever_operation_of_a_prune_fails_the_next_one_ends_it(tmp_path: Pat
         assert list(leftovers(life.store)) == [], at
         count = max(count, len(system.operations)) if fault == "EIO" or at > 1 else len(system.operations)
         at += 1 if FULL else 4
-
-
-def _fault(name: str) -> Fault:
-    return "short" if name == "short" else "ENOSPC" if name == "ENOSPC" else "EIO"
 
 
 def test_a_forgotten_session_leaves_no_word_of_its_question(tmp_path: Path) -> None:
@@ -254,9 +226,8 @@ def test_a_forgotten_question_is_left_alone_until_it_is_named_and_a_later_sessio
     (named,) = decide(queue, known, life.now, Selection(ids=("q1",)))
     assert named.action == "new"
     finish(life.store, life.context())
-    life.chance = _Scripted([(1, "report")])
     life.day += 40
-    life.research()
+    life.research(1, "report")
     (decision,) = decide(queue, read_all(life.store), life.now)
     assert decision.action == "done"
 
@@ -264,8 +235,6 @@ def test_a_forgotten_question_is_left_alone_until_it_is_named_and_a_later_sessio
 def test_notes_of_sources_stay_as_they_are_when_pages_that_no_report_cites_are_pruned(tmp_path: Path) -> None:
     life = _log(tmp_path, (1, "failed"), (2, "failed"))
     before = life.vault()
-    store, context = life.store, life.context()
-    known = life.known(store)
-    assert prune(store, context, plan(known, {"pages": NOW}, life.now), known.usage).pages == 6
+    assert _prune(life, {"pages": NOW}).pages == 6
     after = life.vault()
     assert before == after == life.vault("fresh")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.standin.charges import Charge
+from tests.standin.prompt import plain
 from tests.standin.wire import Request
 
 
@@ -22,6 +23,11 @@ class Hit:
     status: int = 0
     charge: Charge | None = None
     ended: float = 0.0
+
+    @property
+    def prompt(self) -> str:
+        """The last message to a model, without the random parts of its delimiters."""
+        return plain((self.request.json_object() or {})["messages"][-1]["content"])
 
     @property
     def path(self) -> str:

@@ -120,6 +120,11 @@ class Prompt:
         return next((int(number) for number, word in pairs if word.lower().startswith(stem)), usual)
 
 
+def plain(prompt: str) -> str:
+    """Return a prompt without the random parts of its delimiters."""
+    return re.sub("|".join(map(re.escape, set(MARKED.findall(prompt)))) or r"\Z", "", prompt)
+
+
 def keys_in(text: str) -> tuple[str, ...]:
     """Return the evidence keys of a text, each once, in order."""
     return tuple(dict.fromkeys(_KEY.findall(text)))
