@@ -337,7 +337,7 @@ class Settings:
     the address of the database that holds the log; "": it is in files. ``objects`` is where pages are kept beside the database.
     ``embeddings``: the model of the search by meaning;
     ``auto``: the one that is installed, if any; ``off``: documents are searched by words alone.
-    ``notify``: where a night's digest is posted.
+    ``vault_queue``: whether the questions in the vault are researched too. ``notify``: where a night's digest is posted.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -360,6 +360,7 @@ class Settings:
     notify: Notify = Notify()
     sources: Sources = Sources()
     beyond: bool = False
+    vault_queue: Literal["read", "ignore"] = "read"
     timezone: Annotated[str, _zone] = ""
     store: Annotated[str, _store] = ""
     objects: Annotated[str, _objects] = ""

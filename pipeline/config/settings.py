@@ -55,6 +55,8 @@ def load_workspace(folder: Path) -> Workspace:
         QueueInvalid: it cannot be read or has faults; the message lists them all with line and column.
     """
     queue = read(folder / QUEUE_FILE)
+    if queue.settings.vault_queue == "ignore":
+        return Workspace(folder, queue)
     asked, faults = questions_in(folder / "vault", queue.queries)
     return Workspace(folder, replace(queue, queries=(*queue.queries, *asked), left_out=faults))
 

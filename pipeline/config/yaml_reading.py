@@ -99,7 +99,6 @@ REMOVED = {
     "dimensions": "the model says how long its vectors are",
     "questions": "mcp: {cost_usd: …} caps what other programs queue",
     "timeout": "write limits: {deadline: …}, or run it with --deadline",
-    "vault_queue": "where none are wanted, delete the lines of my/Queue.md in the vault",
     "machine": "set RESEARCH_MACHINE in the environment or in .env",
 }
 _log = logging.getLogger("pipeline.config")
