@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,14 +26,6 @@ from tests.standin.server import Standin
 from tests.unattended import BARE, PATIENCE_S, ROOT, Start, command, night_of, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]
-
-
-@pytest.fixture(autouse=True)
-def _heard() -> Iterator[None]:
-    """A program inherits which signals are ignored: under ``nohup`` the tests would start nights that ignore a hangup."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 # ---- signals -------------------------------------------------------------------------------------------------------
@@ -65,6 +57,7 @@ def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow:
     folder = workspace(tmp_path / "ws", slow)
     pid, leader = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a program inherits which signals are ignored: under nohup, this one
         asked = command(folder, "run")
         os.execve(asked[0], asked, {**BARE, "TERM": "xterm"})  # noqa: S606 - its terminal is to be the new one
     shown = b""

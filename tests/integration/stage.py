@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,7 +120,6 @@ class Stage:
     standin: Standin
     extractor: Extractor
     slowest_s: float = 60.0
-    _logged: list[logging.LogRecord] = field(default_factory=list)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` on the loop; a hang is an error."""
@@ -175,31 +176,20 @@ class Stage:
 
 
 def _real_timer(loop: SkippingLoop, seconds: float, task: asyncio.Future[Any]) -> Any:
-    import threading
-
     timer = threading.Timer(seconds, lambda: loop.call_soon_threadsafe(task.cancel))
     timer.daemon = True
     timer.start()
     return timer
 
 
-class _Ear(logging.Handler):
-    def __init__(self, found: list[logging.LogRecord]) -> None:
-        super().__init__(logging.WARNING)
-        self._found = found
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._found.append(record)
-
-
 @contextmanager
 def _heard() -> Iterator[list[logging.LogRecord]]:
     """Collect what is logged as a warning or worse."""
-    found: list[logging.LogRecord] = []
-    handler = _Ear(found)
+    handler = BufferingHandler(1_000_000)
+    handler.setLevel(logging.WARNING)
     logging.getLogger().addHandler(handler)
     try:
-        yield found
+        yield handler.buffer
     finally:
         logging.getLogger().removeHandler(handler)
 

@@ -14,7 +14,6 @@ from tests.integration.verdicts import assert_correct_or_honest
 from tests.seeds import drawn
 from tests.standin.fixtures import hosted
 from tests.standin.options import Options
-from tests.standin.server import Standin
 
 FOUR = "".join(f"  - {{query: 'How do heat pumps behave, part {at}?', id: q{at}, mode: fast}}\n" for at in range(4))
 REFUSALS = {
@@ -30,28 +29,22 @@ def research(folder: Path, *args: str) -> Said:
         return said(folder, *args)
 
 
-def workspace(folder: Path, standin: Standin, path: str = "/api/v1") -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    text = queue_text(standin, search="brave", queries=FOUR)
-    (folder / "queries.yaml").write_text(text.replace(standin.openrouter_url, standin.base_url + path))
-    return folder
-
-
 @pytest.mark.parametrize("name", [name for (name,) in drawn(2, REFUSALS)])
 def test_a_refusal_is_met_once_whatever_is_waiting_and_all_goes_on_when_the_account_is_good_again(
     name: str, tmp_path: Path
 ) -> None:
     path, verbs = REFUSALS[name]
     with hosted(Options(latency_s=0.05)) as standin:
-        folder = workspace(tmp_path, standin, path)
+        text = queue_text(standin, search="brave", queries=FOUR)
+        (tmp_path / "queries.yaml").write_text(text.replace(standin.openrouter_url, standin.base_url + path))
         standin.fault("chat", verbs)
-        first = research(folder, "run")
+        first = research(tmp_path, "run")
         assert first.code == 4
         assert len(standin.log.of("chat")) == 1
         assert "refuses" in first.out
         standin.clear()
         asked = len(standin.log.of("brave"))
-        again = research(folder, "run")
+        again = research(tmp_path, "run")
         assert again.code == 0, again.out
         assert "4 answered" in again.out
         surveys = [hit.request.query["q"] for hit in standin.log.of("brave")[asked:]]
