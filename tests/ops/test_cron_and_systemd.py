@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from datetime import time
@@ -31,13 +32,8 @@ NAMES = (
 
 def as_cron_runs_it(line: str) -> list[str]:
     """What a program is given when cron hands the line to the shell: the first unescaped ``%`` would end it."""
-    unescaped, rest = "", line
-    while rest:
-        if rest.startswith("\\%"):
-            unescaped, rest = unescaped + "%", rest[2:]
-            continue
-        assert rest[0] != "%", "cron ends the command here"
-        unescaped, rest = unescaped + rest[0], rest[1:]
+    assert not re.search(r"(?<!\\)%", line), "cron ends the command here"
+    unescaped = line.replace("\\%", "%")
     done = subprocess.run(["/bin/sh", "-c", f"printf '%s\\0' {unescaped}"], capture_output=True, check=True)
     return done.stdout.decode().split("\0")[:-1]
 

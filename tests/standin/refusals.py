@@ -9,16 +9,10 @@ from tests.standin.wire import Reply, Request, json_reply, phrase_of, text_reply
 _OPENROUTER_TYPES = {
     400: "invalid_request",
     401: "authentication",
-    402: "payment_required",
     403: "permission_denied",
     404: "not_found",
-    412: "precondition_failed",
-    413: "payload_too_large",
-    422: "unprocessable",
     429: "rate_limit_exceeded",
-    502: "provider_unavailable",
     503: "provider_overloaded",
-    504: "timeout",
 }
 
 
@@ -111,7 +105,6 @@ def page_refusal(status: int, request: Request) -> Reply:
 
 _SHAPES: dict[str, Callable[[int, Request], Reply]] = {
     "chat": chat_refusal,
-    "models": chat_refusal,
     "brave": brave_refusal,
     "wikipedia": wikipedia_refusal,
 }
