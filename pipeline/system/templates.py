@@ -6,7 +6,7 @@ import hashlib
 import re
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jinja2
-from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
+from jinja2 import Environment, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
 from jinja2.loaders import split_template_path
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -88,13 +88,25 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
 
+class _ParsedTemplates(jinja2.BaseLoader):
+    """Compiles templates that ``tree`` parses: once, also where their versions were asked for before."""
+
+    def __init__(self, folder: Path, tree: Callable[[str], jinja2.nodes.Template]) -> None:
+        self._folder, self._tree = folder, tree
+
+    def load(self, environment: Environment, name: str, globals: MutableMapping[str, Any] | None = None) -> jinja2.Template:
+        code = environment.compile(self._tree(name), name, str(self._folder / name))
+        return environment.template_class.from_code(environment, code, globals or {})
+
+
 class TemplateFolder:
     """The templates ``*.j2`` in ``folder``, read once, rendered in ``environment``."""
 
     def __init__(self, folder: Path, environment: Environment, advice: Advice) -> None:
         self.folder, self._environment, self._advice = folder, environment, advice
         self._source = cache(self._read)
-        environment.loader = FunctionLoader(self._load)
+        self._tree = cache(self._parse)
+        environment.loader = _ParsedTemplates(folder, self._tree)
         self.version_of = cache(self._version_of)
         self._drawn_on = cache(self._read_drawn_on)
 
@@ -148,9 +160,11 @@ class TemplateFolder:
         where = str(self.folder / file) + (f", line {line}" if line else "")
         return TemplateInvalid(f"{where}: {what}", hint=self._advice.correct)
 
-    def _load(self, name: str) -> tuple[str, str, None] | None:
+    def _parse(self, name: str) -> jinja2.nodes.Template:
         source = self._source(name)
-        return None if source is None else (source.decode("utf-8"), str(self.folder / name), None)
+        if source is None:
+            raise TemplateNotFound(name)
+        return self._environment.parse(source.decode("utf-8"), name, str(self.folder / name))
 
     def _read(self, name: str) -> bytes | None:
         """The bytes of a template; None if there is none of that name."""
@@ -175,9 +189,8 @@ class TemplateFolder:
     def _read_drawn_on(self, name: str) -> Sequence[str]:
         """The templates that one may draw on; all of them if it computes a name, none if it cannot be parsed."""
         try:
-            source = (self._source(name) or b"").decode("utf-8", "replace")
-            named = list(meta.find_referenced_templates(self._environment.parse(source)))
-        except TemplateSyntaxError:
+            named = list(meta.find_referenced_templates(self._tree(name)))
+        except (TemplateNotFound, TemplateSyntaxError, UnicodeDecodeError):
             return ()
         if None in named:
             return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.j2")]
