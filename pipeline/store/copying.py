@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.records import KINDS, Kind, kind_of
+from pipeline.domain.events.records import FORGETTABLE, KINDS, Kind, kind_of
 from pipeline.errors import LogError, LogUnreadable, ObjectMissing
 from pipeline.store.layout import Layout, is_plain, is_shared, object_path, segment_path, stream_of
 from pipeline.store.objects import FileObjects, opened
-from pipeline.store.segments import NAMED_OBJECT, Finding, Line, RecordChain, Segment, join, parse
+from pipeline.store.segments import NAMED_OBJECT, Finding, Line, RecordChain, Segment, join, read_segment
 from pipeline.store.verification import StoredLog, tombstones_in
-from pipeline.system import files
 
 _KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')  # of a line: what is kept of a pruned session
 _LARGEST = 1 << 30  # bytes of a segment
@@ -91,8 +90,12 @@ class OtherLog:
         return sorted(name for name in self._paths if kind_of(name) == kind)
 
     def segments(self, stream: str) -> list[Segment]:
-        """Return the stream's segments, each as far as it is sound."""
-        return [parse(self._layout.named(path), files.read_bytes(path), stream) for path in self._paths[stream]]
+        """Return the stream's segments, each as far as it is sound; of a prune, which counts before it is copied, only events."""
+        found = [read_segment(path, self._layout.named(path), stream) for path in self._paths[stream]]
+        for segment in found if kind_of(stream) == "prune" else ():
+            if why := _no_event(segment):
+                segment.lines, segment.finding = [], why
+        return found
 
     def written_off(self) -> tuple[str, ...]:
         """Return nothing: what was accepted there need not be accepted here."""
@@ -182,7 +185,8 @@ class _Copying:
         broken = {one.path: one for one in chain.findings if one.kind == "detached" or (self.is_own and one.kind != "torn")}
         if self.is_own and fresh and is_ahead:
             broken = {"": Finding(segment_path(stream, ""), 0, "fork", "it goes on in both logs, each in another way")}
-        refused += [one for path, one in broken.items() if self.is_own or path in {segment.path for segment in fresh}]
+        told, taken = {one.path for one in refused}, {one.path for one in fresh}
+        refused += [one for path, one in broken.items() if path not in told and (self.is_own or path in taken)]
         fresh = [one for one in fresh if one.path not in broken and not (self.is_own and refused)]
         report.refused += refused
         if fresh:
@@ -202,19 +206,22 @@ class _Copying:
         fresh, refused, given = list[Segment](), list[Finding](), {one.path: len(one.lines) for one in ours}
         is_ahead = any(len(one.lines) > given.get(one.path, 0) for one in theirs)
         held = {segment.path: segment for segment in theirs}
+        pairs = ((one.path, zip(one.lines, held[one.path].lines, strict=False)) for one in ours if one.path in held)
+        others = {path for path, lines in pairs if any(line.hash != other.hash for line, other in lines)}
+        # What was forgotten is struck out of all but sessions and imports, and what is left of such a stream is in one file.
+        is_struck = bool(others and (self.ours.forgotten or self.theirs.forgotten)) and kind_of(stream) not in FORGETTABLE
+        is_left = is_struck and not (self.is_own and self.ours.forgotten.keys() - self.theirs.forgotten.keys())
         for segment in ours:
             known = held.get(segment.path) or Segment(segment.path)
             if segment.finding and segment.finding.kind != "torn":
                 refused.append(segment.finding)
             elif not _has_place(stream, segment.path):
                 refused.append(Finding(segment.path, 0, "invalid", "no log has a file of this name"))
-            elif any(one.hash != other.hash for one, other in zip(segment.lines, known.lines, strict=False)):
-                unknown = self.ours.forgotten.keys() - self.theirs.forgotten.keys()
-                if (self.ours.forgotten or self.theirs.forgotten) and not (self.is_own and unknown):
-                    is_ahead = True  # what was forgotten is struck out of one of them
-                    continue
+            elif is_left:
+                continue
+            elif segment.path in others:
                 message = "another file of this name is there, and neither continues the other"
-                if unknown:
+                if is_struck:
                     message = "something was forgotten that the target still has: run research forget there too, then copy again"
                 refused.append(Finding(segment.path, 0, "fork", message))
             elif len(segment.lines) > len(known.lines):
@@ -224,7 +231,7 @@ class _Copying:
                     fresh.append(segment)
                 else:
                     refused.append(why)
-        return fresh, refused, is_ahead
+        return fresh, refused, is_ahead or is_left
 
     def _needed(self, line: Line) -> Iterator[str]:
         """Yield the objects that a record names, without those that were pruned since."""
@@ -243,11 +250,8 @@ class _Copying:
 
         The objects that it names are copied, and of a pruned session those that its kept report names.
         """
-        try:
-            for _ in decode_all(line.record.data for line in segment.lines):
-                pass
-        except LogError as error:
-            return Finding(segment.path, 0, "invalid", error.message)
+        if why := _no_event(segment):
+            return why
         for number, line in enumerate(segment.lines, 1):
             for digest in self._needed(line):
                 is_new = digest not in self.there
@@ -258,6 +262,16 @@ class _Copying:
                     kept = NAMED_OBJECT.findall(self.source.objects.get(digest))
                     self.take_objects(sorted(map(bytes.decode, kept)))
         return None
+
+
+def _no_event(segment: Segment) -> Finding | None:
+    """Return which sound record of a segment is no event, and why."""
+    try:
+        for _ in decode_all(line.record.data for line in segment.lines):
+            pass
+    except LogError as error:
+        return Finding(segment.path, 0, "invalid", error.message)
+    return None
 
 
 def _has_place(stream: str, path: str) -> bool:

@@ -29,6 +29,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pipeline.domain.events.records import MERGE, Branch, Record, merge_run_id
@@ -425,21 +426,21 @@ def refuse_unfit(stream: str, records: Sequence[Record], expected_version: int) 
         raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
 
 
+def read_segment(path: Path, name: str, stream: str) -> Segment:
+    """Return the sound prefix of a file, or why it cannot be read; ``name`` is how findings name it."""
+    try:
+        return parse(name, read_bytes(path), stream)
+    except OSError as error:
+        return Segment(name, finding=Finding(name, 0, "unreadable", f"the file cannot be read: {error.strerror}"))
+
+
 def read_segments(layout: Layout, stream: str) -> list[Segment]:
     """Return the stream's segments, each as far as it is sound.
 
     Raises:
         LogUnreadable: the stream's folder cannot be read.
     """
-    found = []
-    for path in layout.segments(stream):
-        name = layout.named(path)
-        try:
-            found.append(parse(name, read_bytes(path), stream))
-        except OSError as error:
-            message = f"the file cannot be read: {error.strerror}"
-            found.append(Segment(name, finding=Finding(name, 0, "unreadable", message)))
-    return found
+    return [read_segment(path, layout.named(path), stream) for path in layout.segments(stream)]
 
 
 def read_chain(layout: Layout, stream: str, rule: Rule | None = None) -> RecordChain:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -15,10 +16,11 @@ from pipeline.domain.events.vault_events import ObjectsPruned, SessionForgotten,
 from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
+from pipeline.store import segments
 from pipeline.store.copying import CopyReport, OtherLog, copy_log
 from pipeline.store.file_store import FileStore
 from pipeline.store.segments import ZEROS, parse, seal
-from pipeline.store.verification import verify
+from pipeline.store.verification import StoredLog, verify
 from pipeline.text.normalise import digest_of
 from tests.recorded import recorded, records, stream
 
@@ -242,11 +244,24 @@ def test_a_sound_record_that_is_no_event_is_refused(laptop: Path, server: Path) 
     bad = first.record.data.replace(b'"process":0', b'"process":[]')
     path.write_bytes(seal(bad, first.prev)[0])
     assert "invalid: version" in refusals(laptop, server)[0]
+    pruned(server, SessionForgotten(session="x"))
+    path = server / "prunes" / "prune-1.jsonl"
+    path.write_bytes(seal(parse("x", path.read_bytes(), "prune-1").lines[0].record.data.replace(b'"x"', b"[]"), ZEROS)[0])
+    assert "invalid: version" in refusals(laptop, server)[1]
+
+
+def test_a_file_that_the_system_does_not_let_us_read_is_refused_by_name(
+    server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "read_bytes", mock.Mock(side_effect=PermissionError(13, "Permission denied")))
+    refused = copy_missing(tmp_path / "new", server).refused
+    assert [one.kind for one in refused] == ["unreadable"] * 2
 
 
 def test_another_file_under_a_name_that_is_taken_is_refused(laptop: Path, server: Path) -> None:
     path = segment_of(server, "server")
     path.rename(path.with_name(segment_of(laptop, "laptop").name))
+    pruned(laptop, SessionForgotten(session=digest_of(b"s2")))  # which strikes nothing out of a session
     assert "neither continues the other" in refusals(laptop, server)[0]
 
 
@@ -313,4 +328,29 @@ def test_of_a_session_pruned_there_the_kept_report_and_its_pages_are_taken_over(
     assert FileStore(root).objects.get(kept) == store.objects.get(kept)
     assert FileStore(root).objects.get(READS[0].digest) == store.objects.get(READS[0].digest)
     assert not (root / "sessions").exists()
-    assert not (root / "imports").exists()
+
+
+@pytest.mark.parametrize("source", [FileStore, OtherLog])
+def test_what_was_struck_out_of_a_stream_does_not_come_back_and_the_stream_is_no_fork(
+    tmp_path: Path, source: Callable[[Path], StoredLog]
+) -> None:
+    for version, run in enumerate("ab"):  # a segment each, of which one is left
+        event = stamped(e.RunStarted(agent="secret"), "memory-1", version + 1, run, run, "2026-11-22T02:15:00.000Z")
+        store = FileStore(tmp_path / "here")
+        store.append("memory-1", [record_of(event)], version)
+        store.release("memory-1")
+    there = FileStore(tmp_path / "there")
+    copy_log(source(tmp_path / "here"), there)
+    pruned(tmp_path / "there", SessionForgotten(session=digest_of(b"s1")))
+    there.strike("memory-1", lambda one: one._replace(data=one.data.replace(b"secret", b"")))
+    again = copy_log(source(tmp_path / "here"), there)
+    assert (again.refused, again.streams, again.ahead) == ([], [], 1)
+
+
+def test_a_stream_that_is_damaged_in_the_target_is_refused_once(laptop: Path, tmp_path: Path) -> None:
+    target = FileStore(tmp_path / "there")
+    copy_log(FileStore(laptop), target)
+    path = segment_of(tmp_path / "there", "laptop")
+    path.write_bytes(path.read_bytes().replace(b"page.read", b"page.reaD"))
+    (refused,) = copy_log(FileStore(laptop), target).refused
+    assert "in the target it is damaged" in refused.message
