@@ -80,7 +80,7 @@ def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_w
     assert said(folders["run"], "store", "init").code == 0
     with (
         begun(folders["north"], "north", "work", "--lease", "2s", "--sessions", "2") as north,
-        begun(folders["south"], "south", "work", "--sessions", "1"),
+        begun(folders["south"], "south", "work", "--lease", "2s", "--sessions", "1"),
         begun(folders["run"], "here", "--json", "run", "--distribute") as running,
     ):
         until(lambda: "plan.created" in north.err or running.code is not None)
