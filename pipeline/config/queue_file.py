@@ -65,7 +65,7 @@ def parse(data: bytes) -> tuple[Queue, tuple[Fault, ...]]:
             try:
                 settings = record(Settings, said)
             except Faults as error:
-                settings = Settings(**dict(error.values))
+                settings = Settings(**{name: value for name, value in error.values if name})
                 faults += error.found
         if "queries" in sections:
             queries = _queries(sections["queries"], text, faults)
@@ -264,17 +264,18 @@ def _extended(before: bytes, text: str, said: Mapping[str, Field]) -> bytes:
         offset, entry = listed.end_mark.index - 1, quoted(text)
         if written:
             entry = "{" + ", ".join(f"{key}: {value}" for key, value in {"query": entry, **written}.items()) + "}"
-        entry = f", {entry}" if listed.value and not source[:offset].rstrip().endswith(",") else entry
+        rest = source[listed.value[-1].end_mark.index : offset].splitlines() if listed.value else [","]
+        entry = entry if any("," in line.partition("#")[0] for line in rest) else f", {entry}"
     else:
         newline = "\r\n" if "\r\n" in source else "\n"
         indent = " " * (listed.start_mark.column if isinstance(listed, SequenceNode) else 2)
         lines = [f"{indent}- {'query: ' if written else ''}{quoted(text)}"]
         lines += [f"{indent}  {key}: {value}" for key, value in written.items()]
-        # A list ends where something else begins; what was said just before that belongs to it.
+        # A list ends where something else begins; what was said just before that belongs to it, unless it stands below an entry.
         end = listed.end_mark.index
         offset = end if isinstance(listed, SequenceNode) else source.find("\n", end) + 1 or len(source)
         above = source[:offset].splitlines(keepends=True)
-        while offset < len(source) and (not above[-1].strip() or above[-1].lstrip().startswith("#")):
+        while offset < len(source) and (not above[-1].strip() or "#" in above[-1][: len(indent) + 1]):
             offset -= len(above.pop())
         entry = ("" if source[:offset].endswith(("\n", "\r")) else newline) + newline.join(lines) + newline
     mark = before[: len(before) - len(source.encode())]

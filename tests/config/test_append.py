@@ -32,7 +32,9 @@ STYLES = [
     ("---\nqueries:\n- a\n...\n", '---\nqueries:\n- a\n- "Why: so?"\n...\n'),
     ("queries: []\n", 'queries: ["Why: so?"]\n'),
     ("queries: [a, b]  # two\nsettings: {}\n", 'queries: [a, b, "Why: so?"]  # two\nsettings: {}\n'),
-    ("queries: [\n  a,\n]\n", 'queries: [\n  a,\n"Why: so?"]\n'),
+    ("queries: [\n  a,  # one, two\n]\n", 'queries: [\n  a,  # one, two\n"Why: so?"]\n'),
+    ("queries: [\n  a  # one,\n]\n", 'queries: [\n  a  # one,\n, "Why: so?"]\n'),
+    ("queries:\n- |\n  a\n  # b\n# c\nsettings: {}\n", 'queries:\n- |\n  a\n  # b\n- "Why: so?"\n# c\nsettings: {}\n'),
     ("{queries: [a]}\n", '{queries: [a, "Why: so?"]}\n'),
     ("\ufeffqueries:\n- a\n", '\ufeffqueries:\n- a\n- "Why: so?"\n'),
 ]

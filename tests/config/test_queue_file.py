@@ -108,6 +108,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "key: value"),
     ("settings:\n  corpsu: a\nqueries: [a]\n", 2, 3, '"corpsu" is not known', "did you mean corpus?"),
     ("settings:\n  corpus: no\nqueries: [a]\n", 2, 11, "yes/no", 'write "no"'),
+    ("settings:\n  context_tokens: 3\n  corpus: no\nqueries: [a]\n", 3, 11, "yes/no", 'write "no"'),
     ("settings:\n  corpus: ''\nqueries: [a]\n", 2, 11, "an empty text", "write a text"),
     ("settings:\n  reasoner: extractiv\nqueries: [a]\n", 2, 13, "is not known", "did you mean extractive?"),
     ("settings:\n  search: [local, brve]\nqueries: [a]\n", 2, 19, "is not known", "did you mean brave?"),
