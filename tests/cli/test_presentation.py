@@ -133,6 +133,11 @@ def test_show_tells_the_last_error() -> None:
     assert "last error early: ReadFailed: early" in told(state)
 
 
+def test_a_section_that_an_earlier_version_checked_is_named_and_its_sound_sentences_are_no_faults() -> None:
+    sound = {"step": "x", "section_id": "section_1", "revision": 0, "verdicts": [{"sentence": 0, "supported": True}]}
+    assert happened(e.ClaimsChecked.model_validate(sound)) == "section_1"
+
+
 def ends_a_step(event: e.EventBase) -> bool:
     """A reading is one step with an event for each page, the check of a report one with two; an analysis has two."""
     if isinstance(event, e.FactsObserved):
