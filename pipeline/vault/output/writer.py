@@ -72,8 +72,11 @@ def signed(text: str, comment: str) -> str:
 
 
 def _is_signed(data: bytes) -> bool:
+    """Tell whether a file is as this version of the program signed it, or an earlier one, which signed each line."""
     text, line_end, last = data.rstrip(b"\n").rpartition(b"\n")
-    return f"generated: {digest_of(text + line_end)[:16]}".encode() in last
+    lines = (line.rstrip().removesuffix(b",") for line in text.split(b"\n"))
+    marks = digest_of(text + line_end)[:16], letters_of(filter(None, lines))
+    return last.removesuffix(b" */").endswith(tuple(f"generated: {mark}".encode() for mark in marks))
 
 
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"

@@ -91,15 +91,16 @@ def test_a_base_or_style_sheet_is_renewed_until_somebody_edits_it_also_where_not
     place: Workplace, path: str, template: str
 ) -> None:
     file, made_from = place.vault / path, place.templates / template
+    file.write_text("zero: true\n# generated: Botz\n")  # as an earlier version signed it
     for new in ("one: true\n", "two: true\n"):
         made_from.write_text(new)
         shutil.rmtree(place.state)
         assert place.build().written == (path,)
         assert file.read_text().startswith(new)
-    file.write_text("mine: true\n")
+    file.write_text(mine := f"mine: true\n{file.read_text()}")
     made_from.write_text("three: true\n")
     assert place.build().set_aside == ()
-    assert file.read_text() == "mine: true\n"
+    assert file.read_text() == mine
 
 
 def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workplace) -> None:
