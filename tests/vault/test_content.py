@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.values import Cost, Paragraph, ReportSection, Sentence
@@ -118,8 +120,12 @@ def test_a_source_note_leads_to_the_readers_own_file_and_to_the_page_of_a_pdf(tm
     assert "file:" not in place.note("sources/2026-11/source-logs").read_text()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "took", "until"),
+    [((1.0,), "Nothing was due, in 1 s.", "to 03:00"), ((), "Nothing was due.", "until it was interrupted")],
+)
 def test_what_cannot_be_read_of_the_queue_is_on_home_and_in_the_nights_note_with_the_hour_of_the_nights_zone(
-    tmp_path: Path,
+    seconds: tuple[float, ...], took: str, until: str, tmp_path: Path
 ) -> None:
     store = MemoryStore()
     story = Story(store).whole()
@@ -127,12 +133,13 @@ def test_what_cannot_be_read_of_the_queue_is_on_home_and_in_the_nights_note_with
     Scribe(store, "batch-2026-11-21t020000-ab12", "2026-11-21").note_batch(
         e.RunStarted(host="here", process=1, program="test"),
         began,
-        n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0, duration_s=1.0),
+        *(n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0, duration_s=one) for one in seconds),
     )
     place = built(tmp_path, store)
     for path in ("Home", "nights/2026-11-21"):
+        assert took.lower() in place.note(path).read_text().lower()
         assert "> [!warning] What could not be read\n> - my/Queue.md, line 3: no field mod\n" in place.note(path).read_text()
-    assert "- 03:00 to 03:00 (Europe/Berlin): 1 question due\n" in place.note("nights/2026-11-21").read_text()
+    assert f"- 03:00 {until} (Europe/Berlin): 1 question due\n" in place.note("nights/2026-11-21").read_text()
 
 
 def test_the_notes_of_a_query_that_was_taken_out_of_the_file_say_so_until_it_comes_back(tmp_path: Path) -> None:
@@ -203,9 +210,11 @@ def test_only_what_is_said_by_no_source_has_the_mark_and_code_does_not_repeat_wh
     code = Paragraph(sentences=(Sentence(text="run it", facts=cited),), form="code")
     more = Paragraph(sentences=(Sentence(text="Or wait.", facts=cited),), form="bullets")
     last = Paragraph(sentences=(Sentence(text="Stop.", facts=cited),), form="steps", start=3)
-    paragraphs = (Paragraph(sentences=said, form="steps"), code, more, last)
+    own = Paragraph(sentences=(Sentence(text="halt", basis="bridge"),), form="code")
+    paragraphs = (Paragraph(sentences=said, form="steps"), code, more, last, own)
     story.scribe.amend = changing(e.ReportGenerated, sections=(ReportSection(id="s1", title="So", paragraphs=paragraphs),))
     story.whole()
     text = re.sub(r"\[\[[^\]]+\]\]", "¹", built(tmp_path, store).note("reports/").read_text())
     steps = "1. Look first. ∴ ¹ Skip none.¹\n2. Then run it:¹\n\n    ```\n    run it\n    ```\n\n    - Or wait.¹\n\n3. Stop.¹\n"
     assert steps in text
+    assert "    halt\n    ```\n\n     *no source*\n" in text
