@@ -13,7 +13,6 @@ from pipeline.batch.due_queries import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decis
 from pipeline.cli.command_parts import (
     amount,
     length,
-    read_sessions,
     report_build_problems,
     report_left_out,
     require_workspace,
@@ -99,11 +98,12 @@ def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped, as research run does with its query's id. A failed or cancelled one is reopened."""
+    from pipeline.domain.session import ResearchSession  # a run with nothing to do does without
+
     require_workspace(console.folder)
     store = store_of(console.folder)
-    name = session_named(console.folder, store, session)
-    queries = {one.id: one.query_id for one in read_sessions(console, store, again=True).sessions}
-    _run_queue(console, "research resume", Selection((queries.get(name, name),)), {"lock_wait": lock_wait})
+    opened = ResearchSession.open(store, session_named(console.folder, store, session))
+    _run_queue(console, "research resume", Selection((opened.state.query_id,)), {"lock_wait": lock_wait})
 
 
 def _run_queue(console: Console, program: str, selection: Selection, options: dict[str, Any]) -> None:

@@ -152,7 +152,7 @@ class Feed:
 def run_on_changes(
     watch: FileWatcher, feed: Feed | None, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False
 ) -> None:
-    """Call ``work`` with the changed paths after each change, and with none after new events of ``feed``, until ``stopped``."""
+    """Call ``work`` after each change with the changed paths, with none where ``feed`` has new events, until ``stopped``."""
     while not stopped():
         changed, is_news = watch.changes.take(timeout_s=0.5), False
         try:
@@ -160,4 +160,4 @@ def run_on_changes(
         except LogError as error:  # it is read again: what is stored meanwhile comes then
             _log.info("new events cannot be read: %s", error.message)
         if changed or is_news:
-            work(changed)
+            work(frozenset() if is_news else changed)

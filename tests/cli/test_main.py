@@ -230,7 +230,8 @@ def test_every_command_that_meets_a_damaged_log_ends_with_20(workspace: Path) ->
     segment = next(workspace.rglob("*-harbour-*/events/*.jsonl"))
     segment.write_bytes(segment.read_bytes().replace(b"harbour", b"hARbour", 1))
     reading = ["list", "show harbour", "log harbour", "verify", "doctor", "run --dry-run", "references", "build --check"]
-    for command in [*reading, "build", "run", "ask ships Where?", "export ships", "hide ships", "merge", "forget --by-settings"]:
+    working = ["build", "run", "resume harbour", "ask ships Where?", "export ships", "hide ships", "merge"]
+    for command in [*reading, *working, "forget --by-settings"]:
         assert said(workspace, *command.split()).code == 20, command
     assert said(workspace, "show", "ships").code == 0  # it reads nothing that is damaged
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,8 +85,13 @@ def test_new_events_are_worked_on_also_after_the_store_was_away(folder: Path, mo
     store, done = MemoryStore(), list[frozenset[str]]()
     feed = Feed(store)
     store.append("s-1", records([1]), 0)
-    answers = [away, feed.read]
+    answers: list[Callable[[], Sequence[Record]]] = [away, feed.read, lambda: records([2])]
     monkeypatch.setattr(feed, "read", lambda: answers.pop(0)())
+
+    def work(changed: frozenset[str]) -> None:
+        done.append(changed)
+        (folder / "sub" / "a.j2").write_text("changed")
+
     with watching(folder) as watch:
-        run_on_changes(watch, feed, done.append, lambda: bool(done))
-    assert done == [frozenset()]
+        run_on_changes(watch, feed, work, lambda: len(done) > 1)
+    assert done == [frozenset(), frozenset()]  # all is made again, also where a template changed at the same time
