@@ -61,9 +61,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60), in which
     every hit counts, so the page with most hits comes first. With ``reads_survey``, the first worker's first iteration also uses
     the survey's hits, at half their weight. If own documents and the web were both searched, each gets its share; of the first
-    five web pages at most two are of one site. Recalled pages are one more ranking, beside which fewer
-    others are read. A page that the worker observed in the iteration stays chosen, also if a search
-    that had failed is answered later.
+    five web pages at most two are of one site. Recalled pages are one more ranking, beside which fewer others are read. A page
+    that the worker observed in the iteration stays chosen, also if a search that had failed is answered later.
     No page is chosen by two workers of a wave in one iteration: they choose in turn, in plan order. One that was shown whole is
     not chosen again; one that was shown in parts, or not at all for lack of room, may be. So the result depends on the plan, the
     searches of the wave, the survey, memory, and the readings of earlier iterations alone, for which every worker waits.

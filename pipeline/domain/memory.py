@@ -28,7 +28,7 @@ from pipeline.text.questions import content_stems
 from pipeline.text.times import moment_of, timestamp
 from pipeline.text.words import jaccard, stems
 
-MOST_KEPT = 400  # statements of one session, best standing first; a report cites some dozens
+MOST_KEPT = 400  # statements of one session, the cited ones first; a report cites some dozens
 MOST_STATEMENTS, MOST_QUERIES, MOST_OPEN, MOST_EPISODES = 40, 10, 10, 5
 LEAST_COVERAGE = 1 / 3  # of the question's rarity, for a statement of a session on another subject
 SAME_SUBJECT = 0.5  # Jaccard similarity of two questions' stems

@@ -1,7 +1,6 @@
 """The state of a session, computed from its events, with its plan, workers, time, cost and outcome. No I/O, no clock.
 
-``fold`` applies the events.  All collections have an order that depends on the plan, never on
-which step ended first.
+``fold`` applies the events. All collections have an order that depends on the plan, never on which step ended first.
 """
 
 from __future__ import annotations

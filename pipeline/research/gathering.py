@@ -157,8 +157,8 @@ def approval_of(views: tuple[Perspective, ...], *, validates: bool) -> e.Approva
 def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
     """Collect the questions that the last readings left open, each once: the first of each worker, then the second ones.
 
-    One in nearly the words of another is the same. What one worker left open and another one beside it found is not open; what
-    was found before, that worker was shown.
+    One in nearly the words of another is the same, unless one word stands in the place of another: *before* and *after*. What
+    one worker left open and another one beside it found is not open; what was found before, that worker was shown.
 
     Of the last round, those come first that were searched for: only these can be said not to be found, and only where the pages
     that come nearest were read.
@@ -172,15 +172,15 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
         gaps = worker.iterations[last].gaps if worker.iterations[last].evaluated else ()
         return [question for question in gaps if question not in found]
 
-    asked: list[str] = []
-    for question in (one for turn in zip_longest(*map(still_open, workers)) for one in turn if one):
-        if not any(question == one or jaccard(content_stems(question), content_stems(one)) >= _ALIKE for one in asked):
-            asked.append(question)
     searched_for = {question for view in state.perspectives.values() for question in view.questions}
-
     is_last = step.round >= state.config.gap_rounds or state.exhausted
+    in_turn = (one for turn in zip_longest(*map(still_open, workers)) for one in turn if one)
+    asked: list[str] = []
+    for question in sorted(in_turn, key=lambda question: is_last and question not in searched_for):
+        if not any(question == one or _ask_the_same(question, one) for one in asked):
+            asked.append(question)
     gaps = []
-    for question in sorted(asked, key=lambda question: is_last and question not in searched_for)[:MAX_GAPS]:
+    for question in asked[:MAX_GAPS]:
         done = state.searches.get(one_line(question, MAX_SEARCH))
         nearest = takewhile(lambda hit: page_of(hit.url) not in state.observed, done.hits if done else ())
         unread = dict.fromkeys(f"“{one_line(hit.title, 60)}”" for hit in nearest)
@@ -188,6 +188,12 @@ def find_gaps(step: s.FindGaps, state: SessionState) -> StepResult:
         reason = reason if question in searched_for else NOT_SEARCHED
         gaps.append(Gap(question=one_line(question, 400), reason=reason if is_last else ""))
     return StepResult((e.GapsFound(round=step.round, gaps=tuple(gaps)),))
+
+
+def _ask_the_same(first: str, second: str) -> bool:
+    own, other = set(stems(first)), set(stems(second))
+    is_contrast = len(own - other) == len(other - own) == 1
+    return not is_contrast and jaccard(content_stems(first), content_stems(second)) >= _ALIKE
 
 
 def extend_plan(step: s.ExtendPlan, state: SessionState) -> StepResult:

@@ -18,11 +18,10 @@ from pipeline.domain.report_parts import INSTRUCTIONS, USUAL_WINDOW, window_of
 from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import PlainReading, ReadPages
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
-from pipeline.errors import AnswerInvalid
 from pipeline.reasoners.passages import ReadPage, choose
 from pipeline.research.gathering import new_queries, today_of
 from pipeline.research.quoted_facts import Found, facts_and_rejected
-from pipeline.research.step_context import StepContext, StepResult, paid
+from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.normalise import counted, one_line, tokens
 from pipeline.text.questions import parse_question
 from pipeline.text.quotes import Span
@@ -69,10 +68,7 @@ async def read_pages(step: ReadPages, state: SessionState, context: StepContext)
     events = [_observed(step, source, state, *facts_and_rejected(found[key], source)) for key, source in pages.items()]
     refused = sum(len(event.rejected) for event in events)
     if refused and not any(event.facts for event in events):
-        why = f"{counted(refused, 'quote')}, and not one stands in the pages"
-        error = AnswerInvalid(why, hint="a larger model quotes better")
-        error.cost, error.exchange = answer.cost, answer.exchange
-        raise error
+        raise unusable(answer, f"{counted(refused, 'quote')}, and not one stands in the pages", "a larger model quotes better")
     left = []
     for text in said.open_questions:
         head, _, rest = text.partition(" ")

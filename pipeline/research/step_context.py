@@ -9,6 +9,7 @@ from typing import TypeVar
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.vault_events import Rated
 from pipeline.domain.reasoner_questions import Question, Reply
+from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.normalise import digest_of
 
@@ -47,3 +48,10 @@ def paid(answer: Answer[A], *drafts: EventBase) -> StepResult:
     exchange = digest_of(answer.exchange) if answer.exchange else ""
     first = drafts[0].model_copy(update={"cost": answer.cost, "exchange": exchange})
     return StepResult((first, *drafts[1:]), (answer.exchange,) if answer.exchange else ())
+
+
+def unusable(answer: Answer[A], why: str, hint: str = "") -> AnswerInvalid:
+    """Return the error of an answer that cannot be used, with what it cost and its exchange."""
+    error = AnswerInvalid(why, hint=hint)
+    error.cost, error.exchange = answer.cost, answer.exchange
+    return error

@@ -35,7 +35,7 @@ from pipeline.domain.state import ReportPart, SessionState
 from pipeline.domain.steps import CheckReport, MendReport, StartSynthesis, WriteReport
 from pipeline.research.gathering import today_of
 from pipeline.research.report_text import begins_item, cells_of, plain_line, read_report, read_sentence, row_of, without_item_mark
-from pipeline.research.step_context import StepContext, StepResult, paid
+from pipeline.research.step_context import StepContext, StepResult, paid, unusable
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.questions import content_stems
 from pipeline.text.quotes import holds_quote
@@ -61,7 +61,7 @@ def warning_of(text: str, facts: Sequence[v.Fact], query: str, beside: str = "",
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     places = [" ".join((*fact.path, fact.heading, fact.claim, fact.url)) for fact in facts]
     known = " \n".join([query, beside, *places])
-    number = "" if derived else _strange_number(text, " \n".join(quotes), known, beside)
+    number = "" if derived else _strange_number(text, " \n".join(quotes), known)
     found = [f"no quote gives {number}"] if number else []
     if strange := _strangers(text, " ".join(quotes), _joined(" ".join([*quotes, known]))):
         found.append(f"no quote names {', '.join(strange)}")
@@ -83,26 +83,27 @@ def checked(
     return CheckedSentence(text=one.text, keys=(*known, *one.unknown), cites=how, warning=warning)
 
 
-def _strange_number(text: str, quoted: str, known: str, beside: str) -> str:
+def _strange_number(text: str, quoted: str, known: str) -> str:
     """Return the first number that neither has, or that the quotes only have with another unit; "" if there is none.
 
-    A word behind a number that only joins or points is no unit, and a number that is ``beside`` needs none. Amounts are not
-    converted: what is written in another unit than in the quote is for the model to check.
+    A word behind a number that only joins or points is no unit. Amounts are not converted: what is written in another unit than
+    in the quote is for the model to check.
     """
-    language, own = language_of(text), {_digits(found[1]) for found in _NUMBER.finditer(beside)}
+    language = language_of(text)
 
     def unit_of(found: re.Match[str]) -> str:
-        return found[2] if found[2] and (len(found[2]) == 1 or content_stems(found[2], language)) else ""
+        word = found[2] or ""  # a noun of German, such as Tage, has a capital
+        return word if len(word) == 1 or word[:1].isupper() or content_stems(word, language) else ""
 
     given = [(_digits(found[1]), unit_of(found)) for found in _NUMBER.finditer(quoted)]
     given += [(str(value), "") for value, word in enumerate(_SMALL, start=1) if word in quoted.casefold().split()]
-    numbers = own | {number for number, _ in given} | {_digits(found[1]) for found in _NUMBER.finditer(known)}
+    numbers = {number for number, _ in given} | {_digits(found[1]) for found in _NUMBER.finditer(known)}
     words = {word.strip(_AROUND).casefold() for word in quoted.split()}
     for found in _NUMBER.finditer(text):
         number, unit = _digits(found[1]), unit_of(found)
         others = [other for value, other in given if value == number and other]
         is_other = others and unit and unit.casefold() not in words and not any(_may_be_short(unit, one) for one in others)
-        if number not in numbers or (is_other and number not in own):
+        if number not in numbers or is_other:
             return found[0] if is_other else found[1]
     return ""
 
@@ -173,7 +174,11 @@ def _evidence(state: SessionState, facts: Mapping[str, v.Fact]) -> dict[str, Any
 
 
 async def write_report(step: WriteReport, state: SessionState, context: StepContext) -> StepResult:
-    """Ask for the text of a part."""
+    """Ask for the text of a part.
+
+    Raises:
+        AnswerInvalid: it has headings alone.
+    """
     facts, parts = facts_for(state, step.part), len(facts_of_parts(state))
     words = state.config.report_words
     question = ReportQuestion(
@@ -191,6 +196,8 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
     )
     answer = await context.answer(question)
     written = read_report(answer.value.text, facts, begins=parts == 1 or step.part == BEGINNING, beyond=state.config.beyond)
+    if not written.sections:
+        raise unusable(answer, "the report has no text")
     event = e.ReportWritten(
         part=step.part,
         parts=parts,

@@ -50,6 +50,7 @@ def test_a_name_that_the_quotes_have_by_its_initials_is_known() -> None:
         ("Use 3.6 or a later one.", "Supported since 3.6 inclusive.", ""),
         ("Use port 587 with a password.", "Port 587 requires a password.", ""),
         ("Er nimmt 5 oder mehr.", "Er nimmt 5 Dateien.", ""),
+        ("Die Sicherung dauert bei ihm 5 Tage.", "Die Sicherung dauert 5 Jahre.", "5 Tage"),
         ("It takes 200 seconds.", "The sleep is 200 ms.", "200 seconds"),
         ("Batches reach 71,000 records.", "A batch raised it to 7,100 records.", "71,000"),
         ("It was released on 22 July 2010.", "It was released on 21 July 2010.", "22"),
@@ -66,5 +67,5 @@ def test_the_number_of_one_of_the_reports_own_steps_needs_no_quote() -> None:
     fact = Fact(id="a", claim="", quote="Begin again where the copy was made.", url="corpus:a.md", digest="")
     assert not warning_of("Begin again with step 3.", [fact], "", "2026-11-21 1 2 3")
     waiting = fact.model_copy(update={"quote": "Wait 3 days, then begin again where the copy was made."})
-    assert not warning_of("In step 3 begin again where the copy was made.", [waiting], "", "2026-11-21 1 2 3")
+    assert warning_of("Begin again after 3 hours.", [waiting], "", "2026-11-21 1 2 3") == "no quote gives 3 hours"
     assert warning_of("Begin again with step 4.", [fact], "", "2026-11-21 1 2 3") == "no quote gives 4"

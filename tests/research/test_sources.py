@@ -147,8 +147,9 @@ def test_workers_side_by_side_choose_their_pages_in_turn_and_what_one_finds_besi
     second.iterations[0].evaluated, second.iterations[0].gaps = True, ("What else?",)
     state.analyses.append(Analysis(0))
     assert [gap.question for gap in found_gaps(state)] == ["What else?", "One more?", "And two?"]
-    second.iterations[0].gaps = ("How deep is the harbour at night?", "At night, how deep is the harbour then?")
-    assert [gap.question for gap in found_gaps(state)] == ["One more?", "How deep is the harbour at night?", "And two?"]
+    deep, before = "How deep is the harbour at night?", "How deep is the harbour before night?"
+    second.iterations[0].gaps = (deep, "At night, how deep is the harbour then?", before)
+    assert [gap.question for gap in found_gaps(state)] == ["One more?", deep, "And two?", before]
     second.iterations[0].gaps = ("What else?",)
     # In a second reading the first worker was shown what the other had found to its question, and still calls it open.
     first.iterations.append(Iteration("", ("four",), evaluated=True, gaps=("What is asked?",)))

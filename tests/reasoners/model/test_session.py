@@ -205,6 +205,15 @@ def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages
     assert logged(store) == pytest.approx(4 * PRICE)
 
 
+def test_a_report_of_headings_alone_is_none_and_what_it_cost_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, "report", lambda _: "# Pumps\n\nnot answered")
+    script, store = Script([model]), MemoryStore()
+    state = researched(reasoner_for(script), store)
+    assert state.report is not None
+    assert state.report.limits[0].endswith("the report has no text")
+    assert logged(store) == pytest.approx(len(script.requests) * PRICE)
+
+
 def test_a_model_that_cannot_plan_is_not_believed_when_it_finds_nothing() -> None:
     def small(request: httpx.Request) -> httpx.Response:
         name = name_of(json.loads(request.content))
