@@ -12,12 +12,13 @@ alone: sessions by their start, readings of a source by their time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.domain import fold
 from pipeline.domain.events import night_events as n
@@ -462,8 +463,9 @@ class Values:
         for name, mark in self._store.marks((kind,)).items():
             self.marks[name] = mark
             if name in known and known[name][0] == mark:
-                found[name] = stored.validate_json(known[name][1])
-                continue
+                with suppress(ValidationError):  # what is damaged is made again
+                    found[name] = stored.validate_json(known[name][1])
+                    continue
             try:
                 found[name] = value = make(name)
             except LogError as error:

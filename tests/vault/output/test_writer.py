@@ -71,6 +71,13 @@ def test_a_lost_or_unreadable_catalogue_adopts_what_is_as_it_would_be_made(place
     assert place.build().unchanged == report.unchanged
 
 
+def test_a_summary_that_was_damaged_is_made_again(place: Workplace) -> None:
+    with sqlite3.connect(place.state / FILE) as kept:
+        kept.execute("UPDATE summaries SET value = '{'")
+    (place.templates / "topic.md.j2").write_text("Other words.\n")
+    assert {path.partition("/")[0] for path in place.build().written} == {"topics"}
+
+
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.vault.build_cache.connect_sqlite", partial(connect_sqlite, timeout_s=0.01))
     base = place.vault / "bases" / "reports.base"
