@@ -189,7 +189,7 @@ def last_steps(state: SessionState) -> list[s.Step]:
     """
     if state.earlier is not None and state.changes is None and not state.failed_for_good(s.Compare().key):
         return list(reread_steps(state)) or [s.Compare()]
-    return [s.Complete() if state.report else s.MakeReport()]
+    return [s.MakeReport()]
 
 
 def reread_steps(state: SessionState) -> Iterator[s.Step]:
@@ -210,8 +210,10 @@ def node_ended(state: SessionState, node_id: str) -> bool:
     if node.task == "search":
         worker = state.workers.get(node_id)
         return worker.status != "running" if worker else bool(state.exhausted)
-    if node.task == "validate":  # without a model nobody looks for gaps
-        return not state.config.has_model or round_ended(state, round_of(state, node))
+    if node.task == "validate" and not state.config.has_model:  # in an older plan: nobody looks for gaps
+        return all(node_ended(state, name) for name in node.depends_on)
+    if node.task == "validate":
+        return round_ended(state, round_of(state, node))
     return state.report is not None
 
 
@@ -236,13 +238,10 @@ def node_steps(state: SessionState, node: PlanNode) -> Iterator[s.Step]:
 
 
 def report_steps(state: SessionState) -> Iterator[s.Step]:
-    """Yield the parts of the report side by side, its beginning after them, then the comparison, the report, the end.
+    """Yield the parts of the report side by side, its beginning after them, then the comparison and the report.
 
     Where nothing of the text may stay, or none was written, the session falls back to the passages that it has read.
     """
-    if state.report is not None:
-        yield s.Complete()
-        return
     count = len(facts_of_parts(state))
     steps = [step for part in range(1, count + 1) if (step := part_step(state, part))]
     if not steps and count > 1 and state.parts and (beginning := part_step(state, BEGINNING)):
@@ -274,6 +273,8 @@ def agenda(state: SessionState) -> tuple[s.Step, ...]:
     """Return the steps that may start now, each once, in a fixed order; empty if it has ended or waits for approval."""
     if state.ended or state.waiting or state.status == "pending":
         return ()
+    if state.report is not None:
+        return (s.Complete(),)
     if state.exhausted and not state.nodes:
         return (no_evidence(state),)
     if state.survey is None:

@@ -213,6 +213,16 @@ def test_what_is_open_is_searched_for_once_more(is_open: bool) -> None:
     assert agenda(state) == ((s.ExtendPlan(0),) if is_open else (s.StartSynthesis(),))
 
 
+def test_without_a_model_an_older_plan_is_read_to_its_end_and_an_older_report_needs_no_choice_of_passages() -> None:
+    """Earlier versions looked for gaps without a model too, and wrote the report from all facts."""
+    (reading, _), (written, _) = before(e.FactsObserved, **SMALL), after(e.ReportGenerated, **SMALL)
+    for state in (reading, written):
+        state.config = state.config.model_copy(update={"reasoner": "extractive"})
+    assert agenda(reading)
+    assert s.ChoosePassages() not in agenda(reading)
+    assert agenda(written) == (s.Complete(),)
+
+
 def test_a_session_that_is_cut_short_in_a_gap_round_closes_its_workers_before_it_ends() -> None:
     state, _ = after(e.PlanExtended, **SMALL | {"gap_rounds": 1})
     fold.apply(state, e.WorkerStarted(worker_id="gap_0", perspective_id="gap-0", round=1))
