@@ -665,7 +665,8 @@ def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Blo
     first, last = (next(begins, content[0]), content[-1]) if content else (0, len(blocks))
     for at, block in enumerate(blocks):
         if not reasons[at] and block.is_links and not block.is_sentence and block.kind != "heading":
-            if block.local > _MOSTLY * block.words if block.kind == "item" else block.local >= block.words:
+            alone = sum(one.is_links for one in blocks[max(0, at - 1) : at + 2]) == 1  # it names what is said below it
+            if block.local > _MOSTLY * block.words if block.kind == "item" else block.local >= block.words and not alone:
                 reasons[at] = "table of contents"
             elif content and not first <= at <= last and not block.main:
                 reasons[at] = "links"
