@@ -482,6 +482,8 @@ class _Walker:
         text, self._parts = squash("".join(self._parts)) if self._parts else "", []
         if text:
             lead, self._lead = self._lead, ""
+            if lead and self._linked <= word_count(text):  # what stands behind a term says what it is, also if it is a link
+                self._linked = self._local = 0
             self._emit("item" if lead or self._item else "paragraph", f"{lead}: {text}" if lead else text)
             self._item = False
         while self._notes:

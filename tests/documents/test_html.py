@@ -70,6 +70,7 @@ def test_a_list_of_links_inside_the_text_stays_and_a_table_of_contents_does_not(
         contents = "".join(kind.format(part) for part in parts)
         assert "Part number" not in body(f"<h1>Canal</h1>{SAID}{contents}{SAID}")
     assert body(f"{SAID}<p><a href=#lock>Lock</a></p>{SAID}").count("Lock") == 1
+    assert "- WAL: Write-Ahead Log" in body(f"{SAID}<dl><dt>WAL<dd><a href=wal.html>Write-Ahead Log</a></dl>")
 
 
 @pytest.mark.parametrize(
