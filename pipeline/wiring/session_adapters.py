@@ -208,9 +208,10 @@ class AdapterFactory:
         return self._night.refusal
 
     async def aclose(self) -> None:
-        """Close connections and the extraction process."""
+        """Close connections, the extraction process, and the index of the documents."""
         for close in reversed(self._closers):
             await close()
+        self.documents.close()
 
     def _chain(self, names: Sequence[str]) -> FallbackChain:
         """The search that asks ``names`` in order of preference."""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -162,6 +163,23 @@ def test_pages_are_indexed_before_the_first_search(tmp_path: Path) -> None:
     assert FIRST in (tmp_path / "summaries.json").read_text(), "so that not every call reads every session"
     shutil.rmtree(folder / "events" / "objects")
     assert asyncio.run(library.search("How do pumps behave?"))["results"]
+
+
+def test_a_client_that_leaves_waits_for_a_portion_of_the_indexing_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(load_workspace(workspace(tmp_path / "workspace", 60)), tmp_path / "pages.sqlite")
+    library._summaries()
+    load = mock.Mock(side_effect=library._store.load)
+    monkeypatch.setattr(library._store, "load", load)
+
+    async def left() -> None:
+        preparing = asyncio.create_task(library.prepare())
+        await asyncio.sleep(0)
+        preparing.cancel()
+
+    asyncio.run(left())
+    assert 0 < load.call_count < 60
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "report/../x", "source/" + "0" * 64, "report/\x00", "☃" * 200, "report/"])
