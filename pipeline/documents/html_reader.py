@@ -677,7 +677,7 @@ def _judged(blocks: Sequence[_Block], regions: Sequence[str]) -> tuple[list[_Blo
     for at, block in enumerate(blocks):
         if block.kind == "heading" and not reasons[at] and reasons[at + 1 : at + 2] > [""]:  # what stands below it may have gone
             below = next((one for one in range(at + 1, len(blocks)) if blocks[one].kind == "heading" or not reasons[one]), None)
-            reasons[at] = "links" if below is None or blocks[below].kind == "heading" or at < first == below else ""
+            reasons[at] = "links" if below is None or 0 < blocks[below].level <= block.level or at < first == below else ""
         if reasons[at]:
             dropped[reasons[at]] += block.words
         else:

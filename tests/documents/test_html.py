@@ -69,6 +69,7 @@ def test_a_list_of_links_inside_the_text_stays_and_a_table_of_contents_does_not(
     for kind in ("<ul><li>{}</ul>", "<dl><dt>{}</dl>", "<p>{}</p>"):
         contents = "".join(kind.format(part) for part in parts)
         assert "Part number" not in body(f"<h1>Canal</h1>{SAID}{contents}{SAID}")
+        assert "## All parts" in body(f"<h1>Canal</h1>{SAID}<h2>All parts</h2>{contents}<h3>The first</h3>{SAID}")
     assert body(f"{SAID}<p><a href=#lock>Lock</a></p>{SAID}").count("Lock") == 1
     assert "- WAL: Write-Ahead Log" in body(f"{SAID}<dl><dt>WAL<dd><a href=wal.html>Write-Ahead Log</a></dl>")
 
