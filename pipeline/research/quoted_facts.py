@@ -79,11 +79,11 @@ def _own_words(quote: str, page: ReadPage) -> tuple[str, int]:
         if place := find_quote(text[start:end], quote):
             first, last = start + place.start, start + place.end
             word = next((place for place in range(first, last) if text[place].isalnum()), first)
-            end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)
+            word_end = next((place for place in range(last, word, -1) if text[place - 1].isalnum()), last)
             signs = "".join(takewhile(lambda sign: not sign.isalnum(), quote))  # as in "> 1000", "--force", "# reboot"
             behind = "".join(takewhile(lambda sign: not sign.isalnum(), reversed(quote)))[::-1]  # as in "postsuper -d -"
-            if text.startswith(behind, end) and not text[end + len(behind) :][:1].isalnum():
-                last = max(last, end + len(behind))
+            if text.startswith(behind, word_end) and not text[word_end + len(behind) :][:1].isalnum():
+                last = max(last, word_end + len(behind))
             is_heading = signs.startswith("#") and text.count("\n```", 0, first) % 2 == 0
             if text.endswith(signs, 0, word) and not is_heading:
                 first = min(first, word - len(signs))

@@ -176,7 +176,7 @@ def _items(lines: list[str], at: int, *, numbered: bool) -> tuple[int, list[list
         line = lines[at].strip()
         found = _ITEM.match(line)
         deeper = _indent(lines[at]) - own
-        if found and deeper > -2 and (bool(found[1]) == numbered or deeper):
+        if found and deeper > -2 and (bool(found[1]) == numbered or deeper > 0):
             if items and deeper > 1:
                 items[-1].append(line[found.end() :])
             else:

@@ -127,6 +127,10 @@ def test_a_list_goes_on_behind_the_code_inside_an_item() -> None:
     _, _, items, steps = read_report(text, FACTS).sections[0].paragraphs
     assert (items.form, [(one.text, one.within) for one in items.sentences]) == ("bullets", [("Run it.", ""), ("Wait.", "")])
     assert (steps.form, steps.start) == ("steps", 2)
+    assert [one.form for one in read_report("# T\n\n - Pin it [E1].\n1. Look [E1].\n", FACTS).sections[0].paragraphs] == [
+        "bullets",
+        "steps",
+    ]
 
 
 def test_a_stop_inside_code_ends_no_sentence_and_keys_at_the_end_of_an_item_are_those_of_all_of_it() -> None:
