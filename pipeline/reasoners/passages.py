@@ -125,12 +125,14 @@ def choose(
     ranking = [ranking[place] for place in without_twins(of_best, ["".join(found[place][1].path[1:][-1:]) for place in ranking])]
     if not ranking:
         return Choice()
-    if not judged:  # near by meaning where the search knows that, else by the words of the question
+    if not judged:  # near by meaning where the search knows that, else by the words of a part
         by_meaning = [cosine for cosine in cosines if cosine is not None]
         if by_meaning and known.nearest is not None:
             is_near = max(by_meaning) >= known.nearest
         else:
-            is_near = best_coverage(query, [texts[place] for place in ranking], known) >= FLOOR
+            of_best = [texts[place] for place in ranking]
+            parts = (parse_question(part, query.language) for part in query.parts)
+            is_near = max(best_coverage(part, of_best, known) for part in parts) >= FLOOR
         if not is_near:
             return Choice()
 

@@ -74,6 +74,12 @@ def test_nothing_is_chosen_if_nothing_is_near(question: str) -> None:
     assert choice.passages == choice.more == ()
 
 
+def test_what_answers_one_part_of_a_question_is_near_however_much_else_is_asked() -> None:
+    question = "How loud is the heron pump, and how do I bake sourdough bread with rye flour and honey?"
+    choice = choose(parse_question(question), [page(MANUAL)], TermStatistics())
+    assert choice.passages[0].quote == "The heron pump makes 62 decibels."
+
+
 def test_with_vectors_the_nearest_by_meaning_is_chosen_without_a_common_word_and_only_above_the_floor() -> None:
     text = "# Notes\n\nDelete archives with prune.\n\n## Birds\n\nA heron stands in the river and waits for fish all day."
     near = {
