@@ -40,7 +40,8 @@ def facts_and_rejected(found: Sequence[Found], page: ReadPage) -> tuple[tuple[Fa
     for one in found:
         own, near = _own_words(one.quote, page)
         why = "" if own else "its quote is not in the page"
-        if max(word_count(one.quote), word_count(own)) < MIN_QUOTE_WORDS:
+        parts = "".join(sign if sign.isalnum() else " " for sign in own)  # "pg_ctl stop" says as much as three words
+        if max(word_count(one.quote), word_count(own), word_count(parts)) < MIN_QUOTE_WORDS:
             why = f"its quote is shorter than {MIN_QUOTE_WORDS} words"
         elif own and any(normalised(own) in block for block in orders):
             why = "it stands in a paragraph that gives orders to language models"

@@ -96,6 +96,7 @@ def test_a_quoted_row_has_the_header_of_its_table_once() -> None:
 def test_an_altered_quote_and_a_short_one_are_rejected_with_the_reason() -> None:
     assert _found(PAGE, quote="A log is never written at its end.")[1][0].reason == "its quote is not in the page"
     assert "shorter" in _found(PAGE, quote="a log")[1][0].reason
+    assert _found("# WAL\n\n```\nPRAGMA journal_mode=WAL;\n```\n", quote="PRAGMA journal_mode=WAL;")[0]
 
 
 def test_a_quote_that_a_page_has_twice_is_where_it_was_shown() -> None:
