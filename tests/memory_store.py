@@ -26,9 +26,6 @@ class MemoryObjects(dict[str, bytes]):
     def size(self, digest: str) -> int:
         return len(self[digest]) if digest in self else 0
 
-    def has(self, digest: str) -> bool:
-        return digest in self
-
     def ids(self) -> Iterator[str]:
         return iter(sorted(self))
 

@@ -191,10 +191,6 @@ class Objects(Protocol):
         """Return the bytes that an object takes up, 0 if it is not stored."""
         ...
 
-    def has(self, digest: str) -> bool:
-        """Return whether an object is stored; it may be damaged."""
-        ...
-
     def ids(self) -> Iterator[str]:
         """Yield the digests of all objects, sorted."""
         ...

@@ -55,10 +55,6 @@ class Layout:
     def prepare(self) -> None:
         """Make what a log has before its first record: ``.gitattributes``, and a ``local/`` that git ignores."""
         self._make(self.root / ".gitattributes", _ATTRIBUTES)
-        self.prepare_local()
-
-    def prepare_local(self) -> None:
-        """Make the ``local/`` that git ignores."""
         self._make(self.local / ".gitignore", b"*\n")
 
     def _make(self, path: Path, content: bytes) -> None:

@@ -82,10 +82,6 @@ class StoredObjects(ABC):
         """Return how messages call an object."""
         return digest
 
-    def has(self, digest: str) -> bool:
-        """Return whether an object is stored; it may be damaged."""
-        return self.size(digest) > 0
-
     def damaged(self) -> Iterator[Finding]:
         """Yield a finding for each object whose bytes do not have its digest."""
         for digest in self.ids():

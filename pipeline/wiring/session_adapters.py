@@ -122,7 +122,6 @@ class AdapterFactory:
 
     def __post_init__(self) -> None:
         settings = self.workspace.queue.settings
-        limits = settings.limits
         self._settings: Settings = settings
         self._redaction = Redaction(secrets_of(settings, self.keys))
         self._http = http_of(settings, self.keys)
@@ -133,7 +132,7 @@ class AdapterFactory:
         self.documents = documents_of(self.workspace, self._meaning, self._extractor, self._reranker, self.store)
         self._closers += [self._http.aclose, self._extractor.aclose]
         self._members = {LOCAL: Member(self.documents)}  # each is made once, so that all of a night share its pace and fate
-        self._night = self.night or Budget(limits.caps, name="night")
+        self._night = self.night or Budget(settings.limits.caps, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
 
     def prepare(self, *, needed: bool) -> IndexReport | None:
