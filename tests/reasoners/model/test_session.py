@@ -205,6 +205,18 @@ def test_a_session_whose_budget_ends_before_the_report_is_written_shows_passages
     assert logged(store) == pytest.approx(4 * PRICE)
 
 
+def test_what_a_reading_left_open_in_its_own_words_is_asked_in_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, usual = list[bool](), RULES["reading"]
+
+    def reading(prompt: str) -> Any:
+        asked.append("] How does one go back?" in prompt)
+        return usual(prompt) | {"open_questions": ["How does one go back?"]}
+
+    monkeypatch.setitem(RULES, "reading", reading)
+    researched(reasoner_for(Script([model])), MemoryStore())
+    assert asked == [False, False, True, True]
+
+
 def test_a_report_of_headings_alone_is_none_and_what_it_cost_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RULES, "report", lambda _: "# Pumps\n\nnot answered")
     script, store = Script([model]), MemoryStore()
