@@ -109,7 +109,7 @@ class VaultWriter:
 
     What it did so far is as in ``BuildReport``, with ``problems`` that are its ``left_alone``. ``made`` are those of the
     ``written`` files that are made from the log, ``refused`` those that it could not write. ``left`` has size and time of each
-    file that it wrote or found unchanged; None for one that it removed.
+    file that it wrote or that may stay as it is; None for one that it removed.
     """
 
     def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
@@ -222,6 +222,7 @@ class VaultWriter:
     def _put_plain(self, fresh: GeneratedFile) -> None:
         """What a person changed stays, such as a table with Obsidian's own tools; but nobody edits a picture."""
         data, disk, made = fresh.data(), self._tree.read(fresh.path), self._files.find(fresh.path)
+        state = self._tree.state(fresh.path)
         if (
             disk is None
             or disk == data
@@ -229,7 +230,9 @@ class VaultWriter:
             or _is_signed(disk)
             or (made and made.digest == digest_of(disk))
         ):
-            self._leave(fresh, data, self._tree.state(fresh.path) if disk == data else None)
+            self._leave(fresh, data, state if disk == data else None)
+        else:
+            self.left[fresh.path] = state
 
     def _set_aside(self, path: str, data: bytes) -> None:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
