@@ -100,11 +100,10 @@ def _known_in(path: Path) -> dict[str, tuple[str, list[Any]]]:
 
 
 def _keep(path: Path, streams: Mapping[str, tuple[str, list[Any]]]) -> None:
-    if path.parent.is_dir():
-        try:
-            files.write(path, json.dumps({"layout": _layout_id(), "streams": streams}).encode(), mode=0o600)
-        except OSError as error:
-            _log.info("the summaries in %s were not kept: %s", path, error)
+    try:
+        files.write(path, json.dumps({"layout": _layout_id(), "streams": streams}).encode(), mode=0o600)
+    except OSError as error:
+        _log.info("the summaries in %s were not kept: %s", path, error)
 
 
 def _encoded(entry: Entry) -> list[Any]:

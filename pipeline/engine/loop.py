@@ -112,9 +112,8 @@ class _SessionLoop:
             free = self._context.concurrency - sum(not isinstance(step, FetchPage) for step in busy)
             new = [step for step in agenda(self._state) if step not in busy] if more else []
             asking = [step for step in new if not isinstance(step, FetchPage)]
-            reads = [
-                step for step in new if isinstance(step, FetchPage)
-            ]  # reading bounds itself: it waits for its turn at a host
+            # Reading bounds itself: it waits for its turn at a host.
+            reads = [step for step in new if isinstance(step, FetchPage)]
             for step in (*reads, *asking[: max(0, free)]):
                 self._tasks[asyncio.create_task(self._perform(step), name=step.key)] = step
             if not self._tasks:
