@@ -178,7 +178,7 @@ def _link_reports(workspace: Workspace) -> list[str]:
     """
     folder, queries = workspace.folder, workspace.queue.queries
     vault = folder / "vault"
-    if not (vault / QUEUE_NOTE).exists():
+    if workspace.queue.settings.vault_queue == "ignore" or not (vault / QUEUE_NOTE).exists():
         return []
     by_block = {query.id: query for query in queries if query.file}
     by_text = {spelling_free(query.text): query for query in queries}

@@ -128,8 +128,8 @@ class Library:
 
         Whoever cancels it waits for one portion at most.
         """
-        ids = [one.id for one in self._summaries()]
         with suppress(ResearchError):  # the search says what is wrong
+            ids = [one.id for one in self._summaries()]
             for start in range(0, len(ids), _PORTION):
                 await self._pages.find("any words", ids[start : start + _PORTION], 0)
             await self._pages.find("any words", ids, 1)

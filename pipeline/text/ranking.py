@@ -139,7 +139,7 @@ def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
 
 
 def coverage(weights: Weights, held: Container[str]) -> float:
-    """Return the share, 0 to 1, of the question's words, by weight and rarity, that a text with the stems ``held`` contains."""
+    """Return the share, 0 to 1, of the question's words, by rarity, that a text with the stems ``held`` contains."""
     total = sum(weight for _, weight in weights)
     return sum(weight for term, weight in weights if term.is_in(held)) / total if total else 0.0
 

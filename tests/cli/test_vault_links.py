@@ -64,3 +64,10 @@ def test_a_line_that_is_edited_is_researched_again_and_then_linked_to_the_new_re
     assert space.research("run").code == 0
     assert "on disk? #torn mode:fast → [[reports/" in queue(space)
     assert queue(space) != edited
+
+
+def test_a_queue_that_is_to_be_ignored_keeps_its_bytes(space: Workspace) -> None:
+    queries = space.folder / "queries.yaml"
+    queries.write_text(queries.read_text().replace("{reasoner", "{vault_queue: ignore, reasoner"))
+    assert space.research("build").code == 0
+    assert queue(space) == QUEUE
