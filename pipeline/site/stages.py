@@ -138,14 +138,7 @@ class Build:
     """One build. ``notes`` and ``pages`` compare vault and site with what the last build left; nothing was written since."""
 
     def __init__(
-        self,
-        folders: Folders,
-        kept: Kept,
-        notes: Drift,
-        pages: Drift,
-        url: str,
-        everything: bool,
-        hidden: Collection[str],
+        self, folders: Folders, kept: Kept, notes: Drift, pages: Drift, url: str, everything: bool, hidden: Collection[str]
     ) -> None:
         self._folders, self._kept, program = folders, kept, program_id("site")
         self._everything = everything or kept.recall(_PROGRAM) != program  # an upgrade may show the same note in another way

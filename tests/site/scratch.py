@@ -86,11 +86,7 @@ VAULT = {
     "reports/2026/r2.md": note("Second report", "See [[r1]] and [[nowhere]].", "report", created="2026-11-21T02:00:00"),
     "sessions/2026/w1.md": note("Session one", "[[sources/2026-11/s1#^q-1|¹]]", "session", created="2026-11-20T02:00:00"),
     "sources/2026-11/s1.md": note(
-        "A source",
-        "> “Word for word.”\n\n^q-1\n\n[[reports/2026/r1|cited]]",
-        "source",
-        tags='["research/source"]',
-        quotes="1",
+        "A source", "> “Word for word.”\n\n^q-1\n\n[[reports/2026/r1|cited]]", "source", tags='["research/source"]', quotes="1"
     ),
     "sources/2026-11/s2.md": note("Another", "> “Quoted too.”\n\n^q-2", "source", tags='["research/source"]', quotes="3"),
     "bases/sources.base": "views: [{type: table, name: All, order: [note.quotes]}]",

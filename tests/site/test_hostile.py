@@ -66,9 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     return scratch
 
 
-def test_no_page_acts_or_fetches_and_addresses_lead_to_the_web_to_mail_or_into_the_site(
-    site: Scratch,
-) -> None:
+def test_no_page_acts_or_fetches_and_addresses_lead_to_the_web_to_mail_or_into_the_site(site: Scratch) -> None:
     pages = [path for path in site.files() if path.endswith(".html")]
     assert len(pages) > 2 * len(PAYLOADS)
     for path in pages:
@@ -105,14 +103,7 @@ def test_the_index_is_text_and_nothing_else(site: Scratch) -> None:
             json.loads(rest.removesuffix(");\n"))
 
 
-@pytest.mark.parametrize(
-    "drawing",
-    [
-        "<svg><script>x</script></svg>",
-        "<svg onload='x'/>",
-        '<!ENTITY x "y"><svg/>',
-    ],
-)
+@pytest.mark.parametrize("drawing", ["<svg><script>x</script></svg>", "<svg onload='x'/>", '<!ENTITY x "y"><svg/>'])
 def test_a_drawing_that_may_act_is_not_copied(tmp_path: Path, drawing: str) -> None:
     scratch = Scratch(tmp_path)
     scratch.write("img/a.svg", drawing)

@@ -21,11 +21,7 @@ _UNSAFE = str.maketrans({"-": "%2D"})  # a hyphen has a meaning of its own in a 
 
 
 def source_note(
-    url: str,
-    path: str,
-    readings: Sequence[tuple[Card, Reading]],
-    documents: Path | None = None,
-    hidden: Collection[str] = (),
+    url: str, path: str, readings: Sequence[tuple[Card, Reading]], documents: Path | None = None, hidden: Collection[str] = ()
 ) -> Note:
     """Return the note of a source; ``readings`` are those of all sessions with their cards, in order of time.
 

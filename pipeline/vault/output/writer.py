@@ -222,14 +222,9 @@ class VaultWriter:
     def _put_plain(self, fresh: GeneratedFile) -> None:
         """What a person changed stays, such as a table with Obsidian's own tools; but nobody edits a picture."""
         data, disk, made = fresh.data(), self._tree.read(fresh.path), self._files.find(fresh.path)
+        is_ours = disk is None or disk == data or _is_signed(disk) or (made and made.digest == digest_of(disk))
         state = self._tree.state(fresh.path)
-        if (
-            disk is None
-            or disk == data
-            or fresh.path.endswith(".svg")
-            or _is_signed(disk)
-            or (made and made.digest == digest_of(disk))
-        ):
+        if is_ours or fresh.path.endswith(".svg"):
             self._leave(fresh, data, state if disk == data else None)
         else:
             self.left[fresh.path] = state
