@@ -21,12 +21,12 @@ from pipeline.net.client import HttpClient, Policy
 from pipeline.net.guard import AddressGuard
 from pipeline.reasoners.model.calls import call_of
 from pipeline.reasoners.model.replies import Content, meaning_of
-from pipeline.search.providers import NAMES, Arxiv, WebSearch, web_search
+from pipeline.search.providers import PROVIDER_BY_NAME, Arxiv, WebSearch, web_search
 from pipeline.text.redaction import Redaction, Secret
 
 FOLDER = Path(__file__).parent / "cassettes"
 MODELS = {service.name: service for service in (OPENROUTER, OPENAI)}
-SERVICES = (*MODELS, *NAMES)
+SERVICES = (*MODELS, *PROVIDER_BY_NAME)
 KINDS = ("good", "bad")
 QUERY = "soil moisture sensors"
 SEARXNG = "https://searxng.example.org"

@@ -141,11 +141,10 @@ def moment(deadline: str | None) -> datetime | None:
         return None
     now = datetime.now(UTC)
     found = moment_after(deadline.strip(), now)
-    hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
-    if found is None:
-        raise UsageError(f"--deadline: {deadline!r} is not a time", hint=hint)
-    if found <= now:
-        raise UsageError(f"--deadline: {deadline} has passed", hint=hint)
+    if found is None or found <= now:
+        what = "has passed" if found else "is not a time"
+        hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
+        raise UsageError(f"--deadline: {deadline!r} {what}", hint=hint)
     return found
 
 

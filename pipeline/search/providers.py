@@ -574,7 +574,6 @@ class SemanticScholar(Provider):
 
 
 PROVIDER_BY_NAME = {one.name: one for one in (Brave, Tavily, Searxng, Wikipedia, Arxiv, Openalex, SemanticScholar)}
-NAMES = tuple(PROVIDER_BY_NAME)
 
 
 def web_search(

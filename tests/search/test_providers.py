@@ -15,7 +15,6 @@ from pipeline.domain.values import Hit
 from pipeline.errors import Malformed, ProviderRefused, SearchFailed
 from pipeline.net.client import HttpClient, Policy
 from pipeline.search.providers import (
-    NAMES,
     PROVIDER_BY_NAME,
     Provider,
     parse_feed,
@@ -111,10 +110,10 @@ def asked(bench: Bench, query: str = "a", limit: int = 5) -> tuple[Hit, ...]:
 
 
 def test_every_provider_of_the_settings_can_be_made() -> None:
-    assert set(NAMES) == SEARCHES.keys()
+    assert PROVIDER_BY_NAME.keys() == SEARCHES.keys()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROVIDER_BY_NAME)
 def test_a_provider_is_asked_at_the_given_address_under_its_own_circuit(name: str) -> None:
     script = Script(reply("", 404))
     http = HttpClient(Policy(), transport=script)

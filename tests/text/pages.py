@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from pipeline.text.passages import LARGEST, Passage
+from pipeline.text.passages import LARGEST
 from pipeline.text.ranking import StemmedText
 
 KINDS = ("paragraph", "item", "row", "code", "heading")
@@ -56,7 +56,3 @@ def pages(longest_code: int = LARGEST) -> st.SearchStrategy[Made]:
 
 def ranked(texts: list[str], headings: str = "", language: str = "english") -> list[StemmedText]:
     return [StemmedText.of(text, headings, language) for text in texts]
-
-
-def as_ranked(one: Passage, language: str = "english") -> StemmedText:
-    return StemmedText.of(one.body, one.headings, language)
