@@ -26,12 +26,12 @@ from pipeline.text.times import timestamp
 def encoded(
     context: RunContext, drafts: Sequence[EventBase], stream: str, version: int, *, opened: bool
 ) -> list[tuple[EventBase, Record]]:
-    """Return the drafts as the events that follow ``version``, with their bytes; a run's first ones follow its agent.
+    """Return the drafts as the events that follow ``version``, with their bytes, after the agent of a run that opens the stream.
 
     Raises:
         AnswerInvalid: one holds half a surrogate pair.
     """
-    whole = drafts if opened or not drafts else (context.agent, *drafts)
+    whole = drafts if opened else (context.agent, *drafts)
     return [_encoded(context, draft, stream, place) for place, draft in enumerate(whole, version + 1)]
 
 
@@ -80,7 +80,7 @@ class StreamLog:
     _opened: bool = field(default=False, init=False)
 
     def record(self, *drafts: EventBase, objects: Sequence[bytes] = ()) -> tuple[EventBase, ...]:
-        """Stamp and store, the ``objects`` that they name first; return the stamped events.
+        """Stamp and store, the ``objects`` that they name first; without any, only its agent. Return the stamped events.
 
         Raises:
             LogError: it could not be stored.
@@ -139,7 +139,8 @@ class Recorder:
             CommandRefused: an event does not fit the state.
             AnswerInvalid: one holds half a surrogate pair; none was taken.
         """
-        pairs = encoded(self._context, drafts, self._session.id, self._session.state.version, opened=self._opened)
+        version = self._session.state.version
+        pairs = encoded(self._context, drafts, self._session.id, version, opened=self._opened) if drafts else []
         self._opened |= bool(pairs)
         self._waiting.objects += objects
         for event, record in pairs:

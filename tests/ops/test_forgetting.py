@@ -184,6 +184,8 @@ def test_whichever_operation_of_a_prune_fails_the_next_one_ends_it(
         assert [finding for finding in _sound(life) if ": torn: " not in finding] == [], at
         assert list(life.store.tombstones().sessions) == sorted(life.recorded), at
         assert list(leftovers(life.store)) == [], at
+        prunes = [record for name in life.store.ids("prune") for record in life.store.load(name)]
+        assert {next(x.type for x in prunes if x.run_id == one.run_id) for one in prunes} == {"run.started"}, at
         count = max(count, len(system.operations)) if fault == "EIO" or at > 1 else len(system.operations)
         at += 1 if FULL else 4
 
