@@ -121,9 +121,8 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     groups = groups_of(digest.questions)
     cost = f", {money(digest.usd)}" if digest.usd else ""
     left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
-    lines: list[tuple[str, str, Card | None]] = [
-        ("summary", f"{heading_of(digest)} ({duration(digest.seconds)}{cost}{left_out})", None)
-    ]
+    took = duration(digest.seconds) if digest.seconds else "interrupted"
+    lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)} ({took}{cost}{left_out})", None)]
     for group, title in _GROUPS.items():
         found = groups.get(group, [])
         lines += [("section", title, None)] if found else []

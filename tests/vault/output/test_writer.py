@@ -72,8 +72,7 @@ def test_a_lost_or_unreadable_catalogue_adopts_what_is_as_it_would_be_made(place
 
 
 def test_a_summary_that_was_damaged_is_made_again(place: Workplace) -> None:
-    with sqlite3.connect(place.state / FILE) as kept:
-        kept.execute("UPDATE summaries SET value = '{'")
+    sqlite3.connect(place.state / FILE, isolation_level=None).execute("UPDATE summaries SET value = '{'")
     (place.templates / "topic.md.j2").write_text("Other words.\n")
     assert {path.partition("/")[0] for path in place.build().written} == {"topics"}
 
