@@ -71,7 +71,7 @@ def no_evidence(state: SessionState) -> s.Fail:
 
 def _failure_text(failure: Failure) -> str:
     kind, what = s.parts_of(failure.step)
-    return f"{kind.lower()} {what}: {failure.message}"
+    return f"{kind.lower()} {what}".strip() + f": {failure.message}"
 
 
 def worker_steps(state: SessionState, node: PlanNode) -> Iterator[s.Step]:
