@@ -99,7 +99,7 @@ def test_a_build_keeps_log_and_words_and_is_the_same_from_scratch(name: str, tmp
         assert (done.code, "templates/vault/" in done.err) == (2, True), done.err
         sound(said(folder, "templates", "update", "--replace"))
         done = said(folder, "build")
-    sound(done)
+    assert "left alone" not in sound(done).out + done.err
     built = outputs(folder)
     assert words_in(folder) == words
     sound(said(folder, "build", "--all"))

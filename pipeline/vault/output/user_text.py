@@ -227,9 +227,9 @@ class OnDisk:
 
     @property
     def is_ours(self) -> bool:
-        """Return whether the program once made this note, by its properties."""
+        """Return whether the program once made this note, by its properties; those of imports had a kind of their own."""
         tags = _entries(self.properties.get("tags"))
-        return self.properties.get("kind") in KINDS and any(tag.startswith("research/") for tag in tags)
+        return self.properties.get("kind") in (*KINDS, "import") and any(tag.startswith("research/") for tag in tags)
 
     @property
     def generated(self) -> list[bytes]:
