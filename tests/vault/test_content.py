@@ -35,14 +35,17 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
     assert "careful-model (large, small) · Searched in: local · " in built(tmp_path, store).note("reports/").read_text()
 
 
-def test_report_and_session_count_the_pages_that_a_model_was_shown(tmp_path: Path) -> None:
+def test_report_and_session_count_the_pages_that_a_model_was_shown_and_quotes_name_a_page_without_a_note(tmp_path: Path) -> None:
     store = MemoryStore()
     story = Story(store).begin().planned().gathered()
+    story.scribe.amend = changing(e.ContradictionsFound, contradictions=())
     story.scribe.note(e.PageRead(url="https://late.example/", title="Read, and not shown", digest="0" * 64, characters=9))
-    story.analysed().reported()
-    place = built(tmp_path, store)
+    story.analysed().scribe.amend = changing(e.ReportGenerated, references=())
+    place = built(tmp_path, story.reported().store)
     assert "5 facts found in 3 pages" in place.note("reports/").read_text()
     assert "3 pages read" in place.note("sessions/").read_text()
+    workers = "".join(path.read_text() for path in (place.vault / "workers").rglob("*.md"))
+    assert "durable.” (Title of afety.md (crash-safety.md in your documents))" in workers
 
 
 def test_a_report_ends_with_the_quotes_that_were_found_and_not_used(place: Workplace) -> None:
@@ -71,12 +74,8 @@ def test_a_report_on_a_recurring_question_says_what_is_new_below_its_answer_and_
         "Not read again:",
     ):
         assert part in news[0]
-    assert (
-        again.index("In short")
-        < again.index("## Sources disagree")
-        < again.index("New since")
-        < again.index("## What fsync does")
-    )
+    order = [again.index(part) for part in ("In short", "## Sources disagree", "New since", "## What fsync does")]
+    assert order == sorted(order)
 
 
 def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_report(tmp_path: Path) -> None:

@@ -125,13 +125,14 @@ def worker_view(loaded: LoadedSession, worker: Worker) -> View:
     state, perspective, facts = loaded.state, loaded.state.perspectives[worker.perspective_id], facts_of(worker)
 
     def quoted(fact: Fact) -> View:
+        words = "in the source" if fact.url in loaded.shown_sources else ""  # a source without a note is named
         return {
             "claim": claim_beside(fact.claim, fact.quote),
             "quote": fact.quote,
             "lead": fact.lead,
             "is_plain": not fact.lead and is_plain(fact.quote),
             "heading": fact.heading,
-            "citation": parts.page_place(loaded, fact.url, "in the source", block_id(fact.id)),
+            "citation": parts.page_place(loaded, fact.url, words, block_id(fact.id)),
             "disputed": loaded.is_disputed([fact.id]),
         }
 
