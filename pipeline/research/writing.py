@@ -125,8 +125,8 @@ def _strangers(text: str, quoted: str, known: str) -> list[str]:
     """Return code, identifiers and names of a sentence that do not occur in ``known`` in any spelling, nor as the initials that
     the quotes have for them. What stands in ``<…>`` in code is for the user to fill in."""
     spans = text.split("`")
-    code = " ".join(part.rpartition(">")[2] if place else part for place, part in enumerate(" ".join(spans[1:-1:2]).split("<")))
-    named = [part for part in _CODE_PARTS.split(code) if part]
+    pieces = [part.split(">", 1)[-1] if place else part for code in spans[1:-1:2] for place, part in enumerate(code.split("<"))]
+    named = [part for piece in pieces for part in _CODE_PARTS.split(piece) if part]
     plain = " ".join(spans[::2]).split()
     begins = [place == 0 or plain[place - 1].rstrip('*_)"”’»').endswith(_ENDS) for place in range(len(plain))]
     capitals = sum(word.strip(_AROUND)[:1].isupper() for word, first in zip(plain, begins, strict=True) if not first)

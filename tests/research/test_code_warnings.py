@@ -28,6 +28,7 @@ def test_names_and_code_that_no_quote_has_are_named() -> None:
     assert _warning("Copy it with `rsync` and the pg_dump of MoonBase.") == "no quote names rsync, pg_dump, MoonBase"
     assert _warning("Copy the whole directory with the help of Oracle.") == "no quote names Oracle"
     assert _warning("Run `copy <the new place> --into <shortly before>`.") == "no quote names --into"
+    assert _warning("Where `copy < data`, run `rsync <from> > moon` where `data > copy`.") == "no quote names rsync, moon"
 
 
 def test_a_name_that_the_quotes_have_by_its_initials_is_known() -> None:
