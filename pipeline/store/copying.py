@@ -190,7 +190,11 @@ class _Copying:
         fresh = [one for one in fresh if one.path not in broken and not (self.is_own and refused)]
         report.refused += refused
         if fresh:
-            self.take_objects(sorted({digest for one in fresh for line in one.lines for digest in self._needed(line)}))
+            needed = {digest for one in fresh for line in one.lines for digest in self._needed(line)} - self.there
+            kept = needed.intersection(one.report for one in self.ours.sessions.values())  # of pruned sessions
+            for digest in () if self.is_own else kept:
+                needed.update(map(bytes.decode, NAMED_OBJECT.findall(self.source.objects.get(digest))))
+            self.take_objects(sorted(needed))
             if not self.check:
                 self.target.write(stream, [one for one in united.values() if one.lines and one.path not in broken], chain)
             report.streams.append(stream)
@@ -246,21 +250,17 @@ class _Copying:
                 yield digest
 
     def _unfit(self, segment: Segment) -> Finding | None:
-        """Return why a sound segment must not be copied: it holds what is no event, or names an object that is nowhere.
-
-        The objects that it names are copied, and of a pruned session those that its kept report names.
-        """
+        """Return why a sound segment must not be copied: it holds what is no event, or names an object that is nowhere."""
         if why := _no_event(segment):
             return why
         for number, line in enumerate(segment.lines, 1):
             for digest in self._needed(line):
-                is_new = digest not in self.there
-                self.take_objects([digest])
-                if digest not in self.there:
-                    return Finding(segment.path, number, "object", f"the record names object {digest}, which is in neither log")
-                if is_new and line.record.type == "session.pruned":
-                    kept = NAMED_OBJECT.findall(self.source.objects.get(digest))
-                    self.take_objects(sorted(map(bytes.decode, kept)))
+                try:
+                    if digest not in self.there:
+                        self.source.objects.get(digest)
+                except ObjectMissing as error:
+                    lacks = f"the record names object {digest}, which is in neither log"
+                    return Finding(segment.path, number, "object", error.message if digest in self.here else lacks)
         return None
 
 
