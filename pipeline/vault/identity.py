@@ -26,7 +26,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME, OWN
 from pipeline.vault.output.escaping import WIKILINK, inert
-from pipeline.vault.output.frontmatter import id_in, split
+from pipeline.vault.output.frontmatter import id_in, id_today, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text
 
 RETIRED = ("entity", "memory", "question", "talk")  # the kinds of notes that only earlier versions of the program made
@@ -46,13 +46,14 @@ class Decisions:
     def apply(self, event: EventBase) -> None:
         """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
         if isinstance(event, NoteMoved) and is_fit(event.path):
-            self.paths.pop(event.note, None)
-            self.paths[event.note] = event.path
-            self.hidden.discard(event.note)
+            note = id_today(event.note)
+            self.paths.pop(note, None)
+            self.paths[note] = event.path
+            self.hidden.discard(note)
         elif isinstance(event, NoteShown):
-            self.hidden.discard(event.note)
+            self.hidden.discard(id_today(event.note))
         elif isinstance(event, NoteHidden):
-            self.hidden.add(event.note)
+            self.hidden.add(id_today(event.note))
         else:
             self.ratings.apply(event)
 

@@ -13,12 +13,7 @@ from click.testing import CliRunner
 
 from pipeline.cli.main import cli
 from pipeline.config.keys import Keys
-from pipeline.ops.cron_and_systemd import (
-    keys_out_of_reach,
-    program_of,
-    schedule_lines,
-    schedule_of,
-)
+from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 
 NAMES = (
     "/home/me/research",

@@ -125,7 +125,13 @@ def load(raw: str) -> dict[str, Any]:
 def id_in(raw: str) -> str:
     """Return the id of ours in raw property lines, as any editor writes it; "" if there is none."""
     found = _ID.search(raw)
-    return found[1] if found else ""
+    return id_today(found[1]) if found else ""
+
+
+def id_today(note: str) -> str:
+    """Return the id that a note has now, by the one that any version of the program gave it."""
+    kind, _, name = note.partition(":")
+    return f"session:{name}" if kind == "import" else note  # notes of imports had a kind of their own
 
 
 def lines_of_others(raw: str, owned: frozenset[str]) -> str:

@@ -11,6 +11,8 @@ import pytest
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
 from pipeline.vault.build_cache import FILE
+from pipeline.vault.identity import Decisions
+from pipeline.vault.output.frontmatter import id_in
 from pipeline.vault.stages import Build
 from tests.fakes import MemoryStore
 from tests.vault.builders import Story, Workplace, afresh, built, change, move, write_into
@@ -38,6 +40,14 @@ def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room:
     assert len(place.files()) == count
     assert place.leading_nowhere() == []
     assert place.build().written == ()
+
+
+def test_what_an_earlier_version_recorded_of_the_note_of_an_import_holds() -> None:
+    decisions = Decisions()
+    decisions.apply(NoteHidden(note="import:a"))
+    assert decisions.hidden == {id_in('id: "import:a"\n')} == {"session:a"}
+    decisions.apply(NoteMoved(note="import:a", path="x.md"))
+    assert (decisions.paths, decisions.hidden) == ({"session:a": "x.md"}, set())
 
 
 def test_a_deleted_note_stays_deleted_and_links_to_it_become_text(place: Workplace) -> None:
