@@ -114,19 +114,15 @@ def document(body: str) -> Portable:
     return portable("Title", body, [SOURCE], NOTES)
 
 
-def test_a_citation_becomes_a_footnote_with_its_quote_and_address() -> None:
+def test_a_citation_becomes_a_footnote_with_its_quote_its_page_in_a_pdf_and_its_address() -> None:
     made = document(f"# Title\n\nSaid.{CITED} Again.{CITED}")
     assert made.body == "Said.[^1] Again.[^1]"
     (note,) = made.notes
     assert note.startswith(r"“It is \*so\*.” A page, under “Part”. ")
     assert "https://a.example/p" in note
     assert made.markdown == f"# Title\n\nSaid.[^1] Again.[^1]\n\n[^1]: {note}\n"
-
-
-def test_a_footnote_names_the_page_of_a_pdf() -> None:
-    source = replace(SOURCE, quotes=(quote("It is *so*.", "Part", 12),))
-    (note,) = portable("Title", f"Said.{CITED}", [source], NOTES).notes
-    assert "under “Part”, page 12. " in note
+    of_a_pdf = replace(SOURCE, quotes=(quote("It is *so*.", "Part", 12),))
+    assert "under “Part”, page 12. " in portable("Title", f"Said.{CITED}", [of_a_pdf], NOTES).notes[0]
 
 
 def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
