@@ -19,10 +19,7 @@ from pipeline.text.quotes import holds_quote
 from pipeline.text.ranking import TermStatistics
 from pipeline.text.words import jaccard, word_count
 
-_FAILED_STEPS = {
-    "SearchFor": ("search", "searches", "could not be made"),
-    "Read": ("page", "pages", "could not be read"),
-}
+_FAILED_STEPS = {"SearchFor": ("search", "searches", "could not be made"), "Read": ("page", "pages", "could not be read")}
 _SIDES: dict[str, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),

@@ -199,11 +199,7 @@ async def write_report(step: WriteReport, state: SessionState, context: StepCont
     if not written.sections:
         raise unusable(answer, "the report has no text")
     event = e.ReportWritten(
-        part=step.part,
-        parts=parts,
-        sections=written.sections,
-        outcome=written.outcome or "in-part",
-        lacks=written.lacks,
+        part=step.part, parts=parts, sections=written.sections, outcome=written.outcome or "in-part", lacks=written.lacks
     )
     return paid(answer, event)
 

@@ -51,13 +51,7 @@ class Capabilities:
     proven: bool = False
 
     def body(
-        self,
-        model: str,
-        messages: Sequence[Message],
-        max_tokens: int,
-        name: str,
-        schema: Mapping[str, Any],
-        effort: str = "",
+        self, model: str, messages: Sequence[Message], max_tokens: int, name: str, schema: Mapping[str, Any], effort: str = ""
     ) -> dict[str, Any]:
         """Return the request's body; ``name`` and ``schema`` are those of the JSON reply, {} for a text.
 

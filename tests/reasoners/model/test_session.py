@@ -154,13 +154,8 @@ def test_what_the_checker_adds_goes_on_with_the_item_that_it_follows_also_where_
     assert state.report is not None
     steps = state.report.sections[0].paragraphs[0]
     own, goes_on, quote = (steps.sentences[place].text for place in (0, 2, 4))
-    assert [(one.text, one.within) for one in steps.sentences] == [
-        (own, ""),
-        (quote, "item"),
-        (goes_on, "item"),
-        (own, ""),
-        (quote, ""),
-    ]
+    expected = [(own, ""), (quote, "item"), (goes_on, "item"), (own, ""), (quote, "")]
+    assert [(one.text, one.within) for one in steps.sentences] == expected
 
 
 MOON = "The moon stores all logs"
