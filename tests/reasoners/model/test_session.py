@@ -144,7 +144,8 @@ def test_what_the_checker_adds_goes_on_with_the_item_that_it_follows_also_where_
 
     def check(prompt: str) -> Any:
         (one, own), (other, quote), *_ = KEYS.findall(prompt)
-        texts = (f"{quote.removesuffix('.')} [{other}].", f"- {own.removesuffix('.')} [{one}].")
+        mind = f"Mind: {quote.removesuffix('.')} [{other}]."
+        texts = (mind, f"- Mind: {own.removesuffix('.')} [{one}].", f"It goes on [{one}].")
         lacks = [{"evidence": one, "reason": "a limit", "after": "T4", "text": text} for text in texts]
         return {"faults": [], "claimless": [], "unfound": [], "missing": lacks, "outcome": "answered"}
 
@@ -154,7 +155,7 @@ def test_what_the_checker_adds_goes_on_with_the_item_that_it_follows_also_where_
     assert state.report is not None
     steps = state.report.sections[0].paragraphs[0]
     own, goes_on, quote = (steps.sentences[place].text for place in (0, 2, 4))
-    expected = [(own, ""), (quote, "item"), (goes_on, "item"), (own, ""), (quote, "")]
+    expected = [(own, ""), (f"Mind: {quote}", "item"), (goes_on, "item"), (f"Mind: {own}", ""), (quote, "")]
     assert [(one.text, one.within) for one in steps.sentences] == expected
 
 
