@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import NamedTuple
@@ -44,7 +45,8 @@ class Folder:
     @cached_property
     def mark(self) -> str:
         """The digest of the files' names and looks: another one as soon as a file came, went, or was written."""
-        lines = (f"{name}\0{found.size}\0{found.mtime}" for name, found in sorted(self.files.items()))
+        found = sorted(self.files.items(), key=itemgetter(0))
+        lines = [f"{name}\0{size}\0{mtime}" for name, (size, mtime) in found]
         return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
     def with_files(self, changed: Mapping[str, Look | None]) -> Folder:

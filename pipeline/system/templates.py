@@ -7,7 +7,6 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -83,8 +82,9 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         """Return what is not private; of the program's own values, nearly all that templates get, no more has to be asked."""
         own = type(obj).__module__.startswith("pipeline.") and not isinstance(obj, str)  # a text has `format`, which Jinja wraps
         if own and not attribute.startswith("_"):
-            with suppress(AttributeError):
-                return getattr(obj, attribute)
+            found = getattr(obj, attribute, jinja2.utils.missing)
+            if found is not jinja2.utils.missing:
+                return found
         return super().getattr(obj, attribute)
 
 

@@ -18,9 +18,7 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes, write
 from pipeline.system.folders import Tree, digest_below, program_id
 from pipeline.text.normalise import digest_of
-from pipeline.vault.build_cache import FILE, SETTLED, Kept, remove_damaged
-from pipeline.vault.note import OWN
-from pipeline.vault.output.writer import BuildReport
+from pipeline.vault.build_cache import FILE, OWN, SETTLED, BuildReport, Kept, remove_damaged
 
 if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase

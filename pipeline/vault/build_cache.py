@@ -11,13 +11,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import SystemRefused
 from pipeline.system.files import connect_sqlite
-from pipeline.system.folders import Drift, Look, Manifest, Tree, folder_of
+from pipeline.system.folders import Drift, Folder, Look, Manifest, Tree, folder_of
 
+OWN = "my"  # the folder of the vault for a person's own notes
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the tables that survive all other changes of the program
 # The entry for the fingerprint of the log, the templates and the program with which the last build finished; "" if work was left.
@@ -39,6 +41,28 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, canonical TEXT NOT NULL, path TEXT NOT NULL, owner TEXT NOT NULL,"
     " kind TEXT NOT NULL) WITHOUT ROWID",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """The result of a build, as sorted vault paths with suffix; ``problems`` say which streams cannot be read.
+    ``left_alone`` says which files were not written, why, and what to do: no reason for a night to fail.
+
+    ``unchanged`` is the number of unchanged files. ``moved`` are the notes that a person moved since the last build, the new path
+    by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
+    build put together with it: the note's path by theirs. ``found`` are the folders of the vault, if nothing in them was changed.
+    """
+
+    written: tuple[str, ...] = ()
+    unchanged: int = 0
+    removed: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    united: Mapping[str, str] = field(default_factory=dict)
+    found: Mapping[str, Folder] = field(default_factory=dict, compare=False, repr=False)
 
 
 class BuiltFile(NamedTuple):

@@ -23,8 +23,8 @@ from pipeline.ports import EventStore
 from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
 from pipeline.text.linked_blocks import without_blocks
 from pipeline.text.normalise import digest_of
-from pipeline.vault.build_cache import Files, Kept, KnownNote
-from pipeline.vault.note import ATTIC, HOME, OWN
+from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
+from pipeline.vault.note import ATTIC, HOME
 from pipeline.vault.output.escaping import WIKILINK, inert
 from pipeline.vault.output.frontmatter import id_in, id_today, split
 from pipeline.vault.output.writer import GeneratedFile, as_bytes, as_text

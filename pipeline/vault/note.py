@@ -22,7 +22,6 @@ from pipeline.vault.output.escaping import host_of
 from pipeline.vault.output.frontmatter import Property
 
 HOME = "Home"
-OWN = "my"  # the folder for a person's own notes
 ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
 LATIN, NESTED = "latin", "nested"  # names of Latin letters only; names in any script, and workers in folders of their sessions

@@ -24,7 +24,7 @@ from pipeline.ports import EventStore
 from pipeline.system.files import read_bytes
 from pipeline.system.folders import Obstacle, Tree
 from pipeline.text.normalise import digest_of
-from pipeline.vault.build_cache import SETTLED, Kept, KnownNote
+from pipeline.vault.build_cache import SETTLED, BuildReport, Kept, KnownNote
 from pipeline.vault.identity import Identity, is_retired, read_decisions, relink, taken_over
 from pipeline.vault.model import Beside, Card, Reading, Values, VaultModel, asked_by_owner, named, nights_from, readings_by_url
 from pipeline.vault.note import ID, Kind, Names, Note, block_id, grouped, source_path
@@ -36,7 +36,7 @@ from pipeline.vault.notes.source import source_note
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.user_text import marked, rating_of
-from pipeline.vault.output.writer import COPY, BuildReport, GeneratedFile, VaultWriter, as_text, note_id, signed
+from pipeline.vault.output.writer import COPY, GeneratedFile, VaultWriter, as_text, note_id, signed
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"

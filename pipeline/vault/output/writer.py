@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 
 from pipeline.errors import SystemRefused
-from pipeline.system.folders import Folder, Look, Obstacle, Tree
+from pipeline.system.folders import Look, Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import BuiltFile, Files
 from pipeline.vault.note import ATTIC
@@ -80,28 +80,6 @@ def _is_signed(data: bytes) -> bool:
 
 
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
-
-
-@dataclass(frozen=True, slots=True)
-class BuildReport:
-    """The result of a build, as sorted vault paths with suffix; ``problems`` say which streams cannot be read.
-    ``left_alone`` says which files were not written, why, and what to do: no reason for a night to fail.
-
-    ``unchanged`` is the number of unchanged files. ``moved`` are the notes that a person moved since the last build, the new path
-    by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
-    build put together with it: the note's path by theirs. ``found`` are the folders of the vault, if nothing in them was changed.
-    """
-
-    written: tuple[str, ...] = ()
-    unchanged: int = 0
-    removed: tuple[str, ...] = ()
-    set_aside: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    left_alone: tuple[str, ...] = ()
-    moved: Mapping[str, str] = field(default_factory=dict)
-    hidden: tuple[str, ...] = ()
-    united: Mapping[str, str] = field(default_factory=dict)
-    found: Mapping[str, Folder] = field(default_factory=dict, compare=False, repr=False)
 
 
 class VaultWriter:
