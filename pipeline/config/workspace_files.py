@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
@@ -109,11 +110,11 @@ def update_templates(folder: Path, *, replace: bool = False) -> TemplateUpdate:
     """
     own, done, current = folder / "templates", TemplateUpdate(), _current()
     known = _shipped(own)
+    is_there = cache(lambda part: (own / part).is_dir())
     with _disk(own):
         for name, data in current.items():
             file = own / name
-            part = own if len(Path(name).parts) == 1 else own / Path(name).parts[0]
-            if not own.is_dir() or not part.is_dir():
+            if not is_there(name.partition("/")[0] if "/" in name else ""):
                 continue
             found = None if not os.path.lexists(file) else b"" if file.is_symlink() or not file.is_file() else read_bytes(file)
             if found == data:
