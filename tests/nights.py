@@ -12,7 +12,7 @@ from pipeline.batch.due_queries import decide
 from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.session_pool import Batch
-from pipeline.config.queue_values import Limits, ModelChoice, Query, Queue, Settings
+from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all

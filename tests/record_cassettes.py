@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import Settings
+from pipeline.config.queue_schema import Settings
 from pipeline.config.services import search_access
 from pipeline.config.settings import keys_of
 from pipeline.errors import StepError, UsageError

@@ -9,7 +9,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.talk_events import TalkOpened
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk import Turn
-from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question
+from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question
 from pipeline.ports import EventStore, Reasoner
 from pipeline.search.passage_search import PassageSearch
 from tests.fakes import FakeReasoner, MemoryStore, context_for

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pipeline.config.queue_values import Query
+from pipeline.config.queue_schema import Query
 from pipeline.domain.budget import announce
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated

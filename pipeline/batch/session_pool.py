@@ -24,7 +24,7 @@ from pipeline.batch.session_actions import (
     new_session,
     reopen_session,
 )
-from pipeline.config.queue_values import Limits, Query, Queue
+from pipeline.config.queue_schema import Limits, Query, Queue
 from pipeline.domain.events import night_events as n
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of

@@ -24,18 +24,18 @@ from pipeline.domain.events.talk_events import Scope, TalkOpened
 from pipeline.domain.findings import page_of
 from pipeline.domain.talk import TalkScope, TalkState, Turn, latest_talk, read_talk, talk_scope
 from pipeline.domain.values import EXTRACTIVE
-from pipeline.engine.asking_back import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.engine.run_context import RunContext
+from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, finish_question
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
-from pipeline.search.folders import Corpus
+from pipeline.search.document_folders import Corpus
 from pipeline.text.normalise import slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp
 from pipeline.vault.identity import is_retired
 from pipeline.vault.output.user_text import AskedLine, asked_lines
-from pipeline.wiring.recording import context_of
+from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.session_adapters import AdapterFactory, Charged
 from pipeline.wiring.workspace_adapters import source_notes
 

@@ -87,7 +87,7 @@ def serve(console: Console, port: int, host: str, poll: bool) -> None:
     encrypted, so use it in a network that you trust.
     """
     from pipeline.site.serve import Server
-    from pipeline.wiring.recording import rate
+    from pipeline.wiring.log_writers import rate
 
     require_workspace(console.folder)
     server = Server(console.folder / "site", port, host, partial(rate, console.folder))
@@ -155,8 +155,8 @@ def hide(console: Console, names: tuple[str, ...], undo: bool, everything: bool)
     The research stays in the log; --undo brings the note back. Text that you wrote in it moves to vault/attic. Without NOTE, the
     hidden notes are listed.
     """
-    from pipeline.domain.events.vault_events import NoteHidden, NoteShown
-    from pipeline.wiring.recording import record_decisions
+    from pipeline.domain.events.upkeep_events import NoteHidden, NoteShown
+    from pipeline.wiring.log_writers import record_decisions
 
     require_workspace(console.folder)
     if everything and (names or not undo):

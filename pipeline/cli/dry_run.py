@@ -17,7 +17,7 @@ from pipeline.cli.running_sessions import config_of, sessions_at_once
 from pipeline.config.services import LOCAL, SearchChoice, search_for
 from pipeline.domain.session import ResearchSession
 from pipeline.ops.console_output import Console
-from pipeline.research.reading import expected
+from pipeline.research.page_facts import expected
 from pipeline.text.normalise import first_few, one_line
 from pipeline.text.times import timestamp
 from pipeline.wiring import workspace_adapters

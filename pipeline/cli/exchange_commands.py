@@ -27,7 +27,7 @@ from pipeline.text.redaction import Redaction
 from pipeline.vault.build_cache import source_paths
 from pipeline.vault.export import cited_sources, converted, page, portable
 from pipeline.vault.export import references as csl_items
-from pipeline.wiring.recording import context_of
+from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.store_adapters import lock_of, store_of
 from pipeline.wiring.workspace_adapters import report_of
 

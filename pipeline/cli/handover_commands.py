@@ -16,7 +16,7 @@ from pipeline.errors import UsageError
 from pipeline.ops.console_output import Console, end
 from pipeline.ops.unattended import unattended_run
 from pipeline.text.normalise import counted, one_line
-from pipeline.wiring.recording import context_of, copy_log
+from pipeline.wiring.log_writers import context_of, copy_log
 
 _REFUSED = 20
 

@@ -12,7 +12,7 @@ from pipeline.batch.consolidation import read_memory
 from pipeline.cli.command_parts import bring_up_to_date, import_named, length, read_sessions, session_named
 from pipeline.cli.run_environment import environment_of
 from pipeline.cli.running_sessions import consolidate_now, in_its_night, print_failures
-from pipeline.config.queue_values import FOREVER
+from pipeline.config.queue_schema import FOREVER
 from pipeline.domain.events.records import id_digest
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
@@ -20,7 +20,7 @@ from pipeline.ops import forgetting
 from pipeline.ops.console_output import Console, end
 from pipeline.search.index import remove_index
 from pipeline.text.normalise import counted
-from pipeline.wiring.recording import context_of
+from pipeline.wiring.log_writers import context_of
 from pipeline.wiring.store_adapters import index_file, lock_of
 
 if TYPE_CHECKING:

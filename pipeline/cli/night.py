@@ -37,7 +37,7 @@ from pipeline.ops.console_output import Console
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.ports import EventStore
 from pipeline.vault.output.user_text import asked_lines
-from pipeline.wiring import recording, workspace_adapters
+from pipeline.wiring import log_writers, workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.night")
@@ -74,7 +74,7 @@ def work_through(run: UnattendedRun, env: RunEnvironment, request: Request, *, u
             _answer_what_notes_ask(env, request)
             if decided.archived != archived_before(env.store):
                 # A batch without work: it records only that queries were removed from the file, or added to it again.
-                log = new_stream(env.store, recording.context_of(env.workspace), "batch")
+                log = new_stream(env.store, log_writers.context_of(env.workspace), "batch")
                 start = BatchStarted(due=(), archived=decided.archived)
                 try:
                     log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
@@ -161,7 +161,7 @@ def finish_batch(env: RunEnvironment, batch: str, end: datetime | None = None, *
         # The batch's stream records them. Then one more build is made, as the note of the batch shows them.
         failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
         with suppress(LogError):  # a disk that cannot be written was reported already
-            StreamLog(env.store, recording.context_of(env.workspace), batch, events[-1].version).record(*failed)
+            StreamLog(env.store, log_writers.context_of(env.workspace), batch, events[-1].version).record(*failed)
         env.store.release(batch)
         events += failed
         report_build_problems(env.console, try_builds(env.console, env.workspace) or problems)

@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.batch.due_queries import LOG_TROUBLE, UP_TO_DATE
 from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.vault_events import ResearchImported
+from pipeline.domain.events.upkeep_events import ResearchImported
 from pipeline.domain.findings import facts_of, unused_facts
 from pipeline.domain.session import counts_of, summary_of
 from pipeline.domain.state import (

@@ -14,12 +14,12 @@ from pipeline.cli.command_parts import import_named, read_sessions, report_left_
 from pipeline.cli.presentation import list_lines, listed, show_lines, shown
 from pipeline.config.settings import load_workspace, machine_of
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.vault_events import NOT_CHECKED, Import, NoteRated, import_of
+from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import, NoteRated, import_of
+from pipeline.domain.evidence_trail import Why, value_of
+from pipeline.domain.evidence_trail import why as why_of
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.domain.summary import is_tagged
-from pipeline.domain.why import Why, value_of
-from pipeline.domain.why import why as why_of
 from pipeline.errors import LogError, SessionUnknown, UsageError
 from pipeline.ops.console_output import Console
 from pipeline.ports import EventStore

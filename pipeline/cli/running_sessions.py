@@ -17,7 +17,7 @@ from pipeline.batch.session_pool import SESSIONS_AT_ONCE, with_limits
 from pipeline.cli.command_parts import read_sessions
 from pipeline.cli.presentation import happened, price
 from pipeline.cli.run_environment import Request, RunEnvironment
-from pipeline.config.queue_values import Query
+from pipeline.config.queue_schema import Query
 from pipeline.config.services import LOCAL, config_for, reasoner_for, secrets_of
 from pipeline.config.settings import Workspace
 from pipeline.domain.budget import Budget, Caps
@@ -31,7 +31,7 @@ from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.ops.unattended import UnattendedRun
 from pipeline.text.normalise import counted, first_few, one_line
 from pipeline.text.redaction import Redaction
-from pipeline.wiring import recording
+from pipeline.wiring import log_writers
 from pipeline.wiring.session_adapters import AdapterFactory
 
 T = TypeVar("T")
@@ -93,7 +93,7 @@ def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, unti
     """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
     settings = env.workspace.queue.settings
     add_mask(Redaction(secrets_of(settings, env.keys)).text)
-    context = recording.context_of(env.workspace, env.keys, listener)
+    context = log_writers.context_of(env.workspace, env.keys, listener)
     return with_limits(replace(context, stop=run.stop, now=SteadyClock()), settings.limits, until)
 
 
@@ -157,7 +157,7 @@ def consolidate_now(env: RunEnvironment, deadline: datetime | None = None, *, as
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    context = replace(recording.context_of(env.workspace), deadline=deadline)
+    context = replace(log_writers.context_of(env.workspace), deadline=deadline)
     sessions, settings = read_sessions(env.console, env.store, again=True).sessions, env.workspace.queue.settings
     model, problems = EXTRACTIVE, []
     if asks_model and settings.memory == "model":

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from pipeline.config.queue_values import QUERY_KEYS, Query, Queue, Settings, question
+from pipeline.config.queue_schema import QUERY_KEYS, Query, Queue, Settings, question
 from pipeline.config.yaml_reading import (
     MAX_BYTES,
     Fault,

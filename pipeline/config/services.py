@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipeline import __version__
 from pipeline.config.keys import DATABASE_PASSWORD, Keys
-from pipeline.config.queue_values import SEARCHES, ModelChoice, Query, RerankerChoice, Service, Settings
+from pipeline.config.queue_schema import SEARCHES, ModelChoice, Query, RerankerChoice, Service, Settings
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 

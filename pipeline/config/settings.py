@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from pipeline.config.keys import DATABASE_PASSWORD, STORE_VARIABLE, Keys, read_keys, usable_store
 from pipeline.config.queue_file import contents, invalid, parse, read
-from pipeline.config.queue_values import Queue
+from pipeline.config.queue_schema import Queue
 from pipeline.config.vault_queue import questions_in
 from pipeline.errors import NoWorkspace
 from pipeline.text.normalise import one_line
@@ -42,7 +42,7 @@ class Workspace:
         return tuple(self.folder / name for name in self.queue.settings.corpus)
 
     def document_name(self, path: str) -> str:
-        """Return how a skipped document is called in messages; ``path`` as in ``document_folder.SkippedFile``."""
+        """Return how a skipped document is called in messages; ``path`` as in ``document_folders.SkippedFile``."""
         is_of_another = len(self.queue.settings.corpus) > 1 and path.startswith("@")
         return path if is_of_another else f"{self.queue.settings.corpus[0]}/{path}"
 

@@ -19,7 +19,7 @@ from typing import Any
 from yaml import Mark, Node, ScalarNode, SequenceNode
 
 from pipeline.config.queue_file import FIELDS, distinct_id
-from pipeline.config.queue_values import QUERY_KEYS, Query, question
+from pipeline.config.queue_schema import QUERY_KEYS, Query, question
 from pipeline.config.yaml_reading import Fault, Faults, near, shown
 from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free

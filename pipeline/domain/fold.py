@@ -10,7 +10,7 @@ from pipeline.domain import state as s
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import MERGE
-from pipeline.domain.events.vault_events import ResearchPruned
+from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.steps import PlainPlan, PlainReading, Plan, ReadPages, Step, parts_of
 from pipeline.domain.values import Cost
 

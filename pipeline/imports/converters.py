@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from pipeline.domain.events.vault_events import ImportedClaim, ImportedMessage, ResearchImported
-from pipeline.imports.source import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
+from pipeline.domain.events.upkeep_events import ImportedClaim, ImportedMessage, ResearchImported
+from pipeline.imports.import_files import LARGEST, LONGEST_REPORT, Faults, Record, Redact, Source, Unreadable, archived, record_of
 from pipeline.system.files import connect_sqlite
 from pipeline.text.normalise import digest_of, one_line
 

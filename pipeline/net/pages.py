@@ -26,8 +26,8 @@ from pipeline.documents.extract import VERSION
 from pipeline.documents.extraction_process import Extractor
 from pipeline.documents.page import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
-from pipeline.net.calls import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
+from pipeline.net.exchanges import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.ports import Page, SharedPace
 from pipeline.system.files import read_bytes, write
 from pipeline.text.normalise import digest_of

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import ENV_FILE, Keys
-from pipeline.config.queue_values import SEARCHES, EmbeddingChoice
+from pipeline.config.queue_schema import SEARCHES, EmbeddingChoice
 from pipeline.config.services import (
     LOCAL,
     OPENAI,
@@ -35,10 +35,10 @@ from pipeline.config.services import (
 )
 from pipeline.config.settings import Workspace, store_address
 from pipeline.errors import CorpusUnusable, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
-from pipeline.net.calls import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy
+from pipeline.net.exchanges import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.guard import AddressGuard
-from pipeline.search.folders import Corpus
+from pipeline.search.document_folders import Corpus
 from pipeline.search.local_model import files_of, missing_packages
 from pipeline.search.model_servers import EmbeddingClient
 from pipeline.text.normalise import counted, one_line

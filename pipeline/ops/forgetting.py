@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import FORGETTABLE, Kind, Record, id_digest, import_id, kind_of
-from pipeline.domain.events.vault_events import (
+from pipeline.domain.events.upkeep_events import (
     ObjectsPruned,
     PruneEnded,
     ResearchPruned,

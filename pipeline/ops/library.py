@@ -15,17 +15,17 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12;
 
 from pipeline.batch.session_index import SessionIndex, read_all
 from pipeline.config.queue_file import add_query
-from pipeline.config.queue_values import Queue
+from pipeline.config.queue_schema import Queue
 from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.events.records import kind_of
 from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
+from pipeline.domain.evidence_trail import value_of, why
 from pipeline.domain.session import ResearchSession, summary_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, apply, next_step
 from pipeline.domain.values import EXTRACTIVE, Fact
-from pipeline.domain.why import value_of, why
-from pipeline.engine.asking_back import TalkContext, perform
+from pipeline.engine.talk_loop import TalkContext, perform
 from pipeline.errors import ResearchError, SessionUnknown, UsageError
 from pipeline.search.index import copy_index
 from pipeline.search.local_model import LocalEmbedder

@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pipeline.domain.events.vault_events import Rated
+from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.values import Fact, Hit
 from pipeline.text.normalise import digest_of, normalised, one_line
 from pipeline.text.passages import passages, without_open_end

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.vault_events import Rated
+from pipeline.domain.events.upkeep_events import Rated
 from pipeline.domain.reasoner_questions import Question, Reply
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer, Fetch, Reasoner, Search

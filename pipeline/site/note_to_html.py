@@ -12,7 +12,7 @@ from html import escape
 
 from pipeline.site import paths
 from pipeline.site.markdown_tree import Block, Item, Items, Span, Wikilink, plain, tree
-from pipeline.text.labels import in_all_languages
+from pipeline.text.translations import in_all_languages
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from pipeline.domain.events.records import Kind, Record, kind_of
 from pipeline.errors import EventRejected, LogDamaged, LogError, LogUnwritable, VersionConflict
+from pipeline.store.base_store import StoredStreams
 from pipeline.store.layout import Layout
 from pipeline.store.objects import FileObjects
 from pipeline.store.segments import (
@@ -42,7 +43,6 @@ from pipeline.store.segments import (
     refuse_unfit,
     seal,
 )
-from pipeline.store.streams import StoredStreams
 from pipeline.system import files
 from pipeline.system.process_lock import Lock
 from pipeline.text.normalise import digest_of

@@ -15,7 +15,7 @@ from pipeline.domain.events.night_events import QueryEnded
 from pipeline.domain.events.records import kind_of
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
-from pipeline.text import labels
+from pipeline.text import translations
 from pipeline.text.normalise import clean
 from pipeline.vault.model import Card, Night, batch_of, card_of, folded, nights_from
 from pipeline.vault.notes.mornings import Group, ended_as, groups_of, news_words, outcome_words, standing_words
@@ -74,7 +74,7 @@ def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Di
 def heading_of(digest: Digest) -> str:
     """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
     words = outcome_words(ended_as(one.status, card) for one, card in digest.questions)
-    return f"Night of {labels.day(digest.date)}: {words or 'nothing was due'}"
+    return f"Night of {translations.day(digest.date)}: {words or 'nothing was due'}"
 
 
 _GROUPS: dict[Group, str] = {
@@ -120,7 +120,7 @@ def _lines(digest: Digest) -> Iterator[tuple[str, str, Card | None]]:
     """The digest in lines without control characters, what changed first: kind, text, and the card of a report."""
     groups = groups_of(digest.questions)
     cost = f", {money(digest.usd)}" if digest.usd else ""
-    left_out = f"; {labels.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    left_out = f"; {translations.count(digest.left_out, 'question')} left out" if digest.left_out else ""
     took = duration(digest.seconds) if digest.seconds else "interrupted"
     lines: list[tuple[str, str, Card | None]] = [("summary", f"{heading_of(digest)} ({took}{cost}{left_out})", None)]
     for group, title in _GROUPS.items():

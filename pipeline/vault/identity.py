@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown, Ratings
+from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
-from pipeline.text.linked_blocks import without_blocks
+from pipeline.text.link_removal import without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME

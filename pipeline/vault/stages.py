@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.events.vault_events import NoteRated, import_of
+from pipeline.domain.events.upkeep_events import NoteRated, import_of
 from pipeline.domain.state import workers_in_order
 from pipeline.domain.talk import Turn
 from pipeline.errors import LogError, SystemRefused, TemplateInvalid

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Price, RerankerChoice, Settings
+from pipeline.config.queue_schema import EmbeddingChoice, ModelChoice, Price, RerankerChoice, Settings
 from pipeline.config.services import (
     LOCAL,
     USUAL_MODELS,
@@ -28,7 +28,7 @@ from pipeline.config.services import (
     server_beside,
 )
 from pipeline.config.settings import Workspace
-from pipeline.config.workspace_files import source
+from pipeline.config.workspace_setup import source
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.events.night_events import PassagesEmbedded

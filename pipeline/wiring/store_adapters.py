@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pipeline.config.keys import Keys, shown_store
-from pipeline.config.queue_values import Settings
+from pipeline.config.queue_schema import Settings
 from pipeline.config.settings import store_address, store_password
 from pipeline.domain.events.records import Branch, Record
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
@@ -90,7 +90,7 @@ def require_psycopg() -> None:
 
 
 def _join_branches(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
-    from pipeline.domain.merging import joined
+    from pipeline.domain.branch_merging import joined
 
     return joined(first, second)
 

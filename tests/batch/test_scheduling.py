@@ -15,7 +15,7 @@ import pytest
 from pipeline.batch.due_queries import Selection, archived, decide
 from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queue_file import distinct_id
-from pipeline.config.queue_values import Query
+from pipeline.config.queue_schema import Query
 from pipeline.domain.session import summary_of
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.summary import Summary

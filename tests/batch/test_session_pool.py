@@ -12,7 +12,7 @@ import pytest
 from pipeline.batch.due_queries import Decision, decide
 from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_pool import with_limits
-from pipeline.config.queue_values import Query
+from pipeline.config.queue_schema import Query
 from pipeline.domain.events import night_events as n
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession

@@ -25,7 +25,7 @@ from pipeline.batch.night_account import BatchResult, result_of
 from pipeline.batch.night_workers import MOST_FRUITLESS, NightWorker, close_batch, open_night
 from pipeline.batch.session_pool import Batch
 from pipeline.cli.main import cli
-from pipeline.config.queue_values import ModelChoice, Queue
+from pipeline.config.queue_schema import ModelChoice, Queue
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events.json_codec import decode_all

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from pipeline.cli import main
-from pipeline.config import workspace_files
+from pipeline.config import workspace_setup
 from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
 from tests.commanding import copied_templates, said, workspace_in
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace after its first night; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("sample") / "ws"
-    workspace_files.lay_out(folder)
+    workspace_setup.lay_out(folder)
     done = subprocess.run(
         [sys.executable, "-m", "pipeline", "-C", str(folder), "run"], cwd=ROOT, capture_output=True, text=True, check=False
     )

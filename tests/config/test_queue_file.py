@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pipeline.config.queue_file import checked, parse, read
-from pipeline.config.queue_values import Limits, ModelChoice, Price, Query, QueryLimits
+from pipeline.config.queue_schema import Limits, ModelChoice, Price, Query, QueryLimits
 from pipeline.config.yaml_reading import MAX_BYTES
 from pipeline.errors import NoWorkspace, QueueInvalid
 

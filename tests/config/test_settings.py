@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
+from pipeline.config.queue_schema import EmbeddingChoice, ModelChoice, Query, QueryLimits, Settings
 from pipeline.config.services import (
     Documents,
     config_for,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config.queue_values import Query
+from pipeline.config.queue_schema import Query
 from pipeline.config.settings import load_workspace
 from pipeline.config.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
 

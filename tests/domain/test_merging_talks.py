@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record
-from pipeline.domain.merging import joined
 from pipeline.domain.talk import TalkState, next_step, talk_of
 from pipeline.domain.values import Cost
-from pipeline.engine.asking_back import TalkLog, answer_question, finish_question
+from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
 from pipeline.text.normalise import digest_of
 from tests.fakes import MemoryStore
 from tests.talks import read_pages, said, talk_context, talk_log

@@ -11,7 +11,7 @@ from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import Answered, EventBase, StepFailed
 from pipeline.domain.events.talk_events import MessageAnswered, PassagesTaken
 from pipeline.domain.talk import talk_of
-from pipeline.engine.asking_back import answer_question, finish_question, history_of
+from pipeline.engine.talk_loop import answer_question, finish_question, history_of
 from pipeline.errors import AnswerInvalid, LogUnwritable, Outage, ServiceUnavailable
 from tests.fakes import Journal, MemoryStore
 from tests.talks import TalkReasoner, ask_all, read_pages, said, talk_context, talk_log

@@ -17,7 +17,7 @@ from pipeline.batch import due_queries, session_pool
 from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_index import read_all
 from pipeline.config.keys import Keys
-from pipeline.config.queue_values import Query
+from pipeline.config.queue_schema import Query
 from pipeline.config.services import config_for
 from pipeline.config.settings import Workspace, load_workspace
 from pipeline.documents.extraction_process import Extractor
@@ -30,7 +30,7 @@ from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore, Page
 from pipeline.vault import build_vault
-from pipeline.wiring import recording
+from pipeline.wiring import log_writers
 from pipeline.wiring.session_adapters import AdapterFactory
 from pipeline.wiring.workspace_adapters import templates_of
 from tests.fakes import MemoryStore
@@ -157,7 +157,7 @@ class Stage:
         self, workspace: Workspace, store: EventStore, keys: Keys, config: Mapping[str, Any], logged: list[logging.LogRecord]
     ) -> Ended:
         settings = workspace.queue.settings
-        context = session_pool.with_limits(recording.context_of(workspace, keys), settings.limits)
+        context = session_pool.with_limits(log_writers.context_of(workspace, keys), settings.limits)
 
         def config_of(query: Query) -> ResearchConfig:
             return config_for(query, settings, keys).model_copy(update=dict(config))

@@ -10,8 +10,8 @@ from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.values import Fact, Hit, RejectedFact
 from pipeline.reasoners.passages import ReadPage
+from pipeline.research.page_facts import pieces_of, shown_parts
 from pipeline.research.quoted_facts import Found, facts_and_rejected
-from pipeline.research.reading import pieces_of, shown_parts
 from pipeline.text.normalise import digest_of, tokens
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import Span

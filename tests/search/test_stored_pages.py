@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events.session_events import PageRead
-from pipeline.domain.events.vault_events import ResearchPruned
+from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.session import record_of
 from pipeline.domain.values import Spent
 from pipeline.ports import FoundPassages, StoredPages

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import KINDS, MERGE
-from pipeline.domain.merging import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost

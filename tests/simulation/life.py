@@ -21,12 +21,12 @@ from pipeline.batch.consolidation import Recaller, consolidate
 from pipeline.batch.night_account import BatchResult
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
-from pipeline.config.queue_values import Limits, Query, Queue, Settings
+from pipeline.config.queue_schema import Limits, Query, Queue, Settings
 from pipeline.config.services import config_for
+from pipeline.domain.branch_merging import joined
 from pipeline.domain.budget import Budget, Caps, CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.merging import joined
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pipeline.config.queue_values import Price
+from pipeline.config.queue_schema import Price
 from pipeline.domain.values import Cost
 
 RoleName = Literal["plan", "read", "write", "check"]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pipeline.domain.events import night_events as n
 from pipeline.domain.state import COUNTED_OUTCOMES, OUTCOME_WORDS, status_words
-from pipeline.text import labels
+from pipeline.text import translations
 from pipeline.text.normalise import one_line
 from pipeline.text.times import clock_at
 from pipeline.vault.model import Card, News, Night, VaultModel
@@ -69,8 +69,8 @@ def standing_words(card: Card) -> str:
 
     ``disputed`` is the answer itself; of what else sources disagree on, the number is said.
     """
-    sources = labels.count(len(card.cited), "source") if card.cited else ""
-    others = labels.count(card.disagreements, "disagreement") if card.disagreements else ""
+    sources = translations.count(len(card.cited), "source") if card.cited else ""
+    others = translations.count(card.disagreements, "disagreement") if card.disagreements else ""
     return ", ".join(filter(None, (sources, "disputed" if card.disputed else others)))
 
 
@@ -79,12 +79,12 @@ def news_words(news: News) -> str:
 
     Documents of the report before that were deleted or moved come first.
     """
-    since = f" since {labels.day(news.since)}" if news.since else ""
+    since = f" since {translations.day(news.since)}" if news.since else ""
     more, names = len(news.lost) - MOST_LOST, ", ".join(one_line(path, 80) for path in news.lost[:MOST_LOST])
     gone = f"gone from the last report's sources: {names}{f' and {more:,} more' if more > 0 else ''}" if news.lost else ""
     if news.quiet:
         return gone or f"nothing new{since}"
-    added = [labels.count(news.added, "new fact")] if news.added else []
+    added = [translations.count(news.added, "new fact")] if news.added else []
     others = [f"{number:,} {word}" for number, word in ((news.changed, "changed"), (news.gone, "gone")) if number]
     return "; ".join(filter(None, (gone, f"{', '.join([*added, *others])}{since}")))
 
@@ -139,7 +139,7 @@ def night_view(model: VaultModel, night: Night) -> View:
         skipped.setdefault(entry.reason, {})[entry.query] = None
     cost = model.costs[night.date]
     return {
-        "title": f"Night of {labels.day(night.date)}",
+        "title": f"Night of {translations.day(night.date)}",
         "words": outcome_words(_outcomes(model, night).elements()) or "nothing was due",
         "changed": entries("changed"),
         "answered": entries("answered"),
@@ -179,7 +179,7 @@ def home_note(model: VaultModel, cards: Sequence[Card]) -> Note:
     view = {
         "title": "Research",
         "night": night_view(model, last) if last else None,
-        "night_link": Link(f"nights/{last.date}", labels.day(last.date)) if last else None,
+        "night_link": Link(f"nights/{last.date}", translations.day(last.date)) if last else None,
         "picture": ", ".join(f"{words[name]} {colour}" for name, (_, colour) in _COLOURS.items() if name in seen),
         "attention": [
             {
@@ -261,7 +261,7 @@ def picture(model: VaultModel, owner: str) -> GeneratedFile:
     bars = []
     for place, (night, count) in enumerate(zip(nights, counts, strict=True)):
         cost = money(model.costs[night.date].charged_usd)
-        words = f"{labels.day(night.date)}: {outcome_words(count.elements()) or 'nothing was due'}, {cost}"
+        words = f"{translations.day(night.date)}: {outcome_words(count.elements()) or 'nothing was due'}, {cost}"
         at, bar, top = f'x="{place * _STEP + 2}"', f"<title>{words}</title>", float(_HIGH)
         for name, (colour, _) in _COLOURS.items():
             tall = count[name] / most * (_HIGH - 4)

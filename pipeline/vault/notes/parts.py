@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.vault_events import ResearchPruned
+from pipeline.domain.events.upkeep_events import ResearchPruned
 from pipeline.domain.findings import sheet_of
 from pipeline.domain.state import SessionState, Worker, outcome_of
 from pipeline.domain.talk import Turn
 from pipeline.domain.values import EXTRACTIVE, BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
-from pipeline.text import labels
+from pipeline.text import translations
 from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import Card, CitedText, LoadedSession, VaultModel, numbers_of, signs
@@ -45,7 +45,7 @@ def made_by(loaded: LoadedSession) -> View:
             models += event.models
     reasoner, language = state.config.reasoner, loaded.language
     return {
-        "reasoner": reasoner if state.config.has_model else labels.label("without a model", language),
+        "reasoner": reasoner if state.config.has_model else translations.label("without a model", language),
         "models": tuple(name for name in dict.fromkeys(models) if name not in {"", reasoner, EXTRACTIVE}),
         "search": state.config.search,
         "seconds": spent.seconds,
@@ -172,7 +172,7 @@ def page_place(loaded: LoadedSession, url: str, words: str = "", block: str = ""
     return Link(source.path, shown, block) if url in loaded.shown_sources else place_of(url, shown, loaded.language)
 
 
-def place_of(url: str, title: str = "", language: str = labels.ENGLISH) -> Inert:
+def place_of(url: str, title: str = "", language: str = translations.ENGLISH) -> Inert:
     """Return a source without a note: a link to a web page, the path of a document; with its ``title`` or its address alone."""
     if host_of(url):
         return address(url, title)
@@ -185,12 +185,12 @@ def quote_link(source: Link, fact_id: str, words: str = "") -> Link:
     return Link(source.path, words or source.label, block_id(fact_id))
 
 
-def address_words(url: str, language: str = labels.ENGLISH) -> str:
+def address_words(url: str, language: str = translations.ENGLISH) -> str:
     """Return a source's place in words: its host, or its path in the user's documents."""
     if host := host_of(url):
         return host
     scheme, _, rest = url.partition(":")
-    return labels.label("{path} in your documents", language, path=rest) if scheme == "corpus" and rest else url
+    return translations.label("{path} in your documents", language, path=rest) if scheme == "corpus" and rest else url
 
 
 def cited(model: VaultModel, sentence: CitedText) -> Said:
@@ -315,7 +315,7 @@ class Citer:
         trail = tuple(dict.fromkeys(fact.path or filter(None, (self._sources[fact.url].label, fact.heading))))
         sheet = sheet_of(self._state, fact)
         names = [one_line(name, 70) for name in trail[-_MOST_HEADINGS:]]
-        names += [labels.label("page {number}", self._language, number=str(sheet))] if sheet else []
+        names += [translations.label("page {number}", self._language, number=str(sheet))] if sheet else []
         return " › ".join(names)
 
     def places(self, facts: Iterable[Fact]) -> tuple[Link | Inert, ...]:
@@ -375,7 +375,7 @@ def properties_of(
     status: str = "",
     topics: tuple[str, ...] = (),
     created: str = "",
-    language: str = labels.ENGLISH,
+    language: str = translations.ENGLISH,
 ) -> dict[str, Property]:
     """Return a note's properties in their fixed order: the common ones, then ``own`` without empty texts and lists."""
     shown = plain(title)
@@ -391,7 +391,7 @@ def properties_of(
         properties["created"] = escaping.moment(created)
     if status:
         properties["status"] = status
-    if language != labels.ENGLISH:
+    if language != translations.ENGLISH:
         properties["lang"] = language
     return properties | {name: value for name, value in own.items() if value not in ("", ())}
 

@@ -10,7 +10,7 @@ from pipeline.domain.findings import news_of, unused_facts
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact
-from pipeline.text import labels
+from pipeline.text import translations
 from pipeline.text.ranking import page_origin
 from pipeline.vault.model import LoadedSession, is_lost, said_by
 from pipeline.vault.note import Note, View, block_id
@@ -84,11 +84,11 @@ def report_note(loaded: LoadedSession) -> Note:
             }
             for entry in report.references
         ],
-        "session": parts.session_link(card, labels.label("how this was researched", language)),
+        "session": parts.session_link(card, translations.label("how this was researched", language)),
         "topics": parts.topic_links(state.tags),
         "workers": tuple(parts.worker_link(loaded, worker.id) for worker in workers_in_order(state)),
         "later": later,
-        "earlier_answers": tuple(Link(link.path, labels.day(at, language)) for link, at in listed[:MOST]),
+        "earlier_answers": tuple(Link(link.path, translations.day(at, language)) for link, at in listed[:MOST]),
         "more_earlier": max(0, len(listed) - MOST),
         "asked": beside.asked,
         "reported_at": reported_at,

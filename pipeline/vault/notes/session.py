@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.events.vault_events import NOT_CHECKED, Import
+from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import
 from pipeline.domain.findings import facts_of, open_gaps, shown_pages
 from pipeline.domain.session import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import quote as encoded
 
-from pipeline.text import labels
+from pipeline.text import translations
 from pipeline.text.ranking import page_origin
 from pipeline.text.words import language_code
 from pipeline.vault.model import Card, Quoted, Reading, key_of
@@ -43,9 +43,10 @@ def source_note(
     def quoted(found: Sequence[tuple[Card, Quoted]]) -> View:
         """A quote: where it is, whether it is disputed, and by which reports it is cited (of each question the latest)."""
         (_, first), (found_by, latest) = found[0], found[-1]
-        there = f"[{labels.label('in the page', language)}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
+        words = translations.label("in the page", language)
+        there = f"[{words}]({web.partition('#')[0]}#{fragment_of(first.text)})" if web else ""
         if file and first.sheet:
-            there = file_address(file, labels.label("on page {number}", language, number=str(first.sheet)), first.sheet)
+            there = file_address(file, translations.label("on page {number}", language, number=str(first.sheet)), first.sheet)
         return {
             "text": first.text,
             "lead": first.lead,

@@ -16,7 +16,7 @@ from jinja2 import TemplateError
 from jinja2.runtime import Macro
 
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
-from pipeline.text import labels
+from pipeline.text import translations
 from pipeline.vault.note import Kind, Note
 from pipeline.vault.output import escaping, markdown
 from pipeline.vault.output.escaping import Inert, Link
@@ -67,7 +67,7 @@ class Renderer:
     def __init__(self, templates: Path) -> None:
         self.folder = templates
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
-        self._language = labels.ENGLISH  # of the note that is rendered: of its labels, counts and dates
+        self._language = translations.ENGLISH  # of the note that is rendered: of its labels, counts and dates
         environment.filters.update(FILTERS)
         environment.filters.update({name: getattr(self, f"_{name}") for name in OF_LANGUAGE})
         environment.globals.update(user_block=lambda name: Inert(empty_block(name)), t=self._label)
@@ -83,23 +83,23 @@ class Renderer:
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this note.
         """
-        self._language = str(note.properties.get("lang", labels.ENGLISH))
+        self._language = str(note.properties.get("lang", translations.ENGLISH))
         given = {**note.view, "view": note.view}  # all of them together, for a macro
         return self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
 
     def _label(self, words: str, **values: object) -> Inert:
         """The label that is ``words`` in English, each ``{name}`` in it replaced by a value."""
-        text = str(Inert(labels.label(words, self._language)) if labels.is_label(words) else escaping.inert(words))
+        text = str(Inert(translations.label(words, self._language)) if translations.is_label(words) else escaping.inert(words))
         return Inert(_PLACE.sub(lambda found: str(_printed(values.get(found[1], found[0]))), text))
 
     def _counted(self, number: int, one: str, many: str = "") -> str:
-        return labels.count(number, one, many, self._language)
+        return translations.count(number, one, many, self._language)
 
     def _day(self, at: str) -> str:
-        return labels.day(at, self._language)
+        return translations.day(at, self._language)
 
     def _duration(self, seconds: float) -> str:
-        return labels.label(escaping.duration(seconds), self._language)
+        return translations.label(escaping.duration(seconds), self._language)
 
 
 def _finished(text: str) -> str:

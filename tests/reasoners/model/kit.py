@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from pipeline.config.queue_values import ModelChoice, Price
+from pipeline.config.queue_schema import ModelChoice, Price
 from pipeline.config.services import ModelServer
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pipeline import errors
-from pipeline.config.queue_values import Price
+from pipeline.config.queue_schema import Price
 from pipeline.domain.budget import Budget, Caps
 from pipeline.domain.values import Cost
 from pipeline.reasoners.model.roles import Prices

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from pipeline.config.queue_values import Price
+from pipeline.config.queue_schema import Price
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
 from pipeline.reasoners.model.calls import AnswerCalls, ModelClient, ModelRequest

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from pipeline import errors
-from pipeline.config.queue_values import ModelChoice, Price
+from pipeline.config.queue_schema import ModelChoice, Price
 from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
 from pipeline.net.client import SERVICES, HttpClient

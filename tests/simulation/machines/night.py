@@ -17,7 +17,7 @@ from pipeline.batch.due_queries import decide
 from pipeline.batch.night_account import BatchResult, result_of
 from pipeline.batch.night_workers import open_night
 from pipeline.batch.session_pool import Batch
-from pipeline.config.queue_values import Limits, ModelChoice, Query, Queue, Settings
+from pipeline.config.queue_schema import Limits, ModelChoice, Query, Queue, Settings
 from pipeline.config.services import config_for
 from pipeline.domain.budget import Caps
 from pipeline.domain.events.json_codec import decode_all

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline.domain.branch_merging import joined
 from pipeline.domain.events.records import Record
-from pipeline.domain.merging import joined
 from pipeline.errors import (
     EventRejected,
     LogDamaged,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown
 from pipeline.errors import SystemRefused
 from pipeline.vault.build_cache import FILE
 from pipeline.vault.identity import Decisions

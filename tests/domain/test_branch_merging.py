@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, merge_run_id
-from pipeline.domain.merging import joined
 from pipeline.domain.session import record_of, stamped, state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost

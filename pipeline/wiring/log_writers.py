@@ -16,7 +16,7 @@ from pipeline.config.services import secrets_of
 from pipeline.config.settings import Workspace, machine_of, store_address
 from pipeline.domain.events.records import stream_id
 from pipeline.domain.events.session_events import EventBase, RunStarted
-from pipeline.domain.events.vault_events import NoteRated
+from pipeline.domain.events.upkeep_events import NoteRated
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import UsageError
