@@ -25,7 +25,7 @@ from pathlib import Path
 from bench.careful_model import QUERY, said
 from bench.chat_server import MODEL, Body, Prefixes, prompt_of, schema_of, serving
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.session import state_of
+from pipeline.domain.session_rules import state_of
 from pipeline.domain.state import SessionState
 from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import tokens

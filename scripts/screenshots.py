@@ -15,7 +15,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from pipeline.config.workspace_setup import lay_out
+from pipeline.config.workspace_starter import lay_out
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -16,8 +16,8 @@ from vcr.request import Request
 from pipeline.config.queue_schema import SEARCHES
 from pipeline.config.services import OPENAI, OPENROUTER, USUAL_MODELS, ModelServer
 from pipeline.errors import ServiceFailed
+from pipeline.net.calls_and_replies import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.net.guard import AddressGuard
 from pipeline.reasoners.model.calls import call_of
 from pipeline.reasoners.model.replies import Content, meaning_of

@@ -14,8 +14,8 @@ from typing import Any
 from unittest import mock
 
 from pipeline.cli import main
-from pipeline.config import workspace_setup
-from pipeline.config.workspace_setup import record_shipped
+from pipeline.config import workspace_starter
+from pipeline.config.workspace_starter import record_shipped
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def last_run(folder: Path) -> dict[str, Any]:
 
 def copied_templates(folder: Path) -> None:
     """Give a workspace the templates of this version; what is edited in them then is its writer's to mend."""
-    shutil.copytree(workspace_setup.source() / "templates", folder / "templates", dirs_exist_ok=True)
+    shutil.copytree(workspace_starter.source() / "templates", folder / "templates", dirs_exist_ok=True)
     record_shipped(folder)
 
 

@@ -25,7 +25,7 @@ from pipeline.domain.reasoner_questions import (
     TalkQuestion,
     TalkReply,
 )
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Hit, ResearchConfig
 from pipeline.engine.recorder import Recorder

@@ -17,7 +17,7 @@ import yaml
 
 from bench.evaluate.questions import Question, QuestionSet
 from pipeline.config.settings import load_workspace
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, Sentence
 from pipeline.errors import ResearchError, UsageError

@@ -19,7 +19,7 @@ from pipeline.domain.events.session_events import CallSent, EventBase
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory import Memory, MemoryIndex, consolidated, cost_of_calls, remember
 from pipeline.domain.reasoner_questions import EpisodeQuestion
-from pipeline.domain.session import state_of
+from pipeline.domain.session_rules import state_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.values import Cost, Recalled, Sentence

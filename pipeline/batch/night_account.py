@@ -19,7 +19,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import begin_of
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.memory import cost_of_calls
-from pipeline.domain.session import state_of
+from pipeline.domain.session_rules import state_of
 from pipeline.domain.state import SessionState, cost_of, outcome_of, seconds_between, working_seconds
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import talk_of

@@ -15,12 +15,12 @@ from typing import Any
 
 from pipeline.batch.due_queries import Decision, cause_of, split_at_limit
 from pipeline.batch.night_account import BatchResult, batch_ended, ended_event, spent_since
-from pipeline.batch.session_actions import accept_handoff, complete_handoff
+from pipeline.batch.session_lifecycle import accept_handoff, complete_handoff
 from pipeline.batch.session_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSED, Batch
 from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events import night_events as n
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.loop import run_session

@@ -64,7 +64,10 @@ def read_all(store: EventStore, kept: Path | None = None, *, writable: bool = Tr
                 ended = [json.loads(record.data) for record in store.load(name) if record.type == "query.ended"]
                 fresh[name] = tuple(session for event in ended if (session := event.get("session")))
             else:
-                from pipeline.domain.session import ResearchSession, summary_of  # it folds: only where a session has changed
+                from pipeline.domain.session_rules import (  # it folds: only where a session has changed
+                    ResearchSession,
+                    summary_of,
+                )
 
                 fresh[name] = summary_of(ResearchSession.open(store, name).state)
         except LogError as error:

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from pipeline.batch.due_queries import LEFT_ALONE, Decision, cause_of, split_at_limit
 from pipeline.batch.night_account import BatchResult, batch_ended, ended_event
-from pipeline.batch.session_actions import (
+from pipeline.batch.session_lifecycle import (
     accept_handoff,
     adopt_settings,
     complete_handoff,
@@ -26,7 +26,7 @@ from pipeline.batch.session_actions import (
 )
 from pipeline.config.queue_schema import Limits, Query, Queue
 from pipeline.domain.events import night_events as n
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, Recalled, ResearchConfig, minus, total
 from pipeline.engine.loop import run_session

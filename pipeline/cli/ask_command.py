@@ -14,7 +14,7 @@ import click
 
 from pipeline.cli.command_parts import amount, bring_up_to_date, read_sessions, session_named
 from pipeline.cli.run_environment import RunEnvironment, environment_of
-from pipeline.cli.running_sessions import in_its_night
+from pipeline.cli.run_support import in_its_night
 from pipeline.config.queue_file import add_query
 from pipeline.config.services import reasoner_for
 from pipeline.config.settings import QUEUE_FILE
@@ -29,7 +29,7 @@ from pipeline.engine.talk_loop import TalkContext, TalkLog, answer_question, fin
 from pipeline.errors import NOT_FOUND, ResearchError, SessionUnknown, UsageError
 from pipeline.ops.console_output import PRINTED, Console, end
 from pipeline.ports import EventStore
-from pipeline.search.document_folders import Corpus
+from pipeline.search.corpus_files import Corpus
 from pipeline.text.normalise import slug
 from pipeline.text.ranking import page_origin
 from pipeline.text.times import timestamp

@@ -22,13 +22,13 @@ from pipeline.batch.night_account import ended_event
 from pipeline.batch.night_workers import NightWorker, open_night
 from pipeline.batch.session_pool import PASSED, Batch, with_limits
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, environment_of
-from pipeline.cli.running_sessions import Lines, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
+from pipeline.cli.run_support import Lines, config_of, context_of, in_its_night, prepare, run_async, sessions_at_once
 from pipeline.config.services import LOCAL
 from pipeline.config.settings import store_address
 from pipeline.domain.budget import Budget, SharedPart
 from pipeline.domain.events.json_codec import decode
 from pipeline.domain.events.records import Record
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.run_context import RunContext

@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pipeline.batch.due_queries import ANNOUNCED, Decision, split_at_limit
-from pipeline.batch.session_actions import adopted_config, has_work_left
+from pipeline.batch.session_lifecycle import adopted_config, has_work_left
 from pipeline.batch.session_pool import ends_at
 from pipeline.cli.command_parts import report_left_out
 from pipeline.cli.run_environment import Request, RunEnvironment, environment_of
-from pipeline.cli.running_sessions import config_of, sessions_at_once
+from pipeline.cli.run_support import config_of, sessions_at_once
 from pipeline.config.services import LOCAL, SearchChoice, search_for
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.ops.console_output import Console
-from pipeline.research.page_facts import expected
+from pipeline.research.page_reading import expected
 from pipeline.text.normalise import first_few, one_line
 from pipeline.text.times import timestamp
 from pipeline.wiring import workspace_adapters

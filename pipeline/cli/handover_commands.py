@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.batch import session_actions
+from pipeline.batch import session_lifecycle
 from pipeline.cli.command_parts import bring_up_to_date, session_named
 from pipeline.cli.night import join_branches
 from pipeline.cli.run_environment import environment_of
@@ -73,7 +73,7 @@ def handoff(console: Console, session: str, machine: str, why: str) -> None:
     env = environment_of(console)
     context = context_of(env.workspace)
     found = session_named(console.folder, env.store, session)
-    session_actions.record_wish(env.store, found, context, HandoffInitiated(to=name, why=one_line(why, 500)))
+    session_lifecycle.record_wish(env.store, found, context, HandoffInitiated(to=name, why=one_line(why, 500)))
     value = {"session": found, "to": name}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
     end(bring_up_to_date(console, env.workspace))

@@ -15,7 +15,7 @@ from pipeline.cli.command_parts import import_named, latest_session, require_wor
 from pipeline.cli.presentation import log_line, repair_lines
 from pipeline.domain.events.json_codec import decode, decode_all, encode, refuse_unknown_types
 from pipeline.domain.events.records import KINDS, Record, kind_of
-from pipeline.domain.session import state_of
+from pipeline.domain.session_rules import state_of
 from pipeline.domain.talk import talk_of
 from pipeline.errors import LogError, StoreUnreachable
 from pipeline.ops.citation_audit import Checked, Unsupported, check, check_talk

@@ -15,7 +15,7 @@ from pipeline.batch.session_pool import Batch, ends_at
 from pipeline.cli.command_parts import report_build_problems, try_builds
 from pipeline.cli.presentation import counts_line, happened, outcome_lines, troubles_of
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, archived_before, save_last_run
-from pipeline.cli.running_sessions import (
+from pipeline.cli.run_support import (
     Lines,
     config_of,
     consolidate_after_run,

@@ -10,7 +10,7 @@ from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.upkeep_events import ResearchImported
 from pipeline.domain.findings import facts_of, unused_facts
-from pipeline.domain.session import counts_of, summary_of
+from pipeline.domain.session_rules import counts_of, summary_of
 from pipeline.domain.state import (
     COUNTED_OUTCOMES,
     SessionState,

@@ -17,7 +17,7 @@ from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import, NoteRated, import_of
 from pipeline.domain.evidence_trail import Why, value_of
 from pipeline.domain.evidence_trail import why as why_of
-from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.session_rules import ResearchSession, state_at
 from pipeline.domain.state import OUTCOME_WORDS
 from pipeline.domain.summary import is_tagged
 from pipeline.errors import LogError, SessionUnknown, UsageError

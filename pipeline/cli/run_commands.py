@@ -98,7 +98,7 @@ def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped, as research run does with its query's id. A failed or cancelled one is reopened."""
-    from pipeline.domain.session import ResearchSession  # a run with nothing to do does without
+    from pipeline.domain.session_rules import ResearchSession  # a run with nothing to do does without
 
     require_workspace(console.folder)
     store = store_of(console.folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.batch import session_actions
+from pipeline.batch import session_lifecycle
 from pipeline.cli.command_parts import bring_up_to_date, session_named
 from pipeline.cli.run_environment import environment_of
 from pipeline.config.queue_file import contents, invalid
@@ -28,7 +28,7 @@ def cancel(console: Console, session: str, reason: str) -> None:
     """End SESSION without a report. No later run continues it; research retry or resume does."""
     env = environment_of(console)
     name, context = session_named(console.folder, env.store, session), log_writers.context_of(env.workspace)
-    state = session_actions.record_wish(env.store, name, context, ResearchCancelled(reason=reason)).state
+    state = session_lifecycle.record_wish(env.store, name, context, ResearchCancelled(reason=reason)).state
     console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
     end(bring_up_to_date(console, env.workspace))
 
@@ -74,7 +74,7 @@ def approve(console: Console, session: str, file: Path | None) -> None:
         Perspective(id=slug(view.id or view.name), name=view.name, focus=view.focus or view.name, questions=view.questions)
         for view in views
     )
-    state = session_actions.approve_plan(env.store, name, context, chosen).state
+    state = session_lifecycle.approve_plan(env.store, name, context, chosen).state
     perspectives = [view.name for view in state.perspectives.values()]
     output = [f"approved: {name}", *(f"  {title}" for title in perspectives), "next: research run"]
     console.data(output, {"session": name, "approved": True, "perspectives": perspectives})

@@ -13,10 +13,10 @@ import click
 
 from pipeline.cli.command_parts import require_workspace
 from pipeline.cli.main import refuse_unprintable
-from pipeline.config import workspace_setup
+from pipeline.config import workspace_starter
 from pipeline.config.queue_file import add_query
 from pipeline.config.settings import QUEUE_FILE, keys_of, load_workspace
-from pipeline.config.workspace_setup import update_templates
+from pipeline.config.workspace_starter import update_templates
 from pipeline.ops.console_output import Console
 from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 from pipeline.ops.doctor import Finding, answers_with_a_model, examine, exit_code, local_findings, probe
@@ -31,8 +31,8 @@ def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
     folder = directory or console.folder
     refuse_unprintable(folder)
-    created, left = workspace_setup.lay_out(folder)
-    workspace_setup.record_shipped(folder)
+    created, left = workspace_starter.lay_out(folder)
+    workspace_starter.record_shipped(folder)
     kept = f"; {counted(len(left), 'existing file')} left unchanged" if left else ""
     found = local_findings()
     console.data(

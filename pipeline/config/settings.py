@@ -42,7 +42,7 @@ class Workspace:
         return tuple(self.folder / name for name in self.queue.settings.corpus)
 
     def document_name(self, path: str) -> str:
-        """Return how a skipped document is called in messages; ``path`` as in ``document_folders.SkippedFile``."""
+        """Return how a skipped document is called in messages; ``path`` as in ``corpus_files.SkippedFile``."""
         is_of_another = len(self.queue.settings.corpus) > 1 and path.startswith("@")
         return path if is_of_another else f"{self.queue.settings.corpus[0]}/{path}"
 

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pipeline.documents.page import megabytes, squash
+from pipeline.documents.page_writer import megabytes, squash
 from pipeline.documents.text_reader import is_manual, mandoc, read_manual, read_text
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.documents.page import megabytes
+from pipeline.documents.page_writer import megabytes
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from pipeline.documents.page import BlockKind, PageText, row_text, squash, usage_notices
+from pipeline.documents.page_writer import BlockKind, PageText, row_text, squash, usage_notices
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from pipeline.text.words import word_count

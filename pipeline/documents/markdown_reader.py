@@ -18,7 +18,7 @@ import yaml
 from pyromark import Options
 
 from pipeline.documents.html_reader import ELEMENTS, read_html
-from pipeline.documents.page import squash
+from pipeline.documents.page_writer import squash
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise
 from typing import Any
 
-from pipeline.documents.page import PageText, row_text, squash
+from pipeline.documents.page_writer import PageText, row_text, squash
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from pipeline.text.normalise import normalised

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache
 from html import escape, unescape
 
-from pipeline.documents.page import PageText, squash
+from pipeline.documents.page_writer import PageText, squash
 from pipeline.errors import ReadFailed
 from pipeline.ports import Page
 from pipeline.text.words import word_count

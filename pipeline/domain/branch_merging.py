@@ -22,7 +22,7 @@ from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.findings import facts_of
 from pipeline.domain.report_parts import BEGINNING
-from pipeline.domain.session import record_of, refusal, stamped, state_of
+from pipeline.domain.session_rules import record_of, refusal, stamped, state_of
 from pipeline.domain.state import SessionState, expected_usd
 from pipeline.domain.talk import apply, talk_of
 from pipeline.domain.values import Cost, assumed, total

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pipeline.config.services import Route
 from pipeline.errors import Malformed, Outage, ProviderRefused, ServiceFailed, ServiceUnavailable
-from pipeline.net.exchanges import BUSY, DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict, loop_time
+from pipeline.net.calls_and_replies import BUSY, DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict, loop_time
 from pipeline.net.guard import AddressGuard, AddressRefused
 from pipeline.net.transport import Fault, GuardedTransport, Transport, exchange
 

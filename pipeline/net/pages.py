@@ -24,10 +24,10 @@ from protego import Protego
 from pipeline import __version__
 from pipeline.documents.extract import VERSION
 from pipeline.documents.extraction_process import Extractor
-from pipeline.documents.page import usage_notices
+from pipeline.documents.page_writer import usage_notices
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
-from pipeline.net.exchanges import Again, Call, Failed, Good, Reply, Verdict, loop_time
 from pipeline.ports import Page, SharedPace
 from pipeline.system.files import read_bytes, write
 from pipeline.text.normalise import digest_of

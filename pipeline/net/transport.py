@@ -19,7 +19,7 @@ import httpcore
 import httpx
 
 from pipeline.config.services import Proxy, Route
-from pipeline.net.exchanges import Again, Call, Failed, Reply, loop_time
+from pipeline.net.calls_and_replies import Again, Call, Failed, Reply, loop_time
 from pipeline.net.guard import AddressGuard
 
 _AUTOMATIC = zlib.MAX_WBITS | 32  # gzip or zlib, by the header

@@ -19,8 +19,8 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from pipeline.config.queue_schema import Notify
 from pipeline.config.services import Route
 from pipeline.errors import UsageError
+from pipeline.net.calls_and_replies import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Call, judged_by_status
 from pipeline.net.guard import AddressGuard, AddressRefused, origin_of
 from pipeline.ops.console_output import PRINTED, add_mask
 from pipeline.system.files import read_bytes

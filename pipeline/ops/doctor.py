@@ -35,10 +35,10 @@ from pipeline.config.services import (
 )
 from pipeline.config.settings import Workspace, store_address
 from pipeline.errors import CorpusUnusable, LogError, Malformed, ProviderRefused, ResearchError, StepError, UsageError
+from pipeline.net.calls_and_replies import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.net.guard import AddressGuard
-from pipeline.search.document_folders import Corpus
+from pipeline.search.corpus_files import Corpus
 from pipeline.search.local_model import files_of, missing_packages
 from pipeline.search.model_servers import EmbeddingClient
 from pipeline.text.normalise import counted, one_line

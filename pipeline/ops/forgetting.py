@@ -26,7 +26,7 @@ from pipeline.domain.events.upkeep_events import (
     import_of,
 )
 from pipeline.domain.findings import all_facts, contradictions, open_gaps
-from pipeline.domain.session import counts_of, progress, state_of
+from pipeline.domain.session_rules import counts_of, progress, state_of
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import read_talk

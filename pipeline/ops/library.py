@@ -20,7 +20,7 @@ from pipeline.config.settings import Workspace, keys_of, load_workspace
 from pipeline.domain.events.records import kind_of
 from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
 from pipeline.domain.evidence_trail import value_of, why
-from pipeline.domain.session import ResearchSession, summary_of
+from pipeline.domain.session_rules import ResearchSession, summary_of
 from pipeline.domain.state import SessionState
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, apply, next_step

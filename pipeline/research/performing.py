@@ -43,11 +43,11 @@ _ASKING: dict[type[s.Step], Asking] = {
 @cache
 def _of_a_model() -> tuple[dict[type[s.Step], Pure], dict[type[s.Step], Asking]]:
     """Return both tables for the steps that only a session with a model takes: no other waits until they are imported."""
-    from pipeline.research import page_facts, writing
+    from pipeline.research import page_reading, writing
 
     return {s.StartSynthesis: writing.start_synthesis, s.MendReport: writing.mend_report}, {
-        s.ReadPages: page_facts.read_pages,
-        s.PlainReading: page_facts.read_plainly,
+        s.ReadPages: page_reading.read_pages,
+        s.PlainReading: page_reading.read_plainly,
         s.WriteReport: writing.write_report,
         s.CheckReport: writing.check_report,
     }

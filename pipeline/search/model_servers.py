@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from pipeline.domain.budget import paying
 from pipeline.domain.values import Cost, total
 from pipeline.errors import Malformed, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.net.calls_and_replies import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient
-from pipeline.net.exchanges import AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.search.providers import message_in
 from pipeline.search.vectors import LONGEST, Embedded, Vector, VectorModel
 from pipeline.text.normalise import tokens

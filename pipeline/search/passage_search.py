@@ -25,7 +25,7 @@ from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.values import Cost, FailedSide, Hit, total
 from pipeline.errors import CorpusUnusable, LogError, ObjectMissing, ReadFailed, SearchFailed, StepError
 from pipeline.ports import EventStore, FoundPassages, Page, SearchResult, StoredPage
-from pipeline.search.document_folders import Corpus, FoundFile, SkippedFile, contents, path_of, printable
+from pipeline.search.corpus_files import Corpus, FoundFile, SkippedFile, contents, path_of, printable
 from pipeline.search.index import Candidate, Index, IndexedFile, Scope, Source, is_damage, remove_index
 from pipeline.search.vectors import ByMeaning, Meaning, Progress
 from pipeline.system.files import open_lock

@@ -21,8 +21,8 @@ from xml.etree import ElementTree
 from pipeline.domain.budget import announce_call
 from pipeline.domain.values import Cost, Hit
 from pipeline.errors import Malformed, SearchFailed, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status, loop_time
 from pipeline.net.client import HttpClient
-from pipeline.net.exchanges import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status, loop_time
 from pipeline.ports import SearchResult, SharedPace
 from pipeline.text.normalise import clean, one_line
 from pipeline.text.redaction import Secret

@@ -444,7 +444,7 @@ def read_segments(layout: Layout, stream: str) -> list[Segment]:
 
 
 def read_chain(layout: Layout, stream: str, rule: Rule | None = None) -> RecordChain:
-    """Return the stream joined to one chain; see its ``findings``, and ``record_chain.join`` for ``rule``.
+    """Return the stream joined to one chain; see its ``findings``, and ``join`` for ``rule``.
 
     Raises:
         LogUnreadable: the stream's folder cannot be read.

@@ -28,7 +28,7 @@ from pipeline.domain.events.records import Kind, kind_of
 from pipeline.domain.events.session_events import PageRead
 from pipeline.domain.events.upkeep_events import import_of
 from pipeline.domain.findings import disputed_facts, news_of, open_gaps, sheet_of, shown_sources
-from pipeline.domain.session import summary_of
+from pipeline.domain.session_rules import summary_of
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.summary import Summary
 from pipeline.domain.talk import TalkState, Turn, read_talk

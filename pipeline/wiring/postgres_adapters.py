@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.config.keys import usable_store
 from pipeline.config.settings import Workspace, environment, objects_address, store_address, store_password
 from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
-from pipeline.search.document_folders import Corpus, FoundFile, contents
+from pipeline.search.corpus_files import Corpus, FoundFile, contents
 from pipeline.store.copying import CopyReport, copy_log
 from pipeline.store.file_store import FileStore
 from pipeline.store.jobs import PgQueuerEngine

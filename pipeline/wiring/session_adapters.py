@@ -28,7 +28,7 @@ from pipeline.config.services import (
     server_beside,
 )
 from pipeline.config.settings import Workspace
-from pipeline.config.workspace_setup import source
+from pipeline.config.workspace_starter import source
 from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget, Caps, CombinedBudget, paying
 from pipeline.domain.events.night_events import PassagesEmbedded

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.config import workspace_setup
+from pipeline.config import workspace_starter
 from pipeline.config.settings import Workspace
 from pipeline.errors import CorpusUnusable, SystemRefused, TemplateInvalid, UsageError
 from pipeline.site import build as site
@@ -53,7 +53,7 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
     Raises:
         CorpusUnusable: no folder can be used: each is missing or cannot be listed.
     """
-    from pipeline.search.document_folders import Corpus, FoundFile  # with all that reads documents: a build reads none
+    from pipeline.search.corpus_files import Corpus, FoundFile  # with all that reads documents: a build reads none
 
     corpus = Corpus(workspace.corpora)
     files = list(corpus.scan())
@@ -63,7 +63,7 @@ def corpus_files(workspace: Workspace) -> tuple[int, int]:
 
 def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
     """Return the folders of documents that are missing or cannot be listed, as the settings name them."""
-    from pipeline.search.document_folders import Corpus
+    from pipeline.search.corpus_files import Corpus
 
     named = zip(workspace.queue.settings.corpus, workspace.corpora, strict=True)
     return tuple(name for name, folder in named if Corpus(folder).unusable())
@@ -71,7 +71,7 @@ def unusable_folders(workspace: Workspace) -> tuple[str, ...]:
 
 def documents_in(workspace: Workspace) -> Documents:
     """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
-    from pipeline.search.document_folders import FoundFile, path_of, scan
+    from pipeline.search.corpus_files import FoundFile, path_of, scan
 
     found: Documents = "none"
     try:
@@ -79,7 +79,7 @@ def documents_in(workspace: Workspace) -> Documents:
             for file in scan(folder):
                 if isinstance(file, FoundFile):
                     name = path_of(file.url)
-                    if not workspace_setup.is_sample(name, folder / name):
+                    if not workspace_starter.is_sample(name, folder / name):
                         return "own"
                     found = "samples"
     except (CorpusUnusable, OSError):
@@ -90,7 +90,7 @@ def documents_in(workspace: Workspace) -> Documents:
 def templates_of(folder: Path, part: str = "vault") -> Path:
     """Return the workspace's own templates of a part (``vault``, ``site``, ``prompts``), or those that came with the program."""
     own = folder / "templates" / part
-    return own if own.is_dir() else workspace_setup.source() / "templates" / part
+    return own if own.is_dir() else workspace_starter.source() / "templates" / part
 
 
 def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> BuildReport:
@@ -107,7 +107,7 @@ def build(folder: Path, mode: Mode = "new", documents: Path | None = None) -> Bu
     refuse_missing_log(folder)
     _refuse_inside_the_log(folder, "vault")
     if mode != "check" and not os.path.lexists(folder / "vault" / ".obsidian"):
-        workspace_setup.lay_out(folder, "vault")
+        workspace_starter.lay_out(folder, "vault")
 
     def record(drafts: Any) -> None:
         from pipeline.wiring.log_writers import record_decisions  # only after a decision: it takes longer than such a build
@@ -145,7 +145,7 @@ def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
     Those of an earlier one that nobody edited give way; an edited one of an earlier version that no longer fits is set aside.
     """
     try:
-        done = workspace_setup.update_templates(folder)
+        done = workspace_starter.update_templates(folder)
         if changed := [*done.updated, *done.added, *done.removed]:
             _log.info("templates of an earlier version were replaced: %s", ", ".join(changed))
     except SystemRefused as error:  # a folder that may only be read: its templates may fit all the same
@@ -154,7 +154,7 @@ def _with_templates_of_now(folder: Path, make: Callable[[], R]) -> R:
         try:
             return make()
         except TemplateInvalid as error:
-            copy = workspace_setup.set_aside(folder, error.message)
+            copy = workspace_starter.set_aside(folder, error.message)
             if not copy:
                 raise
             _log.warning(

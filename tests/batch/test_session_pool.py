@@ -15,7 +15,7 @@ from pipeline.batch.session_pool import with_limits
 from pipeline.config.queue_schema import Query
 from pipeline.domain.events import night_events as n
 from pipeline.domain.reasoner_questions import Question
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
 from pipeline.ports import Answer

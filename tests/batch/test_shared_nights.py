@@ -31,7 +31,7 @@ from pipeline.domain.budget import Caps, SharedPart
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.night_events import BatchEnded
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext

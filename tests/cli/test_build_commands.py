@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import workspace_setup
+from pipeline.config import workspace_starter
 from pipeline.text.normalise import digest_of
 from tests.commanding import said, workspace_in
 
@@ -26,7 +26,7 @@ QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
-    workspace_setup.lay_out(folder)
+    workspace_starter.lay_out(folder)
     (folder / "queries.yaml").write_text(QUEUE)
     return folder
 
@@ -162,7 +162,7 @@ def test_an_untouched_note_is_not_set_aside_after_a_repair(folder: Path) -> None
 
 def test_a_deleted_vault_gets_everything_that_a_fresh_one_has(tmp_path: Path) -> None:
     folder = tmp_path / "ws"
-    workspace_setup.lay_out(folder)
+    workspace_starter.lay_out(folder)
     fresh = settings_of(folder)
     shutil.rmtree(folder / "vault")
     assert said(folder, "build", "--check").code == 1

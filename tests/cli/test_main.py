@@ -13,7 +13,7 @@ import click
 import pytest
 
 from pipeline.cli import main
-from pipeline.config import workspace_setup
+from pipeline.config import workspace_starter
 from pipeline.errors import LogUnwritable
 from scripts.write_commands import written
 from tests.commanding import copied_templates, said, workspace_in
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace after its first night; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("sample") / "ws"
-    workspace_setup.lay_out(folder)
+    workspace_starter.lay_out(folder)
     done = subprocess.run(
         [sys.executable, "-m", "pipeline", "-C", str(folder), "run"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -208,7 +208,7 @@ def test_with_nothing_to_do_nothing_is_imported_that_researches_or_makes_notes(
     monkeypatch.setenv("RESEARCH_EMBEDDINGS", "auto")
     heavy = {"pydantic", "jinja2", "pyromark", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax", "regex"}
     heavy |= {"watchdog", "numpy", "onnxruntime", "tokenizers"}
-    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.stages", "pipeline.site.stages"}
+    heavy |= {"pipeline.engine.loop", "pipeline.domain.session_rules", "pipeline.vault.stages", "pipeline.site.stages"}
 
     def told(command: str) -> str:
         code = (

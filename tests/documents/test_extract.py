@@ -198,7 +198,7 @@ def test_control_and_direction_marks_do_not_reach_the_page() -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.html"])
 def test_a_file_of_countless_paragraphs_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.documents.page.MAX_BLOCKS", 1_000)
+    monkeypatch.setattr("pipeline.documents.page_writer.MAX_BLOCKS", 1_000)
     with pytest.raises(ReadFailed, match="more than 1,000 paragraphs"):
         file(b"<p>a\n\n" * 1_001, name)
 

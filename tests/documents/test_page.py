@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.documents.page import BlockKind, PageText, row_text, squash
+from pipeline.documents.page_writer import BlockKind, PageText, row_text, squash
 from pipeline.text.passages import blocks
 from pipeline.text.quotes import holds_quote
 

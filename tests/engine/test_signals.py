@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import SteadyClock, Stop, ending_at, handle_signals

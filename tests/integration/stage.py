@@ -24,7 +24,7 @@ from pipeline.documents.extraction_process import Extractor
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError

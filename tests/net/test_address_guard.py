@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pipeline.config.services import Proxy, Route
 from pipeline.errors import ServiceFailed, StepError
+from pipeline.net.calls_and_replies import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Call, judged_by_status
 from pipeline.net.guard import AddressGuard, AddressRefused, is_public, origin_of
 from pipeline.net.transport import Fault, GuardedTransport, exchange
 from tests.net.raw_server import always, raw_server, response

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from pipeline.errors import ProviderRefused, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls_and_replies import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from tests.net.clocks import Clock
 
 CALL = Call("service", "GET", "https://api.example.org/v1/thing", headers={"authorization": "Bearer sk-canary-1"})

@@ -16,8 +16,8 @@ from pipeline.config.keys import Keys
 from pipeline.config.queue_schema import Settings
 from pipeline.config.services import Route, route_of
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError, UsageError
+from pipeline.net.calls_and_replies import Call, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Call, judged_by_status
 from pipeline.net.guard import AddressGuard
 from pipeline.text.redaction import Secret
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import Malformed
-from pipeline.net.exchanges import MAX_DEPTH, STRICT, parse, parse_object
+from pipeline.net.calls_and_replies import MAX_DEPTH, STRICT, parse, parse_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -10,8 +10,8 @@ import tracemalloc
 import pytest
 
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
+from pipeline.net.calls_and_replies import Call, Reply, judged_by_status
 from pipeline.net.client import HttpClient, Policy
-from pipeline.net.exchanges import Call, Reply, judged_by_status
 from pipeline.net.guard import AddressGuard
 from tests.net.clocks import Clock
 from tests.net.raw_server import RawServer, Request, Script, always, raw_server, response

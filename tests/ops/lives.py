@@ -20,7 +20,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.domain.session import state_of
+from pipeline.domain.session_rules import state_of
 from pipeline.domain.summary import Summary
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.main import cli
-from pipeline.config import workspace_setup
+from pipeline.config import workspace_starter
 from pipeline.config.keys import Keys, read_keys
 from pipeline.config.settings import load_workspace
 from pipeline.net.client import HttpClient, Policy
@@ -122,7 +122,7 @@ def test_documents_beside_a_web_search_are_named_with_the_reason_and_what_that_m
     ]
     assert "search: [local] or search: [brave]" in found[1].todo
     shutil.rmtree(folder / "corpus")
-    shutil.copytree(workspace_setup.source() / "corpus", folder / "corpus")
+    shutil.copytree(workspace_starter.source() / "corpus", folder / "corpus")
     only_web = [finding.text for finding in examine(load_workspace(folder), Keys(folder, env)) if finding.about == "search"]
     assert only_web == ["brave (what has a key or an address; corpus holds only the sample documents)"]
 

@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from pipeline.batch.due_queries import Selection, decide
-from pipeline.batch.session_actions import has_work_left, reopen_session
 from pipeline.batch.session_index import read_all
+from pipeline.batch.session_lifecycle import has_work_left, reopen_session
 from pipeline.config.queue_schema import Query, Queue, Settings
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.session import ResearchSession, state_of
+from pipeline.domain.session_rules import ResearchSession, state_of
 from pipeline.errors import CommandRefused, EventRejected
 from pipeline.ops import citation_audit
 from pipeline.ops.forgetting import (

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.batch.due_queries import Decision
-from pipeline.batch.session_actions import earlier_knowledge, new_session
+from pipeline.batch.session_lifecycle import earlier_knowledge, new_session
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import PageRead, ReportGenerated
 from pipeline.domain.reasoner_questions import PlanQuestion, Question
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import FetchPage
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig

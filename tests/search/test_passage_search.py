@@ -14,7 +14,7 @@ from pipeline.domain.values import Hit
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.search import passage_search
-from pipeline.search.document_folders import contents
+from pipeline.search.corpus_files import contents
 from pipeline.search.passage_search import PassageSearch
 from pipeline.search.vectors import Meaning
 from pipeline.text.passages import blocks

@@ -14,7 +14,7 @@ from pipeline.domain.branch_merging import joined
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Record, merge_run_id
 from pipeline.domain.events.upkeep_events import ObjectsPruned, SessionForgotten, SessionPruned
-from pipeline.domain.session import record_of, stamped
+from pipeline.domain.session_rules import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
 from pipeline.store import segments
 from pipeline.store.copying import CopyReport, OtherLog, copy_log

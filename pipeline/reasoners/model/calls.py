@@ -12,8 +12,8 @@ from pipeline.config.services import ModelServer
 from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.values import Cost
 from pipeline.errors import AnswerInvalid, ServiceFailed, ServiceUnavailable
+from pipeline.net.calls_and_replies import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.net.client import HttpClient
-from pipeline.net.exchanges import Again, AttemptCharges, Call, Failed, Good, Refused, Reply, Verdict, loop_time
 from pipeline.reasoners.model.capabilities import KnownCapabilities, Message, window_of
 from pipeline.reasoners.model.replies import (
     TAIL,

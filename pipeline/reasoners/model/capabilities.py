@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pipeline.errors import Malformed, StepError
+from pipeline.net.calls_and_replies import Again, Call, Good
 from pipeline.net.client import HttpClient
-from pipeline.net.exchanges import Again, Call, Good
 from pipeline.text.redaction import Secret
 
 Format = Literal["json_schema", "json_object", "prompt"]

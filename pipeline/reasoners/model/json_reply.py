@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import Malformed
-from pipeline.net.exchanges import STRICT, parse
+from pipeline.net.calls_and_replies import STRICT, parse
 from pipeline.text.normalise import one_line
 
 W = TypeVar("W", bound=BaseModel)

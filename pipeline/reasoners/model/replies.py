@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.errors import Malformed
-from pipeline.net.exchanges import DOWN, STRICT, Again, Failed, Refused, Reply, parse, parse_object
+from pipeline.net.calls_and_replies import DOWN, STRICT, Again, Failed, Refused, Reply, parse, parse_object
 from pipeline.text.normalise import one_line
 
 Hide = Callable[[str], str]

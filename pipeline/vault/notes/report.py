@@ -7,7 +7,7 @@ from functools import partial
 
 from pipeline.domain.events.session_events import ReportGenerated
 from pipeline.domain.findings import news_of, unused_facts
-from pipeline.domain.session import counts_of
+from pipeline.domain.session_rules import counts_of
 from pipeline.domain.state import GIVES_ORDERS, SessionState, status_words, workers_in_order
 from pipeline.domain.values import Fact
 from pipeline.text import translations

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from pipeline.domain.events.upkeep_events import NOT_CHECKED, Import
 from pipeline.domain.findings import facts_of, open_gaps, shown_pages
-from pipeline.domain.session import counts_of
+from pipeline.domain.session_rules import counts_of
 from pipeline.domain.state import SessionState, Worker, search_nodes, status_words, workers_in_order
 from pipeline.domain.steps import parts_of
 from pipeline.domain.values import Fact

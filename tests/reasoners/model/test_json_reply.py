@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.config.queue_schema import Price
 from pipeline.domain.reasoner_questions import Reading
 from pipeline.domain.values import Cost
-from pipeline.net.exchanges import Reply
+from pipeline.net.calls_and_replies import Reply
 from pipeline.reasoners.model import replies
 from pipeline.reasoners.model.json_reply import UnusableReply, parse_reply
 from pipeline.reasoners.model.prompts import schema_of

@@ -8,7 +8,7 @@ import secrets
 from pipeline.batch.due_queries import Decision
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import stream_id
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session_rules import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.values import EarlierSession, Perspective, Recalled, ResearchConfig
 from pipeline.engine.recorder import Recorder
@@ -20,7 +20,7 @@ from pipeline.research.reporting import earlier_session
 from pipeline.text.normalise import same_question
 from pipeline.text.times import timestamp
 
-_log = logging.getLogger("pipeline.batch.session_actions")
+_log = logging.getLogger("pipeline.batch.session_lifecycle")
 
 MOST_STEPS_BACK = 20  # sessions without a report that a question may have had since its last one
 

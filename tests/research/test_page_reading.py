@@ -10,7 +10,7 @@ from pipeline.domain.findings import chosen_pages
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.values import Fact, Hit, RejectedFact
 from pipeline.reasoners.passages import ReadPage
-from pipeline.research.page_facts import pieces_of, shown_parts
+from pipeline.research.page_reading import pieces_of, shown_parts
 from pipeline.research.quoted_facts import Found, facts_and_rejected
 from pipeline.text.normalise import digest_of, tokens
 from pipeline.text.passages import blocks

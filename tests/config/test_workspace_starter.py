@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import workspace_setup
+from pipeline.config import workspace_starter
 from pipeline.config.settings import load_workspace
-from pipeline.config.workspace_setup import TemplateUpdate, set_aside, update_templates
+from pipeline.config.workspace_starter import TemplateUpdate, set_aside, update_templates
 from pipeline.errors import UsageError
 from pipeline.text.normalise import digest_of
 from pipeline.wiring import workspace_adapters
@@ -17,7 +17,7 @@ from tests.store.samples import files_in
 
 
 def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
-    created, kept = workspace_setup.lay_out(tmp_path / "new" / "place")
+    created, kept = workspace_starter.lay_out(tmp_path / "new" / "place")
     assert kept == []
     assert set(created) == files_in(tmp_path / "new" / "place").keys()
     workspace = load_workspace(tmp_path / "new" / "place")
@@ -33,7 +33,7 @@ def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("queries: [mine]\n")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "README.md").write_text("mine too")
-    created, kept = workspace_setup.lay_out(tmp_path)
+    created, kept = workspace_starter.lay_out(tmp_path)
     assert set(kept) == {"queries.yaml", "corpus/README.md"}
     assert (tmp_path / "queries.yaml").read_text() == "queries: [mine]\n"
     assert (tmp_path / "corpus" / "README.md").read_text() == "mine too"
@@ -43,7 +43,7 @@ def test_what_stands_there_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file, not a folder"):
-        workspace_setup.lay_out(tmp_path / "file")
+        workspace_starter.lay_out(tmp_path / "file")
 
 
 def documents(folder: Path) -> str:
@@ -51,7 +51,7 @@ def documents(folder: Path) -> str:
 
 
 def test_the_sample_documents_are_told_from_ones_own_by_name_and_bytes(tmp_path: Path) -> None:
-    workspace_setup.lay_out(tmp_path)
+    workspace_starter.lay_out(tmp_path)
     assert documents(tmp_path) == "samples"
     sample = min(path for path in (tmp_path / "corpus").rglob("*.md"))
     sample.rename(sample.with_name("renamed.md"))
@@ -64,7 +64,7 @@ def test_the_sample_documents_are_told_from_ones_own_by_name_and_bytes(tmp_path:
 
 
 def test_a_folder_without_documents_or_no_folder_holds_none(tmp_path: Path) -> None:
-    workspace_setup.lay_out(tmp_path)
+    workspace_starter.lay_out(tmp_path)
     shutil.rmtree(tmp_path / "corpus")
     assert documents(tmp_path) == "none"
     (tmp_path / "corpus").mkdir()
@@ -78,8 +78,8 @@ NAME, OTHER = "site/list.html.j2", "site/search.html.j2"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A workspace with the program's templates of this version."""
-    workspace_setup.lay_out(tmp_path / "ws")
-    workspace_setup.record_shipped(tmp_path / "ws")
+    workspace_starter.lay_out(tmp_path / "ws")
+    workspace_starter.record_shipped(tmp_path / "ws")
     return tmp_path / "ws"
 
 
@@ -87,8 +87,8 @@ def folder(tmp_path: Path) -> Path:
 def later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version of the program than the one that made the folder; one template says more."""
     assert folder.is_dir()
-    now = workspace_setup._current()
-    monkeypatch.setattr(workspace_setup, "_current", lambda: {**now, NAME: now[NAME] + b"later\n"})
+    now = workspace_starter._current()
+    monkeypatch.setattr(workspace_starter, "_current", lambda: {**now, NAME: now[NAME] + b"later\n"})
 
 
 def text_of(folder: Path, name: str) -> str:
@@ -103,8 +103,8 @@ def test_a_template_that_nobody_edited_becomes_the_later_one(folder: Path) -> No
 
 
 def test_a_template_that_is_no_longer_used_goes_unless_somebody_edited_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = workspace_setup._current()
-    monkeypatch.setattr(workspace_setup, "_current", lambda: {name: now[name] for name in now.keys() - {NAME, OTHER}})
+    now = workspace_starter._current()
+    monkeypatch.setattr(workspace_starter, "_current", lambda: {name: now[name] for name in now.keys() - {NAME, OTHER}})
     (folder / "templates" / OTHER).write_text("mine\n")
     assert update_templates(folder) == TemplateUpdate(removed=[NAME])
     assert not (folder / "templates" / NAME).exists()
@@ -118,7 +118,7 @@ def test_an_edited_or_unknown_template_is_replaced_only_if_asked_and_kept(folder
     if is_recorded:
         file.write_text("mine\n")
     else:
-        (folder / "templates" / workspace_setup.SHIPPED).unlink()
+        (folder / "templates" / workspace_starter.SHIPPED).unlink()
     before = file.read_text()
     assert update_templates(folder) == TemplateUpdate(edited=[NAME])
     assert file.read_text() == before

@@ -37,7 +37,7 @@ from pipeline.wiring.session_adapters import AdapterFactory
 T = TypeVar("T")
 NO_OPTIONS = Request()
 _TICK_S = 0.5
-_log = logging.getLogger("pipeline.cli.running_sessions")
+_log = logging.getLogger("pipeline.cli.run_support")
 
 
 def run_async(run: UnattendedRun, work: Coroutine[Any, Any, T]) -> T:
