@@ -16,6 +16,7 @@ from pipeline.text.quotes import Span, find_quote, holds_quote
 from pipeline.text.words import word_count
 
 MIN_QUOTE_WORDS = 3  # words
+_HEADER_WORDS = 8  # of a cell that names a column
 
 
 class Found(NamedTuple):
@@ -106,7 +107,9 @@ def _places(text: str, plain: str) -> Iterator[_Place]:
     at = 0
     header = kind = ""
     for block in blocks(text):
-        header = "" if block.kind != "row" else header if kind == "row" else block.text
+        if block.kind != "row" or kind != "row":  # the first row names the columns, if no cell of it is a sentence
+            names = block.kind == "row" and all(word_count(cell) <= _HEADER_WORDS for cell in block.text.split("|"))
+            header = block.text if names else ""
         if (start := plain.find(normalised(block.text), at)) >= 0:
             yield _Place(start, block.anchor, block.path, header)
             at = start + len(normalised(block.text))

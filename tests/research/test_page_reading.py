@@ -91,6 +91,11 @@ def test_a_quoted_row_has_the_header_of_its_table_once() -> None:
     assert facts[0].anchor == "memory"
     facts, _ = _found(TABLE, quote="| Setting | Default | Range |\n| work_mem | 4 MB | 64 kB to 2 GB |")
     assert facts[0].lead == ""
+    first = "| UNLOCKED | No locks are held, so the database may be neither read nor written. |"
+    facts, _ = _found(
+        f"# Locks\n\n{first}\n| SHARED | Any number of processes can read. |\n", "Any number of processes can read."
+    )
+    assert facts[0].lead == "", "its first row is a row like the others"
 
 
 def test_an_altered_quote_and_a_short_one_are_rejected_with_the_reason() -> None:
