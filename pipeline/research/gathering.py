@@ -279,22 +279,22 @@ def next_round(step: s.NextRound, state: SessionState) -> StepResult:
     return StepResult((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=queries),))
 
 
-async def search_for(step: s.SearchFor, state: SessionState, step_context: StepContext) -> StepResult:
+async def search_for(step: s.SearchFor, state: SessionState, context: StepContext) -> StepResult:
     """Make one search."""
-    result = await searched(step.query, state.config.hits_per_query, state.config, step_context)
+    result = await searched(step.query, state.config.hits_per_query, state.config, context)
     found = e.SearchCompleted(
         query=step.query, provider=result.provider, hits=result.hits, failed=result.failed, cost=result.cost
     )
     return StepResult((found,))
 
 
-async def fetch_page(step: s.FetchPage, _state: SessionState, step_context: StepContext) -> StepResult:
+async def fetch_page(step: s.FetchPage, _state: SessionState, context: StepContext) -> StepResult:
     """Read one page; its text is returned as an object to store.
 
     Raises:
         ReadFailed: the page has no text.
     """
-    page = await step_context.fetch.read(step.url)
+    page = await context.fetch.read(step.url)
     text = clean(page.text).strip()
     if not text:
         raise ReadFailed(f"{step.url} has no text")
