@@ -27,6 +27,9 @@ from pipeline.research import StepContext, StepResult
 from pipeline.research.performing import perform, perform_pure
 from pipeline.text.times import timestamp
 
+_log = logging.getLogger("pipeline.engine.loop")
+LONGEST_WAIT_S = 30.0  # a computer that sleeps stops the clock that waits are measured by, not the one of the deadline
+
 
 def reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | None) -> BudgetExhausted | None:
     """Return the cap that ends the gathering now, if one is reached."""
@@ -59,11 +62,6 @@ def time_left_s(state: SessionState, context: RunContext) -> float:
     timeout_s = state.config.timeout_s
     left = float("inf") if timeout_s is None else timeout_s - _worked_s(state, context)
     return min(left, context.gathering_left_s())
-
-
-_log = logging.getLogger("pipeline.engine.loop")
-
-LONGEST_WAIT_S = 30.0  # a computer that sleeps stops the clock that waits are measured by, not the one of the deadline
 
 
 async def run_session(

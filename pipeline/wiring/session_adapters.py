@@ -272,7 +272,7 @@ class AdapterFactory:
 
 
 _AT_ONCE = 4  # requests to a server that is not on this machine
-_PUBLIC_PRICE = 0.2  # USD a million tokens: the worst case of a model whose price nobody named
+_VECTORS_PRICE = 0.2  # USD a million tokens: the worst case of a model of vectors whose price nobody named
 
 
 def client_of(make: type[C], choice: RerankerChoice, what: str, settings: Settings, keys: Keys, http: HttpClient) -> C:
@@ -286,7 +286,7 @@ def client_of(make: type[C], choice: RerankerChoice, what: str, settings: Settin
     at_once = server.at_once or _AT_ONCE
     asked = VectorModel(server.model, server.name, *prefixes, at_once, choice.floor, server.base_url, server.key)
     price = dict(settings.prices).get(server.model)
-    return make(http, asked, price.input_usd if price else None, _PUBLIC_PRICE if server.key else 0.0)
+    return make(http, asked, price.input_usd if price else None, _VECTORS_PRICE if server.key else 0.0)
 
 
 def meaning_of(settings: Settings, keys: Keys, http: HttpClient, folder: Path, wait_s: float) -> Meaning | None:
