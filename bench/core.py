@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -195,8 +194,23 @@ def answering() -> Iterator[str]:
             begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
             ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
             given = "".join(json.dumps(one) + "\n" for one in (begin, ask))
-            answer = partial(subprocess.run, [*command, "mcp"], input=given, text=True, check=True, capture_output=True)
-            yield line(f"research mcp, first answer: {name}, 1,000 sessions", timed(answer, 5), "s", "<= 1")
+            took = min(_answered([*command, "mcp"], given) for _ in range(5))
+            yield line(f"research mcp, first answer: {name}, 1,000 sessions", took, "s", "<= 1")
+
+
+def _answered(command: list[str], given: str) -> float:
+    """Return the seconds until a server has answered both requests; how long it takes to end is not waited for by anybody."""
+    start, pipe = time.perf_counter(), subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(given)
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        took = time.perf_counter() - start
+        process.stdin.close()
+    assert all("result" in answer for answer in answers)
+    return took
 
 
 # A process inherits the peak memory of the one that starts it, so a bare Python stands between.
