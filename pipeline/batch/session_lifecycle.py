@@ -16,7 +16,7 @@ from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research.gathering import approval_of
-from pipeline.research.reporting import earlier_session
+from pipeline.research.report_assembly import earlier_session
 from pipeline.text.normalise import same_question
 from pipeline.text.times import timestamp
 

@@ -53,8 +53,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "consolidate": ("memory_commands", ""),
     },
     "Several machines and other programs": {
-        "merge": ("handover_commands", "Join sessions that two machines continued."),
-        "handoff": ("handover_commands", "Hand SESSION over to another machine."),
+        "merge": ("machine_commands", "Join sessions that two machines continued."),
+        "handoff": ("machine_commands", "Hand SESSION over to another machine."),
         "import": ("exchange_commands", "Import the sessions of another program."),
         "store": ("database_commands", "Keep the event log in a PostgreSQL database."),
         "work": ("database_commands", "Research sessions of a distributed run."),

@@ -31,7 +31,7 @@ def mcp(console: Console) -> None:
 async def _serve(folder: Path, index: Path) -> None:
     gc.disable()  # imports take a sixth longer with it
     try:
-        from pipeline.ops.library import Library
+        from pipeline.ops.mcp_tools import Library
 
         library = Library(load_workspace(folder), index)
         preparing = asyncio.create_task(library.prepare())

@@ -15,7 +15,7 @@ from mcp_types import ToolAnnotations
 
 from pipeline import __version__
 from pipeline.errors import ResearchError
-from pipeline.ops.library import READING, Library
+from pipeline.ops.mcp_tools import READING, Library
 
 _INSTRUCTIONS = """\
 This is a library of researched answers. Every citation in it holds a verbatim quote from a stored page. Use search, then fetch

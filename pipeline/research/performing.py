@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
-from pipeline.research import gathering, reporting
+from pipeline.research import gathering, report_assembly
 from pipeline.research.step_context import StepContext, StepResult
 
 Pure = Callable[[Any, SessionState], StepResult]
@@ -24,8 +24,8 @@ _PURE: dict[type[s.Step], Pure] = {
     s.StartAnalysis: lambda step, _state: StepResult((e.AnalysisStarted(round=step.round),)),
     s.FindGaps: gathering.find_gaps,
     s.ExtendPlan: gathering.extend_plan,
-    s.MakeReport: reporting.make_report,
-    s.Complete: reporting.complete,
+    s.MakeReport: report_assembly.make_report,
+    s.Complete: report_assembly.complete,
     s.Fail: lambda step, _state: StepResult((e.ResearchFailed(cause=step.cause, reason=step.reason),)),
 }
 
@@ -35,8 +35,8 @@ _ASKING: dict[type[s.Step], Asking] = {
     s.PlainPlan: gathering.make_plan,
     s.SearchFor: gathering.search_for,
     s.FetchPage: gathering.fetch_page,
-    s.ChoosePassages: reporting.choose_passages,
-    s.Compare: reporting.compare,
+    s.ChoosePassages: report_assembly.choose_passages,
+    s.Compare: report_assembly.compare,
 }
 
 

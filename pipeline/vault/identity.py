@@ -21,7 +21,7 @@ from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.events.upkeep_events import NoteHidden, NoteMoved, NoteShown, Ratings
 from pipeline.ports import EventStore
 from pipeline.system.folders import Folder, Obstacle, Tree, is_seen
-from pipeline.text.link_removal import without_blocks
+from pipeline.text.left_out_notes import without_blocks
 from pipeline.text.normalise import digest_of
 from pipeline.vault.build_cache import OWN, Files, Kept, KnownNote
 from pipeline.vault.note import ATTIC, HOME

@@ -16,8 +16,8 @@ import pytest
 
 from bench import made_log
 from pipeline.config.settings import load_workspace
-from pipeline.ops.library import Library
 from pipeline.ops.mcp_server import server_of
+from pipeline.ops.mcp_tools import Library
 from pipeline.store.file_store import FileStore
 from pipeline.text.normalise import normalised
 from tests.commanding import everything, said

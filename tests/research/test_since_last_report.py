@@ -23,7 +23,7 @@ from pipeline.domain.state import Failure, Iteration, PageObserved, SearchDone, 
 from pipeline.domain.steps import FetchPage
 from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
-from pipeline.research.reporting import earlier_session, session_changes
+from pipeline.research.report_assembly import earlier_session, session_changes
 from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
 from tests.commanding import said, workspace_in

@@ -13,7 +13,7 @@ from pipeline.domain.steps import FindGaps
 from pipeline.domain.values import Fact, Gap, Hit, Perspective, PlanNode, ResearchConfig
 from pipeline.research.gathering import NOT_SEARCHED, approval_of, find_gaps
 from pipeline.research.page_reading import sources_of
-from pipeline.research.reporting import limits
+from pipeline.research.report_assembly import limits
 from tests.fakes import Journal, MemoryStore, step_context_for
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.text.link_removal import without_blocks
+from pipeline.text.left_out_notes import without_blocks
 from tests.commanding import said, workspace_in
 from tests.site.scratch import Scratch
 
