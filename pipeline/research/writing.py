@@ -345,7 +345,7 @@ def _mended(
     part: ReportPart, facts: Mapping[str, v.Fact], state: SessionState, lost: list[v.CutSentence], new: dict[str, str]
 ) -> Iterator[v.ReportSection]:
     """Yield the sections after the changes; add what was left out to ``lost``, and what the checker wrote to ``new``."""
-    said = {item.text for item in items_of(part.sections)}  # a checker may ask for what is there
+    stays = {item.text for place, item in enumerate(items_of(part.sections)) if place not in part.verdicts}  # is not added again
     added: dict[int, list[str]] = {}
     for addition in part.additions:
         added.setdefault(addition.after, []).append(addition.text)
@@ -353,7 +353,9 @@ def _mended(
     for section in part.sections:
         place = next(places)
         title = plain_line(part.verdicts[place].text) if place in part.verdicts else section.title
-        opening = [one for text in added.get(place, ()) if (one := _with_evidence(read_sentence(text, facts)))]
+        opening = [
+            one for text in added.get(place, ()) if (one := _with_evidence(read_sentence(text, facts))) and one.text not in stays
+        ]
         new |= {one.text: "" for one in opening}
         paragraphs = [v.Paragraph(sentences=tuple(opening))] if opening else []
         for paragraph in section.paragraphs:
@@ -373,7 +375,7 @@ def _mended(
                     new |= {kept.text: _checked(Item(section, paragraph, sentence), state).warning} if kept else {}
                 additions: list[v.Sentence] = []
                 for text in added.get(place, ()):
-                    if (one := _read_as(text, paragraph, facts)) and one.text not in said:
+                    if (one := _read_as(text, paragraph, facts)) and one.text not in stays:
                         goes_on = paragraph.form in ("steps", "bullets") and not begins_item(text)
                         behind = additions if goes_on else items
                         behind.append(one.model_copy(update={"within": "item" if goes_on else level}))

@@ -140,14 +140,16 @@ def test_what_the_checker_adds_goes_on_with_the_item_that_it_follows_also_where_
     def report(prompt: str) -> str:
         (one, own), (other, quote), *_ = KEYS.findall(prompt)
         steps = f"1. {own.removesuffix('.')} [{one}]. It goes on [{one}].\n2. {quote.removesuffix('.')} [{other}]."
-        return f"# Pumps\n\nSo it is [{one}].\n\n## Steps\n\n{steps}\n\nanswered"
+        return f"# Pumps\n\nThis is so [{one}]. So it is [{one}].\n\n## Steps\n\n{steps}\n\nanswered"
 
     def check(prompt: str) -> Any:
         (one, own), (other, quote), *_ = KEYS.findall(prompt)
         mind = f"Mind: {quote.removesuffix('.')} [{other}]."
         texts = (mind, f"- Mind: {own.removesuffix('.')} [{one}].", f"It goes on [{one}].")
-        lacks = [{"evidence": one, "reason": "a limit", "after": "T4", "text": text} for text in texts]
-        return {"faults": [], "claimless": [], "unfound": [], "missing": lacks, "outcome": "answered"}
+        lacks = [{"evidence": one, "reason": "a limit", "after": "T5", "text": text} for text in texts]
+        lacks.append({"evidence": one, "reason": "it belongs there", "after": "T7", "text": f"So it is [{one}]."})
+        faults = [{"sentence": "T3", "reason": "it belongs to the steps", "text": ""}]
+        return {"faults": faults, "claimless": [], "unfound": [], "missing": lacks, "outcome": "answered"}
 
     monkeypatch.setitem(RULES, "report", report)
     monkeypatch.setitem(RULES, "check", check)
@@ -155,8 +157,9 @@ def test_what_the_checker_adds_goes_on_with_the_item_that_it_follows_also_where_
     assert state.report is not None
     steps = state.report.sections[0].paragraphs[0]
     own, goes_on, quote = (steps.sentences[place].text for place in (0, 2, 4))
-    expected = [(own, ""), (f"Mind: {quote}", "item"), (goes_on, "item"), (f"Mind: {own}", ""), (quote, "")]
-    assert [(one.text, one.within) for one in steps.sentences] == expected
+    assert [one.text for one in state.report.summary] == ["This is so."]
+    assert [one.text for one in steps.sentences] == [own, f"Mind: {quote}", goes_on, f"Mind: {own}", quote, "So it is."]
+    assert [one.within for one in steps.sentences] == ["", "item", "item", "", "", "item"]
 
 
 MOON = "The moon stores all logs"
