@@ -31,7 +31,7 @@ class StepContext:
 
     async def answer(self, question: Question[A]) -> Answer[A]:
         """Ask the model; without one no step asks."""
-        assert self.reasoner is not None  # noqa: S101
+        assert self.reasoner is not None  # noqa: S101 - without a model no step asks
         return await self.reasoner.answer(question)
 
 
